@@ -43,7 +43,10 @@ class SingularDynamicsError(CatenaError, ArithmeticError):
 
 
 class LoopError(CatenaError):
-    """A request that the loops of the mechanism do not allow."""
+    """A request that the loops of the mechanism do not allow. Where goals of frames were asked for, `reach` tells what
+    was found for all of them."""
+
+    reach: object = None
 
 
 class SimulationError(CatenaError, RuntimeError):

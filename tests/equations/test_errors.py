@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import arm7, four_bar
+from catena.mechanism.generators import arm7, four_bar, stewart
 from catena.spatial import Transform
 
 
@@ -169,3 +169,19 @@ def test_rotors_of_loop_joints_with_several_freedoms_are_named(geared_loop):
     system = m.system(cut=["G", "B"])
     with pytest.raises(ct.EquationsError, match=r"\['G'\].*several degrees of freedom and rotors.*cut"):
         system.equations("forward_dynamics")
+
+
+@pytest.mark.parametrize("build", [four_bar, stewart])
+@pytest.mark.parametrize("ask", ["sympy", "latex"])
+def test_position_errors_of_loops_are_no_expression_to_read(build, ask):
+    s = build().system()
+    with pytest.raises(ct.CatenaError, match="logarithms of rotations|too many for|characters long"):
+        getattr(s.equations("closure"), ask)()
+    if build is four_bar:
+        with pytest.raises(ct.EquationsError, match="closure_jacobian times v"):
+            getattr(s.equations("closure"), ask)()
+        symbolic = s.equations("closure_jacobian").sympy()
+        q = s.assemble({"A": 0.3})
+        numbers = {x: q[s.joints.index(x.name.removeprefix("q_"))] for x in symbolic.free_symbols}
+        found = np.array(symbolic.subs(numbers)).astype(float)
+        np.testing.assert_allclose(found, s.closure_jacobian(q), atol=1e-12)

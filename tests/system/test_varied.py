@@ -1,5 +1,7 @@
 """Numbers that differ from state to state: in lanes against a mechanism of its own for each state."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 
@@ -156,3 +158,70 @@ def test_a_member_is_refused_with_parameters_as_without(member, parameters):
     s = four_bar().system()
     with pytest.raises(ct.StateError, match="only the method reference_member has one"):
         s.forward_dynamics(s.neutral(), np.zeros(s.nv), member=member, parameters=parameters)
+
+
+def wishbone():
+    """A suspension corner of two wishbones, an upright and a track rod: loops of spherical joints in space."""
+    m = ct.Mechanism("wishbones")
+    for name in ("lower", "upper", "upright", "rod"):
+        m.add_body(name, 1.0, (0, 0.1, 0), 0.01)
+    m.add_joint("lower", "ground", "lower", ct.Revolute("x"), ct.Pose(p=(0, 0.3, 0.2)), armature=0.1)
+    m.add_joint("upper", "ground", "upper", ct.Revolute((1, 0.1, 0)), ct.Pose(p=(0, 0.35, 0.5)))
+    m.add_joint("below", "lower", "upright", ct.Spherical(), ct.Pose(p=(0, 0.4, 0)))
+    m.add_joint(
+        "above", "upper", "upright", ct.Spherical(), ct.Pose(p=(0, 0.3, 0)), ct.Pose(p=(0, -0.05, 0.3))
+    )
+    m.add_joint("inner", "ground", "rod", ct.Universal("x", "z"), ct.Pose(p=(-0.1, 0.3, 0.25)))
+    m.add_joint(
+        "outer", "rod", "upright", ct.Spherical(), ct.Pose(p=(0, 0.38, 0)), ct.Pose(p=(-0.1, -0.02, 0.05))
+    )
+    return m
+
+
+def test_assembly_in_lanes_is_that_of_each_mechanism():
+    rng = np.random.default_rng(5)
+    s = wishbone().system()
+    start = s.assemble({"lower": 0.0})
+    n = 300
+    varied = s.vary({
+        "below.in_parent.p.y": 0.4 + 0.01 * rng.normal(size=(n, 1)), "outer.in_child.p": [-0.1, -0.02, 0.05]
+        + 0.005 * rng.normal(size=(n, 1, 3)), "upper.in_parent.p.z": 0.5 + 0.01 * rng.normal(size=(n, 1)),
+    })  # fmt: skip
+    angles = np.linspace(-0.2, 0.2, 9)[:, None]
+    began = process_time()
+    q = varied.assemble({"lower": angles}, guess=start)
+    taken = process_time() - began
+    assert q.shape == (n, 9, s.nq) and np.abs(varied.closure(q)[0]).max() < 1e-10
+    began = process_time()
+    for k in range(0, n, n // 5):
+        np.testing.assert_allclose(varied.state(k).assemble({"lower": angles}, guess=start), q[k], atol=1e-8)
+    assert taken < 20.0 * (process_time() - began)
+    np.testing.assert_allclose(
+        s.vary({"lower.mass": 2.0}).assemble({"lower": 0.1}, guess=start),
+        s.assemble({"lower": 0.1}, guess=start),
+        atol=1e-10,
+    )
+
+
+def test_one_variant_that_does_not_close_is_named_and_limits_are_kept_in_lanes():
+    m = four_bar().with_joint("D", limits=(-0.3, 0.3))
+    s = m.system()
+    lengths = np.linalg.norm(m.joints["B"].in_parent.p) * np.array([0.95, 1.0, 1.05])
+    varied = s.vary({"B.in_parent.p.length": lengths})
+    q = varied.assemble({"A": 0.2})
+    assert (np.abs(q[:, s.slice_q("D")]) <= 0.3 + 1e-9).all()
+    for k in range(3):
+        np.testing.assert_allclose(q[k], varied.state(k).assemble({"A": 0.2}), atol=1e-9)
+    with pytest.raises(ct.LoopError, match="do not close|cannot be closed"):
+        s.vary({"B.in_parent.p.length": [0.4, 9.0]}).assemble({"A": 0.2})
+    with pytest.raises(ct.StateError, match=r"parameters \(3,\)"):
+        varied.assemble({"A": np.zeros((2, 1))})
+
+
+@pytest.mark.parametrize("ask", [
+    lambda s: s.drive("A"), lambda s: s.branches({"A": 0.1}), lambda s: s.reach({"coupler": (0.1, 0, 0.1)}),
+    lambda s: s.inverse_kinematics({"coupler": (0.1, 0, 0.1)}),
+])  # fmt: skip
+def test_searches_of_one_mechanism_say_so(ask):
+    with pytest.raises(ct.StateError, match="belongs to one mechanism"):
+        ask(four_bar().system().vary({"coupler.mass": [1.0, 2.0]}))

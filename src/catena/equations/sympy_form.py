@@ -13,6 +13,7 @@ from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.labels import entry_names, owner_of, rates_are_derivatives
 from catena.equations.trigonometric import Polynomial, Quotient, TooManyTerms
 from catena.errors import EquationsError
+from catena.spatial.scalars import TINY
 
 if TYPE_CHECKING:
     from catena.equations.equations import Equations
@@ -49,6 +50,7 @@ def sympy_results(equations: Equations, simplify: bool, numbered: bool) -> dict[
     """The results by name: a SymPy Matrix each, or an expression for a single number."""
     sympy = sympy_module()
     require_size(equations, "sympy")
+    _require_exact(equations)
     symbols = sympy_symbols(equations, numbered)
     graph = equations.graph
     nodes: Callable[[int], Any]
@@ -60,6 +62,21 @@ def sympy_results(equations: Equations, simplify: bool, numbered: bool) -> dict[
             pass
     plain = _plain(graph, symbols)
     return {n: _shaped(sympy, where, plain.__getitem__) for n, where in graph.outputs.items()}
+
+
+def _require_exact(equations: Equations) -> None:
+    """Raise for equations with numbers in them that only keep them from dividing by zero, as logarithms of rotations
+    have: they choose among branches of which some are divided by an exact zero, and an expression has all of them."""
+    graph = equations.graph
+    if any(
+        op == CONSTANT and 0.0 < abs(float(x)) <= TINY for op, x in zip(graph.op, graph.value, strict=True)
+    ):
+        other = " Its velocity errors are closure_jacobian times v." if equations.name == "closure" else ""
+        raise EquationsError(
+            f"{equations.name} of {equations.plan.name!r} has logarithms of rotations in it, which choose among "
+            f"branches for small and large angles, so there is no expression to read.{other} Take c(), python() or "
+            f"casadi()."
+        )
 
 
 def sympy_symbols(equations: Equations, numbered: bool) -> dict[str, list[Any]]:

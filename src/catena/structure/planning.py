@@ -119,10 +119,9 @@ def _are_finite(rows: np.ndarray) -> np.ndarray:
     """Whether each of these rows (n, ...) is finite: (n,) booleans. Symbols stand for numbers that will be given
     later, and only some of the arrays of a plan have any: a length is in the places of joints, not in inertias."""
     if rows.dtype == object:
-        rows = np.array([[is_symbolic(x) or np.isfinite(x) for x in row] for row in rows], dtype=bool)
-        return rows.all(axis=1)
-    finite: np.ndarray = np.isfinite(rows).all(axis=1)
-    return finite
+        known = [all(is_symbolic(x) or np.isfinite(x) for x in row) for row in rows]
+        return np.array(known, dtype=bool)
+    return np.asarray(np.isfinite(rows).all(axis=1))
 
 
 def _wanted(mechanism: Mechanism) -> frozenset[str]:

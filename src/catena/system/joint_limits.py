@@ -88,6 +88,16 @@ class JointLimits:
         """Return whether all joints are within their limits, (...)."""
         return np.asarray((self.beyond(q) <= SLACK).all(axis=-1))
 
+    def reached(self, q: np.ndarray) -> list[str]:
+        """Return the joints of the tree that stand at a limit in q (nq,)."""
+        at = np.flatnonzero(np.abs(self.beyond(q)[: len(q)]) <= SLACK)
+        plan = self.plan
+        return [
+            plan.joint[i]
+            for i in range(1, plan.n)
+            if np.any((at >= plan.q_start[i]) & (at < plan.q_start[i] + plan.q_size[i]))
+        ]
+
     def words(self, q: np.ndarray) -> str:
         """Return which joint of q (nq,) is furthest beyond which limit."""
         off = self.beyond(q)

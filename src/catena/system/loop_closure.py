@@ -27,8 +27,8 @@ def assemble(
 ) -> np.ndarray:
     """Return coordinates (..., nq) that close the loops, near `guess` (..., nq), for given values (..., nq_joint)."""
     given_rows = held(evaluator, given)
-    batch = _batch(given_rows, guess.shape[:-1])
-    _check_slack(slack)
+    batch = common_batch(given_rows, guess.shape[:-1])
+    check_slack(slack)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
     done = np.zeros(batch, dtype=bool)
     quick = evaluator.quick_assembly
@@ -52,7 +52,7 @@ def held(evaluator: Evaluator, given: Mapping[str, Any] | None) -> list[Held]:
 def put(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
     """Return q (..., nq) with the positions (..., nq of the joint) of some joints of the tree in place."""
     rows = held(evaluator, given)
-    batch = _batch(rows, q.shape[:-1])
+    batch = common_batch(rows, q.shape[:-1])
     q = np.broadcast_to(q, (*batch, q.shape[-1])).copy()
     for h in rows:
         if h.node >= 0:
@@ -71,8 +71,8 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
     plan = evaluator.plan
     resting = frozenset(bridge_joints(plan))
     held = _with_rest(plan, held_velocities(evaluator.mechanism, plan, given), resting)
-    batch = _batch(held, q.shape[:-1])
-    _check_slack(slack)
+    batch = common_batch(held, q.shape[:-1])
+    check_slack(slack)
     v = np.zeros((*batch, plan.nv))
     if any(name not in resting for name in (*plan.joints, *(h.name for h in held if h.loop >= 0))):
         problem = motion_problem(evaluator, np.broadcast_to(q, (*batch, q.shape[-1])))
@@ -130,19 +130,24 @@ def knows_all_coordinates(plan: Plan) -> bool:
     return all(joint.kind.finds_coordinates_of_symbols for joint in plan.loop_joints)
 
 
-def _batch(held: Sequence[Held], batch: tuple[int, ...]) -> tuple[int, ...]:
+def common_batch(held: Sequence[Held], batch: tuple[int, ...], *others: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the batch dimensions of what is given and of states, or raise where they do not fit together."""
     shapes = {h.name: h.value.shape[:-1] for h in held}
     try:
-        return np.broadcast_shapes(batch, *shapes.values())
+        return np.broadcast_shapes(batch, *shapes.values(), *others)
     except ValueError as error:
-        raise StateError(f"The batch dimensions do not fit together: q {batch}, given {shapes}.") from error
+        told = "".join(f", parameters {other}" for other in others)
+        raise StateError(
+            f"The batch dimensions do not fit together: q {batch}, given {shapes}{told}."
+        ) from error
 
 
 def _at(held: Sequence[Held], batch: tuple[int, ...], k: tuple[int, ...]) -> list[Held]:
     return [replace(h, value=np.broadcast_to(h.value, (*batch, h.value.shape[-1]))[k]) for h in held]
 
 
-def _check_slack(slack: float) -> None:
+def check_slack(slack: float) -> None:
+    """Raise for a slack that is none."""
     if not is_not_negative(slack):
         raise StateError(
             f"slack is {shown(slack)}; give the largest gap [m or rad] that given values may yield to."

@@ -33,12 +33,16 @@ from catena.system.evaluation import Evaluator
 ALONE = 24
 # Damped steps at most, and tries of one of them.
 STEPS, TRIES = 80, 12
+# A step that leaves more than this part of the error is slow, and after so many of them in a row a descent ends.
+SLOW, SLOW_STEPS = 0.99, 6
 
 Errors = tuple[np.ndarray, np.ndarray]
 
 
 class QuickAssembly:
     """The loops of one plan, measured in radians and characteristic lengths."""
+
+    slow = SLOW
 
     def __init__(self, evaluator: Evaluator) -> None:
         plan: Plan = evaluator.plan
@@ -91,20 +95,25 @@ class QuickAssembly:
         for h in held:
             free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         free_columns = np.flatnonzero(free)
-        begun = self._worst(self.errors(guess, free_columns[:0])[0])
+        all_states = np.arange(len(guess))
+        begun = self._worst(self.errors(guess, free_columns[:0], all_states)[0])
         closed = begun <= 0.1 * slack
         q, done = self.put(guess, held), np.zeros(len(guess), dtype=bool)
         if closed.any():
             # An open guess is none to follow, and an error of the slack's size is for the careful search to judge.
-            q[closed], done[closed] = self._follow(guess[closed], _some(held, closed), free_columns)
+            who = np.flatnonzero(closed)
+            q[who], done[who] = self._follow(guess[who], _some(held, who), free_columns, who)
         rest = np.flatnonzero(begun > 10.0 * slack)
         if len(rest):
-            q[rest], worst = self._descend(q[rest], free_columns, FINISHED, 1e-2)
+            q[rest], worst = self._descend(q[rest], free_columns, FINISHED, 1e-2, rest)
             done[rest] = worst <= CLOSED
         return q, done
 
-    def _follow(self, q: np.ndarray, held: Sequence[Held], free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Lead the held coordinates from where they are at closed configurations to where they should be."""
+    def _follow(
+        self, q: np.ndarray, held: Sequence[Held], free: np.ndarray, who: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Lead the held coordinates from where they are at closed configurations to where they should be. `who` says
+        which states of all they are."""
         plan, states = self.plan, len(q)
         ways, far, led = [], np.zeros(states), np.zeros((states, plan.nv))
         units = self.units
@@ -139,7 +148,8 @@ class QuickAssembly:
                 left = (1.0 - to)[:, None] * way[going]
                 start[:, own] = (h.value[going] + left)[:, h.mask]
             ends = steps[going] == k
-            reached, worst = self._descend(start, free, np.where(ends, FINISHED, ROUGHLY), 1e-6)
+            enough = np.where(ends, FINISHED, ROUGHLY)
+            reached, worst = self._descend(start, free, enough, 1e-6, who[going])
             moved = self.between(found[going], reached)
             apart = np.max(np.abs(moved[:, watched] / units[watched]), axis=-1, initial=0.0)
             good[going] = (worst <= np.where(ends, CLOSED, ROUGHLY)) & (apart <= 4.0 * stride[going])
@@ -180,10 +190,10 @@ class QuickAssembly:
         return q
 
     def _descend(
-        self, q: np.ndarray, free: np.ndarray, enough: float | np.ndarray, damping: float
+        self, q: np.ndarray, free: np.ndarray, enough: float | np.ndarray, damping: float, who: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take damped Newton steps until errors are small `enough` or no longer decrease; return q and the worst
-        error (states,) of each state."""
+        error (states,) of each state. `who` says which states of all they are."""
         q, states = q.copy(), len(q)
         if states == 1 and self.plan.nv <= ALONE and len(free):
             found = self._descend_alone(q[0], free, float(np.ravel(enough)[0]), damping)
@@ -193,11 +203,11 @@ class QuickAssembly:
         damp, least = np.full(states, damping), min(damping, 1e-3)
         slow, units = np.zeros(states, dtype=int), self.units[free]
         turning, sliding = (self.turning & self.bends)[free], (~self.turning & self.bends)[free]
-        e, J = self.errors(q, free)
+        e, J = self.errors(q, free, who)
         going = np.arange(states)
         for _ in range(STEPS):
             worst = self._worst(e[going])
-            going = going[(worst > enough[going]) & (slow[going] < 6)]
+            going = going[(worst > enough[going]) & (slow[going] < SLOW_STEPS)]
             if not len(going) or not len(free):
                 break
             size = np.linalg.norm(e[going], axis=-1)
@@ -215,11 +225,11 @@ class QuickAssembly:
                 step = np.zeros((len(at), self.plan.nv))
                 step[:, free] = units * y
                 trial = self.moved(q[at], step)
-                e_trial, J_trial = self.errors(trial, free, at)
+                e_trial, J_trial = self.errors(trial, free, who[at])
                 reached = np.linalg.norm(e_trial, axis=-1)
                 better = reached < size[trying]
                 won = at[better]
-                slow[won] = np.where(reached[better] > 0.99 * size[trying][better], slow[won] + 1, 0)
+                slow[won] = np.where(reached[better] > self.slow * size[trying][better], slow[won] + 1, 0)
                 damp[won] = np.maximum(least, 0.3 * damp[won])
                 q[won], e[won], J[won] = trial[better], e_trial[better], J_trial[better]
                 stuck[trying[better]] = False
@@ -247,7 +257,7 @@ class QuickAssembly:
         step = np.zeros((1, self.plan.nv))
         for _ in range(STEPS):
             worst, size = float(np.abs(e).max()), float(np.sqrt(e @ e))
-            if worst <= enough or slow >= 6:
+            if worst <= enough or slow >= SLOW_STEPS:
                 break
             U, s, Vt = np.linalg.svd(J * units, full_matrices=False)
             back = -(e @ U)
@@ -272,14 +282,14 @@ class QuickAssembly:
                 damping = max(6.0 * damping, 1e-2)
             else:
                 break
-            slow = slow + 1 if reached > 0.99 * size else 0
+            slow = slow + 1 if reached > self.slow * size else 0
             damping = max(least, 0.3 * damping)
             q, e, J = trial, found[0][0], found[1][0]
         return q[None], self._worst(e[None])
 
-    def errors(self, q: np.ndarray, free: np.ndarray, who: Any = slice(None)) -> Errors:
+    def errors(self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None) -> Errors:
         """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free).
-        `who` says which states of all they are."""
+        `who` (states,) says which states of all they are, None that they are all."""
         states, nv = len(q), self.plan.nv
         if states == 1 and nv <= ALONE:
             found = self._one(q[0], free)
@@ -289,13 +299,18 @@ class QuickAssembly:
         units[np.arange(len(free)), free] = 1.0
         rows = np.repeat(q, len(units), axis=0)
         v = np.tile(units, (states, 1))
-        out = self._program.run({"q": rows, "qd": v}, len(rows))[1]
+        more = {name: np.repeat(x, len(units), axis=0) for name, x in self._numbers(who, states).items()}
+        out = self._program.run({"q": rows, "qd": v, **more}, len(rows))[1]
         position, velocity = (
             out[n].reshape(states, len(units), -1)[..., self.kept] / self.scales.rows
             for n in ("position", "velocity")
         )
         e = np.nan_to_num(position[:, 0], nan=np.inf)
         return e, np.swapaxes(np.nan_to_num(velocity), -1, -2)[..., : len(free)]
+
+    def _numbers(self, who: np.ndarray | None, states: int) -> dict[str, np.ndarray]:
+        """Return what else tells the mechanisms of these states apart, {input: (states, n)}; nothing here."""
+        return {}
 
     def _one(self, q: np.ndarray, free: np.ndarray) -> Errors | None:
         """Return errors and Jacobian of one state by the shortest way; None where that declines."""
@@ -318,11 +333,15 @@ class QuickAssembly:
     def _worst(self, e: np.ndarray) -> np.ndarray:
         return np.asarray(np.abs(e).max(axis=-1, initial=0.0))
 
-    def close(self, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def close(
+        self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the closed configurations (states, nq) that damped Newton steps of the components `free` lead to from
-        q (states, nq), and which states (states,) they close."""
+        q (states, nq), and which states (states,) they close. `who` (states,) says which states of all they are, None
+        that they are all."""
+        who = np.arange(len(q)) if who is None else who
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            q, worst = self._descend(q, free, FINISHED, 1e-2)
+            q, worst = self._descend(q, free, FINISHED, 1e-2, who)
         return q, worst <= CLOSED
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -2,28 +2,32 @@
 
 The rows of the loops and those of the frames make one system, and the search is that of assembly: damped Newton steps
 of all states at once, from the guess and then from starts further and further away, always the same ones. Of what is
-left open, as by a redundant arm, the guess decides.
+left open, as by a redundant arm, the guess decides. A goal that no configuration can reach, because it is further away
+than the links are long, is not searched for from afar. What is not reached is approached as near as the search gets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import LoopError, StateError
-from catena.given import real_array, shown
+from catena.given import shown
 from catena.kinematics import frame_pose, jacobian, stacks
 from catena.kinematics.assembly import characteristic_length
 from catena.kinematics.held import Held
 from catena.spatial import Pose
-from catena.system import loop_closure
+from catena.system import arrays, loop_closure
 from catena.system.by_name import Given
 from catena.system.closed_states import guessed, quick_assembly
 from catena.system.evaluation import Evaluator
+from catena.system.goals import Goal
+from catena.system.joint_limits import SLACK, JointLimits
 from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
@@ -31,52 +35,30 @@ if TYPE_CHECKING:
 
 # How far starts are from the guess [rad or characteristic lengths]: the guess itself first.
 STARTS = (0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)
-# Joints may be beyond their limits by this much [rad or m], which is rounding.
-SLACK = 1e-9
+# Starts of so many states at most are tried all at once; those of more one after the other.
+FEW = 16
+# Sets of joints at their limits that are tried.
+SETS = 8
+# Steps towards goals out of reach go on as long as they leave less than this part of the error.
+NEAREST = 1.0 - 1e-6
 
 
-class Goal:
-    """Where a frame should be: a place p (..., 3) in ground, and a rotation R (..., 3, 3) where that is wanted too."""
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How near frames come to their goals: configurations `q` (..., nq) with loops closed, which states (...) have
+    `reached` theirs, and what is left, the largest `distance` (...) [m] and `angle` (...) [rad] of any frame.
 
-    def __init__(self, frame: str, given: Any) -> None:
-        self.frame = frame
-        self.R: np.ndarray | None = None
-        if isinstance(given, Pose):
-            self.p, self.R = np.asarray(given.p, dtype=np.float64), np.asarray(given.R, dtype=np.float64)
-            return
-        try:
-            x = np.array(real_array(given))
-        except ValueError as error:
-            raise StateError(f"The goal of {frame!r} is {shown(given)} ({error}); give {WAYS}.") from None
-        if x.ndim >= 2 and x.shape[-2:] == (4, 4):
-            self.p, self.R = x[..., :3, 3], x[..., :3, :3]
-        elif x.ndim >= 1 and x.shape[-1] == 3:
-            self.p = x
-        else:
-            raise StateError(f"The goal of {frame!r} has shape {x.shape}; give {WAYS}.")
-        if not np.isfinite(x).all():
-            raise StateError(f"The goal of {frame!r} is not finite; give {WAYS}.")
+    Where a goal is not reached, q is the nearest configuration that was found, with joints within their limits where
+    that was possible.
+    """
 
-    @property
-    def batch(self) -> tuple[int, ...]:
-        """Return the batch dimensions."""
-        return self.p.shape[:-1]
+    q: np.ndarray
+    reached: np.ndarray
+    distance: np.ndarray
+    angle: np.ndarray
 
-    def over(self, batch: tuple[int, ...]) -> Goal:
-        """Return the goals of all states of a batch, one behind the other."""
-        other = Goal(self.frame, np.broadcast_to(self.p, (*batch, 3)).reshape(-1, 3))
-        if self.R is not None:
-            other.R = np.broadcast_to(self.R, (*batch, 3, 3)).reshape(-1, 3, 3)
-        return other
-
-    def some(self, states: np.ndarray) -> Goal:
-        """Return the goals of some states."""
-        other = Goal(self.frame, self.p[states])
-        other.R = None if self.R is None else self.R[states]
-        return other
-
-
-WAYS = "a Pose, matrices (..., 4, 4), or points (..., 3)"
+    def __repr__(self) -> str:
+        return f"Reach({int(np.sum(self.reached))} of {self.reached.size} goals reached)"
 
 
 class Reaching(QuickAssembly):
@@ -89,15 +71,17 @@ class Reaching(QuickAssembly):
         self.has_loops = QuickAssembly.fits(self.plan)
 
     def errors(
-        self, q: np.ndarray, free: np.ndarray, who: Any = slice(None)
+        self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors (states, m) of loops and frames in radians and lengths, and their Jacobian."""
+        """Return the errors (states, m) of loops and frames in radians and lengths, and their Jacobian. `who` (states,)
+        says whose goals are meant, None those of all."""
+        mine = slice(None) if who is None else who
         parts_e, parts_J = [np.zeros((len(q), 0))], [np.zeros((len(q), 0, len(free)))]
         if self.has_loops:
             e, J = super().errors(q, free, who)
             parts_e.append(e)
             parts_J.append(J)
-        for goal in self.now:
+        for goal in self.goals:
             rows = {"q": np.ascontiguousarray(q)}
             found = self.evaluator.program(frame_pose, frozenset(), goal.frame).run(rows, len(q))[1][
                 "pose_of_frame"
@@ -105,10 +89,10 @@ class Reaching(QuickAssembly):
             J = self.evaluator.program(jacobian, frozenset(), goal.frame).run(rows, len(q))[1]["J"][..., free]
             # The transform from ground to the frame: R^T as its rotation, the place as its origin.
             turn, p = stacks.transposed(found[:, :9].reshape(-1, 3, 3)), found[:, 9:]
-            parts_e.append((p - goal.p[who]) / self.length)
+            parts_e.append((p - goal.p[mine]) / self.length)
             parts_J.append(turn @ J[:, 3:] / self.length)
             if goal.R is not None:
-                off = stacks.motion_matrices(stacks.transposed(turn) @ goal.R[who], np.zeros_like(p))
+                off = stacks.motion_matrices(stacks.transposed(turn) @ goal.R[mine], np.zeros_like(p))
                 parts_e.append(stacks.logarithm(off)[:, :3])
                 parts_J.append(J[:, :3])
         return np.concatenate(parts_e, axis=1), np.concatenate(parts_J, axis=1)
@@ -117,59 +101,130 @@ class Reaching(QuickAssembly):
         """Decline: the shortest way knows no frames."""
         return None
 
+    @cached_property
+    def _loops_alone(self) -> QuickAssembly:
+        return QuickAssembly(self.evaluator)
+
     def reach(
-        self, held: Sequence[Held], guess: np.ndarray, limits: np.ndarray
+        self, held: Sequence[Held], guess: np.ndarray, limits: JointLimits
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return configurations (states, nq) near the guesses that do what is wanted, and which states do."""
         free = np.ones(self.plan.nv, dtype=bool)
         for h in held:
             free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         columns = np.flatnonzero(free)
-        best, done = self.put(guess, held), np.zeros(len(guess), dtype=bool)
-        least = np.full(len(guess), np.inf)
-        rng = np.random.default_rng(0)
-        for size in STARTS:
-            left = np.flatnonzero(~done)
+        fixed = [int(self.plan.q_start[h.node]) + k for h in held for k in np.flatnonzero(h.mask)]
+        guess = self.put(guess, held)
+        # The same starts for all states, so that one of many is found as it is alone.
+        steps = np.zeros((len(STARTS), self.plan.nv))
+        steps[:, columns] = self.units[columns] * np.random.default_rng(0).normal(
+            size=(len(STARTS), len(columns))
+        )
+        steps *= np.array(STARTS)[:, None]
+        found = _Best(guess)
+        hopeless = self._out_of_reach(limits)
+        first = 0
+        while first < len(STARTS):
+            left = np.flatnonzero(~found.done & ~(hopeless & (first > 0)))
             if not len(left):
                 break
-            self.now = [goal.some(left) for goal in self.goals]
-            step = np.zeros((len(left), self.plan.nv))
-            step[:, columns] = size * self.scales.units[columns] * rng.normal(size=(len(left), len(columns)))
-            start = self.moved(self.put(guess[left], [_of(h, left) for h in held]), step)
-            q, closed = self._near_turns(start, columns, limits)
-            within = np.all((q >= limits[0] - SLACK) & (q <= limits[1] + SLACK), axis=-1)
-            good = closed & within
-            worst = self._worst(self.errors(q, columns)[0])
-            better = good | (worst < least[left])
-            best[left[better]], least[left[better]] = q[better], worst[better]
-            done[left[good]] = True
-        return best, done
+            count = 1 if first == 0 or len(left) > FEW else len(STARTS) - first
+            states = np.repeat(left, count)
+            start = self.moved(guess[states], np.tile(steps[first : first + count], (len(left), 1)))
+            q, closed = self.close(start, columns, states)
+            q = limits.turned(q, fixed)
+            # What is at its goal beyond a limit is as far from being possible as it is beyond.
+            beyond = limits.beyond(q)
+            worst = self._worst(self.errors(q, columns[:0], states)[0]) + beyond.max(axis=-1, initial=0.0)
+            found.take(left, q, closed & (beyond <= SLACK).all(axis=-1), worst)
+            first += count
+        self._come_near(found, columns, limits)
+        return found.q, found.done
 
-    def _near_turns(
-        self, start: np.ndarray, free: np.ndarray, limits: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Close from a start, and take whole turns off where that brings joints within their limits."""
-        q, closed = self.close(start, free)
-        for i in range(1, self.plan.n):
-            if self.whole_turns[self.plan.v_start[i]]:
-                k = int(self.plan.q_start[i])
-                if np.isfinite(limits[:, k]).all():
-                    middle = limits[:, k].mean()
-                    q[:, k] -= 2.0 * np.pi * np.round((q[:, k] - middle) / (2.0 * np.pi))
-        return q, closed
+    def _out_of_reach(self, limits: JointLimits) -> np.ndarray:
+        """Return for which states (states,) some goal is further away than the links to its frame are long."""
+        hopeless = np.zeros(len(self.goals[0].p), dtype=bool)
+        for goal in self.goals:
+            at, length = _longest(self.evaluator, goal.frame, limits)
+            hopeless |= np.linalg.norm(goal.p - at, axis=-1) > length * (1.0 + 1e-9)
+        return hopeless
 
-    now: Sequence[Goal] = ()
+    def _come_near(self, found: _Best, columns: np.ndarray, limits: JointLimits) -> None:
+        """Bring states that do not reach their goals as near as possible, loops closed, joints that would go beyond a
+        limit held there."""
+        left = np.flatnonzero(~found.done)
+        if not len(left):
+            return
+        self.slow = NEAREST
+        beyond = limits.beyond(found.q[left])[:, : found.q.shape[-1]] > SLACK
+        for pattern in np.unique(beyond, axis=0)[:SETS]:
+            states = left[(beyond == pattern).all(axis=-1)]
+            kept = columns[~np.isin(columns, self._components(pattern))]
+            q = np.where(pattern, np.clip(found.q[states], *limits.tree), found.q[states])
+            near, closed = self.close(q, kept, states)
+            keeps = limits.keeps(near)
+            q = np.where(keeps[:, None], near, q)
+            good = closed & keeps
+            fits = np.ones(len(states), dtype=bool)
+            if self.has_loops:
+                near, fits = self._loops_alone.close(q, kept)
+                q = np.where((fits & ~good)[:, None], near, q)
+            found.q[states[fits]], found.done[states[good]] = q[fits], True
+
+    def _components(self, pattern: np.ndarray) -> np.ndarray:
+        """Return the velocity components of coordinates (nq,) that are plain numbers."""
+        plan, found = self.plan, np.zeros(self.plan.nv, dtype=bool)
+        for i in range(1, plan.n):
+            if plan.q_size[i] == plan.v_size[i]:
+                own = np.arange(plan.v_size[i])
+                found[plan.v_start[i] + own] |= pattern[plan.q_start[i] + own]
+        return np.flatnonzero(found)
 
 
-def _of(h: Held, states: np.ndarray) -> Held:
-    return Held(h.name, h.kind, h.node, h.loop, h.value[states], h.mask)
+class _Best:
+    """The best configurations q (states, nq) so far, their errors, and which states are done."""
+
+    def __init__(self, guess: np.ndarray) -> None:
+        self.q, self.done = guess.copy(), np.zeros(len(guess), dtype=bool)
+        self.least = np.full(len(guess), np.inf)
+
+    def take(self, states: np.ndarray, q: np.ndarray, good: np.ndarray, worst: np.ndarray) -> None:
+        """Take over what some starts led to for each of these states, (states * starts, nq): the first that is good, or
+        else the nearest."""
+        starts = len(q) // len(states)
+        good, worst = good.reshape(-1, starts), worst.reshape(-1, starts)
+        which = np.where(good.any(axis=-1), np.argmax(good, axis=-1), np.argmin(worst, axis=-1))
+        rows = np.arange(len(states))
+        is_good, error = good[rows, which], worst[rows, which]
+        better = is_good | (error < self.least[states])
+        self.q[states[better]] = q.reshape(len(states), starts, -1)[rows, which][better]
+        self.least[states[better]], self.done[states[is_good]] = error[better], True
 
 
-def inverse_kinematics(
+def _longest(evaluator: Evaluator, frame: str, limits: JointLimits) -> tuple[np.ndarray, float]:
+    """Return a place in ground (3,) and how far a frame can be from it at most; infinity where joints slide at will."""
+    plan = evaluator.plan
+    node, pose = plan.body_pose[frame]
+    length, at = float(np.linalg.norm(pose.p)), np.asarray(pose.p, dtype=np.float64)
+    while node:
+        kind = plan.kind[node]
+        assert kind is not None
+        S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
+        own = slice(int(plan.q_start[node]), int(plan.q_start[node] + plan.q_size[node]))
+        if kind.nv == 1 and not S[:3].any():
+            length += float(np.abs(limits.tree[:, own]).max() * np.linalg.norm(S[3:]))
+        elif S[3:].any() or plan.owner is not None:
+            return np.zeros(3), np.inf
+        at = plan.placement_p[node]
+        node = int(plan.parent[node])
+        length += float(np.linalg.norm(at)) if node else 0.0
+    return at, length
+
+
+def reach(
     system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None, hold: Given | None
-) -> np.ndarray:
-    """Return coordinates (..., nq) in which frames or bodies are at their goals, loops closed and joints of the tree
-    within their limits."""
+) -> Reach:
+    """Return how near frames or bodies come to their goals, loops closed and joints within their limits."""
     for frame in goals if isinstance(goals, Mapping) else ():
         system._frame(frame)
     if not isinstance(goals, Mapping) or not goals:
@@ -178,24 +233,7 @@ def inverse_kinematics(
     system.settle()
     if system.plan.total_constraints:
         quick_assembly(system, "inverse_kinematics")
-    joints = system.mechanism.joints
-    limits = np.full((2, system.nq), [[-np.inf], [np.inf]])
-    for name in system.joints:
-        own = joints[name].limits if name in joints else None
-        if own is not None and len(own) == len(range(system.nq)[system.slice_q(name)]):
-            limits[:, system.slice_q(name)] = own.T
     held = loop_closure.held(system.evaluator, hold)
-    return _reached(system.evaluator, goals, held, start, limits)
-
-
-def _reached(
-    evaluator: Evaluator,
-    goals: Mapping[str, Any],
-    held: Sequence[Held],
-    guess: np.ndarray,
-    limits: np.ndarray,
-) -> np.ndarray:
-    """Return configurations (..., nq) in which frames are at their goals; `limits` (2, nq) are those of positions."""
     wanted = [Goal(frame, given) for frame, given in goals.items()]
     for h in held:
         if h.node < 0:
@@ -204,62 +242,60 @@ def _reached(
             )
     try:
         batch = np.broadcast_shapes(
-            guess.shape[:-1], *(g.batch for g in wanted), *(h.value.shape[:-1] for h in held)
+            start.shape[:-1], *(g.batch for g in wanted), *(h.value.shape[:-1] for h in held)
         )
     except ValueError:
         shapes = {g.frame: g.batch for g in wanted}
         raise StateError(
-            f"The batch dimensions do not fit together: guess {guess.shape[:-1]}, goals {shapes}."
+            f"The batch dimensions do not fit together: guess {start.shape[:-1]}, goals {shapes}."
         ) from None
-    rows = np.broadcast_to(guess, (*batch, guess.shape[-1])).reshape(prod(batch), guess.shape[-1])
-    own = [
-        Held(
-            h.name,
-            h.kind,
-            h.node,
-            h.loop,
-            np.broadcast_to(h.value, (*batch, h.kind.nq)).reshape(-1, h.kind.nq),
-            h.mask,
-        )
-        for h in held
-    ]
-    search = Reaching(evaluator, [g.over(batch) for g in wanted])
-    q, done = search.reach(own, rows.copy(), limits)
-    if not done.all():
-        raise LoopError(_complaint(evaluator, search, q, done, limits, bool(batch)))
-    return q.reshape(*batch, guess.shape[-1])
+    search = Reaching(system.evaluator, [g.over(batch) for g in wanted])
+    rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+    q, done = search.reach(rows, arrays.rows(start, batch).copy(), JointLimits(system))
+    left = [_left(system.evaluator, goal, q) for goal in search.goals]
+    distance, angle = (np.max([each[k] for each in left], axis=0).reshape(batch) for k in (0, 1))
+    return Reach(q.reshape(*batch, system.nq), done.reshape(batch), distance, angle)
 
 
-def _complaint(
-    evaluator: Evaluator,
-    search: Reaching,
-    q: np.ndarray,
-    done: np.ndarray,
-    limits: np.ndarray,
-    is_batch: bool,
-) -> str:
+def inverse_kinematics(
+    system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None, hold: Given | None
+) -> np.ndarray:
+    """Return coordinates (..., nq) in which frames or bodies are at their goals; raise where one is not reached."""
+    found = reach(system, goals, guess, hold)
+    if not found.reached.all():
+        error = LoopError(_complaint(system, goals, found))
+        error.reach = found
+        raise error
+    return found.q
+
+
+def _left(evaluator: Evaluator, goal: Goal, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far a frame is from its goal, (states,) [m] and [rad], in configurations q (states, nq)."""
+    found = evaluator.evaluate(frame_pose, {"q": q}, goal.frame)["pose_of_frame"]
+    distance = np.linalg.norm(found[:, 9:] - goal.p, axis=-1)
+    if goal.R is None:
+        return distance, np.zeros(len(q))
+    off = stacks.motion_matrices(found[:, :9].reshape(-1, 3, 3) @ goal.R, np.zeros((len(q), 3)))
+    return distance, np.linalg.norm(stacks.logarithm(off)[:, :3], axis=-1)
+
+
+def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
     """Return what was not reached, by how much, and what joint is in the way."""
-    state = int(np.argmin(done))
-    search.now = [goal.some(np.array([state])) for goal in search.goals]
-    where = f" in state {state}" if is_batch else ""
+    flat, batch = found.reached.reshape(-1), found.reached.shape
+    state = int(np.argmin(flat))
+    where = f" in {int(np.sum(~flat))} of {len(flat)} states, in state {state}" if batch else ""
+    q = found.q.reshape(len(flat), -1)[state]
     words = []
-    for goal in search.now:
-        found = evaluator.evaluate(frame_pose, {"q": q[state]}, goal.frame)["pose_of_frame"]
-        gap = float(np.linalg.norm(found[9:] - goal.p[0]))
-        turn = ""
-        if goal.R is not None:
-            off = stacks.motion_matrices(found[:9].reshape(3, 3) @ goal.R[0], np.zeros(3))
-            turn = f" and {np.linalg.norm(stacks.logarithm(off)[:3]):.3g} rad"
-        words.append(f"{goal.frame!r} {gap:.3g} m{turn}")
-    beyond = np.maximum(limits[0] - q[state], q[state] - limits[1])
-    plan, who = evaluator.plan, ""
-    if np.max(beyond) > SLACK:
-        k = int(np.argmax(beyond))
-        joint = next(plan.joint[i] for i in range(1, plan.n) if 0 <= k - plan.q_start[i] < plan.q_size[i])
-        who = (
-            f" The nearest configuration found has joint {joint!r} beyond its limit by {np.max(beyond):.3g}."
-        )
+    for frame, given in goals.items():
+        goal = Goal(frame, given).over(batch).some(np.array([state]))
+        gap, turn = _left(system.evaluator, goal, q[None])
+        words.append(f"{frame!r} {gap[0]:.3g} m" + ("" if goal.R is None else f" and {turn[0]:.3g} rad"))
+    limits = JointLimits(system)
+    at = limits.reached(q)
+    who = f" There {', '.join(map(repr, at))} stand{'s' * (len(at) == 1)} at the limit." if at else ""
+    who = who if limits.keeps(q) else f" There {limits.words(q)}."
     return (
-        f"No configuration of {plan.name!r} was found{where} that brings its frames where they should be; what is left "
-        f"of the nearest: {', '.join(words)}.{who} Give a goal within reach, or a guess nearer to it."
+        f"No configuration of {system.plan.name!r} was found{where} that brings its frames where they should be within "
+        f"the limits of its joints; what is left of the nearest: {', '.join(words)}.{who} Give a goal within reach, or "
+        f"a guess nearer to it, or ask s.reach(...), which tells which goals are reached."
     )

@@ -69,7 +69,7 @@ from catena.system.own_forces import (
 )
 from catena.system.placed_forces import place_forces
 from catena.system.prescribed import hybrid_dynamics
-from catena.system.reaching import inverse_kinematics
+from catena.system.reaching import Reach, inverse_kinematics, reach
 from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.resultants import along_beam
@@ -396,15 +396,23 @@ class System:
     def inverse_kinematics(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
     ) -> np.ndarray:  # fmt: skip
-        """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints of
-        the tree within their limits.
+        """Return coordinates, shape (..., nq), in which frames or bodies are at their goals, loops closed and joints
+        within their limits.
 
         `goals` maps frames to a Pose, to matrices (..., 4, 4), or to points (..., 3) for their origins alone. Of
         several solutions it is the one that the search meets first from `guess`, coordinates (..., nq) or positions by
-        name (the neutral configuration unless given). `hold` gives positions of joints that stay. A LoopError tells
-        what is left.
+        name (the neutral configuration unless given). `hold` gives positions of joints that stay. Where a goal is not
+        reached a LoopError tells what is left, and its `reach` has what was found for all states: that of `reach`.
         """
         return inverse_kinematics(self, goals, guess, hold)
+
+    def reach(
+        self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
+    ) -> Reach:  # fmt: skip
+        """Return which goals frames or bodies reach and how near they come to the others: workspaces of thousands of
+        points in one call. It takes what `inverse_kinematics` takes and never raises because a goal is out of reach.
+        """
+        return reach(self, goals, guess, hold)
 
     @by_one_blas_thread
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:

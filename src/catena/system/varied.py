@@ -1,12 +1,13 @@
 """A system whose mechanism differs from state to state: masses, lengths and stiffnesses are numbers for each lane.
 
-What one plan serves is computed in lanes. What is not (the rank of loops, reactions, assembly) is computed for each
-state by a system of its own, which gives the same answers and takes longer.
+What one plan serves is computed in lanes. What is not (the rank of loops, reactions, loops that do not close at once)
+is computed for each state by a system of its own, which gives the same answers and takes longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,15 +20,18 @@ from catena.dynamics.loop_elimination import loop_elimination, sort_for
 from catena.dynamics.rotors import has_rotors
 from catena.errors import StateError
 from catena.given import is_one_of, shown
-from catena.kernels import Algorithm
-from catena.system import arrays, wrenches
+from catena.kernels import Algorithm, is_plain
+from catena.system import arrays, closed_states, loop_closure, wrenches
 from catena.system.by_name import State, as_arrays
 from catena.system.each_state import ask_each
 from catena.system.elements import ElementForces, Elements
 from catena.system.evaluation import Evaluator
+from catena.system.joint_limits import JointLimits
 from catena.system.own_forces import is_left_out
+from catena.system.quick_assembly import QuickAssembly
 from catena.system.system import System
 from catena.system.variation import ConstantRows, Variation
+from catena.system.varied_closing import VariedClosing
 from catena.system.varied_elements import VariedElements
 from catena.system.varied_evaluation import VariedEvaluator
 
@@ -328,11 +332,35 @@ class VariedSystem(System):
     specialise = _refused("specialise")
     inertial_parameters = _refused("inertial_parameters")
     contact_dynamics = _refused("contact_dynamics")
+    drive = _refused("drive")
+    branches = _refused("branches")
+    inverse_kinematics = _refused("inverse_kinematics")
+    reach = _refused("reach")
 
     def assemble(self, given: Any = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops of each state's own mechanism."""
-        start = self.neutral() if guess is None else guess
-        return self._each("assemble", {} if given is None else given, start, slack)
+        start = closed_states.guessed(self.base, guess)
+        held = loop_closure.held(self.base.evaluator, {} if given is None else given)
+        loop_closure.check_slack(slack)
+        batch = loop_closure.common_batch(held, start.shape[:-1], self.variation.batch)
+        q = np.broadcast_to(start, (*batch, self.nq)).copy()
+        done = np.zeros(batch, dtype=bool)
+        limits = JointLimits(self.base)
+        is_quick = (
+            QuickAssembly.fits(self._plan) and self._settling.found is None and self._plan.owner is None
+        )
+        if is_quick and q.size and not limits.loops and not is_plain():
+            which = np.broadcast_to(np.arange(self.count).reshape(self.variation.batch), batch).reshape(-1)
+            closing = VariedClosing(self.evaluators[0], which)
+            rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+            found, closed = closing.assemble(rows, q.reshape(-1, self.nq), slack)
+            # What is beyond a limit is looked at by itself, as what does not close.
+            done = (closed & limits.keeps(found)).reshape(batch)
+            q = np.where(done[..., None], found.reshape(q.shape), q)
+        if done.all():
+            return q
+        careful = self._each("assemble", {} if given is None else given, start, slack, only=~done)
+        return np.where(done[..., None], q, careful)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the position and velocity errors of the loops, each of shape (..., constraints)."""
