@@ -12,6 +12,7 @@ import numpy as np
 from catena.kernels import Algorithm
 from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
+from catena.simulation.references.function import as_formula
 from catena.simulation.steps.stepping import step_algorithm
 from catena.simulation.steps.variant import LawShape, StepVariant
 from catena.spatial import is_symbolic
@@ -96,19 +97,22 @@ def _is_whole(x: float) -> bool:
 
 
 def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Excitation) -> Algorithm:
-    """Return the step of a variant with the law and the formulas for wrenches in it; kept as long as the controller,
-    or the first of the wrenches, lives, so that its next run finds it."""
-    if law is None and excitation.push is None:
+    """Return the step of a variant with the law and the formulas for wrenches and driven joints in it; kept as long as
+    the controller, or the first of what is a formula, lives, so that its next run finds it."""
+    push, guide = excitation.push, excitation.guide
+    if law is None and push is None and guide is None:
         return step_algorithm(variant)
-    owner: Any = next(iter(excitation.forces.values())) if law is None else law.law
+    guiding = [m for m in excitation.motion.values() if as_formula(m) is not None] if guide else []
+    pushing = list(excitation.forces.values()) if push else []
+    owner: Any = [*([] if law is None else [law.law]), *pushing, *guiding][0]
     kept = _algorithms.setdefault(owner, {})
-    formulas = tuple(w.function for w in excitation.forces.values()) if excitation.push is not None else ()
+    formulas = (*(w.function for w in pushing), *(as_formula(m) for m in guiding))
     limits = excitation.low, excitation.high, excitation.speed
-    key = (variant, *(x.tobytes() for x in limits), formulas)
+    key = (variant, *(x.tobytes() for x in limits), formulas, tuple(excitation.motion) if guide else ())
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
         clipped = None if law is None else partial(_clipped, ref(law.law), *limits)
-        kept[key] = step_algorithm(variant, clipped, excitation.push)
+        kept[key] = step_algorithm(variant, clipped, push, guide)
     return kept[key]
 
 

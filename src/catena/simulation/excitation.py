@@ -3,7 +3,7 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,11 +19,15 @@ from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
 from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
+from catena.simulation.references.function import Formula, as_formula
 from catena.simulation.run_part import RunPart
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.actuator_limits import ActuatorLimits
 from catena.system.wrenches import on_nodes
+
+Guide = Callable[[Any, Any, Any, Any], Any]
+"""Gives q, v and the accelerations of driven joints at a time, where formulas know them."""
 
 
 class Excitation(RunPart):
@@ -73,6 +77,11 @@ class Excitation(RunPart):
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
         self.paths: Paths | None = None
         self.push: Push | None = None
+        self.guide: Guide | None = None
+        self.energy = 0.0
+        """The energy [J] by which works are judged at the start of a run: what is there to be moved about."""
+        self.longest = np.inf
+        """The longest step [s] of a run in which joints are driven."""
         self.compiled_motion = self.compiled_wrenches = False
         start = getattr(self.control, "start", None)
         if start is not None:
@@ -163,19 +172,30 @@ class Excitation(RunPart):
 
     def use_paths(self) -> None:
         """Let prescribed motions and wrenches compile into the step where they can."""
-        system, motion = self.system, {j: as_polynomial(m) for j, m in self.motion.items()}
-        plain = all(_is_plain(system, joint) for joint in motion)
-        if motion and plain and None not in motion.values():
-            self.compiled_motion = True
+        system = self.system
+        motion = {j: path for j, m in self.motion.items() if (path := as_polynomial(m)) is not None}
+        formulas = {j: f for j, m in self.motion.items() if (f := as_formula(m)) is not None}
+        plain = all(_is_plain(system, joint) for joint in self.motion)
+        if self.motion and plain and len(motion) + len(formulas) == len(self.motion):
+            fits = all(
+                len(f(0.0)[0]) == system.slice_q(j).stop - system.slice_q(j).start
+                for j, f in formulas.items()
+            )
+            # What does not fit its joint is asked from Python, which has words for it.
+            self.compiled_motion = fits
+        if self.compiled_motion and formulas:
+            self.guide = partial(
+                _guided, tuple((system.slice_q(j), system.slice_v(j), f) for j, f in formulas.items())
+            )
         wrenches = [w.polynomial for w in self.forces.values()]
         if self.forces and all(w.symbolic for w in self.forces.values()):
             self.push = partial(_pushed, tuple(w.function for w in self.forces.values()))
         elif self.forces and None not in wrenches:
             self.compiled_wrenches = True
-        if self.compiled_motion or self.compiled_wrenches:
+        if (self.compiled_motion and motion) or self.compiled_wrenches:
             self.paths = Paths(
                 system,
-                {j: m for j, m in motion.items() if m is not None} if self.compiled_motion else {},
+                motion if self.compiled_motion else {},
                 [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
             )
 
@@ -439,7 +459,7 @@ class Excitation(RunPart):
         found = {}
         asked = []
         for joint, motion in self.motion.items():
-            path = as_polynomial(motion)
+            path = motion if as_formula(motion) is not None else as_polynomial(motion)
             if path is None or not _is_plain(self.system, joint):
                 asked.append(joint)
             else:
@@ -511,6 +531,14 @@ def _is_plain(system: System, joint: str) -> bool:
     """Return whether positions of a joint are plain numbers whose rates are its velocities."""
     kind = system.plan.kind[system.plan.joint.index(joint)]
     return kind is not None and not kind.turning and kind.nq == kind.nv
+
+
+def _guided(motions: tuple[tuple[slice, slice, Formula], ...], t: Any, q: Any, v: Any, vdot: Any) -> Any:
+    """Return q (nq,), v (nv,) and the accelerations (nv,) of driven joints with what formulas give for some of them."""
+    q, v, vdot = (array(list(x)) for x in (q, v, vdot))
+    for places, components, formula in motions:
+        q[places], v[components], vdot[components] = (array(row) for row in formula(t))
+    return q, v, vdot
 
 
 def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:

@@ -27,7 +27,7 @@ from catena.simulation.methods import ADAPTIVE
 from catena.simulation.step_record import StepRecord
 from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
 from catena.simulation.steps.multistep import HISTORY, PAST
-from catena.simulation.steps.stepping import reuses_last_stage, start_acceleration
+from catena.simulation.steps.stepping import judges_works, reuses_last_stage, start_acceleration
 from catena.simulation.steps.variant import StepVariant
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.walking import Walk
@@ -96,7 +96,8 @@ class Mover:
             driven=bool(excitation.motion),
             feedback=drift.feedback is not None and not drift.in_python,
             counts=counts_work(excitation, drift),
-            paths=excitation.compiled_motion,
+            paths=excitation.compiled_motion and bool(excitation.paths and excitation.paths.motion),
+            guided=excitation.guide is not None,
             wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
             pushed=excitation.push is not None,
             pulls=drift.pulls and not drift.in_python,
@@ -105,6 +106,7 @@ class Mover:
             turns=bool(excitation.counted) and not excitation.has_python_elements,
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
+        self.judges = judges_works(variant)
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -134,6 +136,10 @@ class Mover:
         if self.excitation.motion:
             found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
             found["driven"][self.excitation.driven] = 1.0
+        if self.judges:
+            found["longest"], found["energy"] = (
+                np.array([x]) for x in (self.excitation.longest, self.excitation.energy)
+            )
         if self.excitation.has_python_elements:
             found[wrench] = np.zeros(6 * system.plan.n)
         if self.excitation.forces or self.motors:
@@ -162,6 +168,8 @@ class Mover:
         """The positions that the joints of forces which count turns are near."""
         if self.turns:
             self.kept[NEAR] = self.near
+        if self.judges:
+            self.kept["turnover"] = np.zeros((states, 1))
         self.power_start = np.zeros((states, len(SOURCES)))
         self._cost, self._tried = np.zeros(states), np.zeros(states)
         # Cost, attempts and time when progress was judged last.
@@ -184,6 +192,8 @@ class Mover:
         if self.counts:
             self.kept["work"][:] = work[:, :done]
         self.near[:] = work[:, done:]
+        if self.judges:
+            self.kept["turnover"][:, 0] = np.abs(work[:, :done]).sum(axis=-1)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return what states carry along, (states, n): the works done so far, by source, with no sources where none are

@@ -14,6 +14,7 @@ from catena.dynamics.loop_elimination import borrowers
 from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_positive, shown
 from catena.kernels import compile_seconds
+from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.arguments import event_list, initial_state, sample_times
@@ -33,10 +34,11 @@ from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import TurnsAlong, near_rows
+from catena.system import System
 from catena.system.arrays import rows
 
-# How often a run is looked at for an event that ends it.
-LOOKS = 50
+# How often a run is looked at for an event that ends it, and for forces on joints that are driven.
+LOOKS, LOOKS_DRIVEN = 50, 200
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
 LARGE = 200_000
 # Loops that are open by no more than this at the start [rad or sizes of the mechanism] are closed by the first step,
@@ -97,7 +99,7 @@ class Run:
 
     def __init__(
         self, problem: Problem, q: Any, v: Any, duration: float, events: Any, samples: Any, progress: bool | None,
-        check: bool, begins: bool = True,
+        check: bool, begins: bool = True, longest: float | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
         # Whether the motion begins here, and does not go on from an event or another structure.
@@ -129,6 +131,8 @@ class Run:
             self.excitation.use_paths()
         if self.excitation.motion:
             self.q, self.v, _ = self.excitation.imposed(0.0, self.q, self.v)
+            self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
+            self.excitation.energy = _energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
@@ -559,6 +563,21 @@ class Run:
             f"error is {worst:.3g} rad or sizes of the mechanism). {shown}; begin with `q, v = s.project(q, v)`, or "
             f"with s.assemble and s.velocity.{trusted}"
         )
+
+
+def longest_step(duration: float, times: np.ndarray | None) -> float:
+    """Return the longest step [s] of a run in which joints are driven, and which is recorded at these times, so that no
+    step passes over forces that act for a while: a part of the duration, and what is recorded if that is more."""
+    return duration / max(LOOKS_DRIVEN, 0 if times is None else len(times) - 1)
+
+
+def _energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
+    """Return the energy [J] that is nothing new at the states q (states, nq), v (states, nv): what moves, what springs
+    store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
+    plan = system.plan
+    lifted = 1e-3 * float(plan.inertia[1:, 0].sum() * np.linalg.norm(plan.gravity)) * extent(plan)
+    moving = system.kinetic_energy(q, v) + np.abs(system.element_energy(q))
+    return float(np.max(moving)) + lifted
 
 
 def _shown(x: np.ndarray) -> str:

@@ -16,7 +16,7 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.faults import crawling_message, require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.steps.work import EXACT, SHORT, SOURCES
 from catena.simulation.turns import Count
 
 # Local coordinates are good short of half a turn.
@@ -138,8 +138,9 @@ class StiffSteps:
                 return self._jacobian(time, origin, y, held)
 
             solver = solver_class(
-                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian
-            )
+                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian,
+                max_step=self.excitation.longest,
+            )  # fmt: skip
             while solver.status == "running":
                 self._begin_count(state, float(solver.t), q, v)
                 start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
@@ -159,7 +160,7 @@ class StiffSteps:
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
                 self._require_progress(state, t, q)
                 if self.sources:
-                    self.work[state, : self.sources] += self._gain(solver, origin, held)
+                    self.work[state, : self.sources] += self._gain(solver, origin, held, state)
                 moved = False
                 if self.excitation.motion:
                     (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
@@ -221,11 +222,41 @@ class StiffSteps:
         if t > before and left > ENDLESS * pace:
             raise SimulationError(crawling_message(self.system, self.state, t, q, pace, left, implicit=True))
 
-    def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """Return the works (sources,) of the step that the solver has taken: the integrals of the powers along its
-        polynomials, on the loops."""
-        half = 0.5 * (solver.t - solver.t_old)
-        times = (solver.t_old + half * (1.0 + _POINTS)).tolist()
+    def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None, state: int) -> np.ndarray:
+        """Return the works (sources,) of the step that the solver has taken. Where joints are driven it is halved until
+        they are resolved, because the step knows nothing of forces then."""
+        found, left = np.zeros(len(SOURCES)), [(float(solver.t_old), float(solver.t))]
+        known = {span: self._gained(solver, origin, held, *span) for span in left}
+        while left:
+            span = left.pop()
+            whole, middle = known.pop(span), 0.5 * (span[0] + span[1])
+            if not self.excitation.motion or span[1] - span[0] < SHORT * self.excitation.longest:
+                found += whole
+                continue
+            parts = (span[0], middle), (middle, span[1])
+            known |= {part: self._gained(solver, origin, held, *part) for part in parts}
+            both = known[parts[0]] + known[parts[1]]
+            moved = (
+                self.excitation.energy
+                + np.abs(self.work[state, : self.sources]).sum()
+                + np.abs(found).sum()
+                + np.abs(both).sum()
+            )
+            if np.max(np.abs(whole - both)) <= max(EXACT, self.rtol) * moved:
+                found += both
+                for part in parts:
+                    del known[part]
+            else:
+                left += parts
+        return found
+
+    def _gained(
+        self, solver: Any, origin: np.ndarray, held: np.ndarray | None, start: float, end: float
+    ) -> np.ndarray:
+        """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the integrals
+        of the powers along its polynomials, on the loops."""
+        half = 0.5 * (end - start)
+        times = (start + half * (1.0 + _POINTS)).tolist()
         excitation, system, nv = self.excitation, self.system, self.system.nv
         y = solver.dense_output()(np.array(times)).T
         q = system.integrate(np.broadcast_to(origin, (len(y), len(origin))), y[:, :nv])

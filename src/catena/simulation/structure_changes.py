@@ -23,7 +23,7 @@ from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, crosses, required_arguments
 from catena.simulation.moment import Moment
 from catena.simulation.problem import Problem
-from catena.simulation.run import Run
+from catena.simulation.run import Run, longest_step
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
@@ -274,8 +274,10 @@ class ChangingRun:
             ]
             near = {joint: x for joint, x in wound.positions.items() if joint in system.loops}
             problem = Problem(system, control, motion, forces, **self.options, near=near)
-            begins = start == 0.0
-            return Run(problem, q, v, self.duration - start, events, None, self.progress, False, begins).go()
+            return Run(
+                problem, q, v, self.duration - start, events, None, self.progress, False, start == 0.0,
+                longest_step(self.duration, self.sample_times()),
+            ).go()  # fmt: skip
         except Exception as error:
             _place(error, system, start)
             raise

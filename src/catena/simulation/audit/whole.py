@@ -14,17 +14,18 @@ from catena.simulation.audit.joints import actuators, limits
 from catena.simulation.audit.lines import Audit, Line
 from catena.simulation.audit.momentum import momentum
 from catena.simulation.audit.velocities import velocities
+from catena.simulation.audit.work import work
 
 if TYPE_CHECKING:
     from catena.simulation.trajectory import Trajectory
 
 
 def audit(run: Trajectory) -> Audit:
-    """Check a run: energy against work, positions against velocities, momentum where nothing outside acts, loops,
+    """Check a run: energy against work, work against power, positions against velocities, momentum where nothing outside acts, loops,
     quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
     lines: list[Line] = []
     for name, check in (
-        ("end", _end), ("energy", energy), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
+        ("end", _end), ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
         ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
     ):  # fmt: skip
         try:

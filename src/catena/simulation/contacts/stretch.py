@@ -21,7 +21,7 @@ from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
 from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
-from catena.simulation.run import Run
+from catena.simulation.run import Run, longest_step
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
@@ -155,8 +155,11 @@ class Stretch:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
-            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, begins=t == 0.0).go()
-            return run.shifted(t), False
+            run = Run(
+                problem, q, v, span, self.events(t, q, v), None, False, False, t == 0.0,
+                longest_step(self.duration, None),
+            )  # fmt: skip
+            return run.go().shifted(t), False
         except BrokenOff as error:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
         if found is None or len(found.t) < 2:

@@ -28,8 +28,18 @@ def function(
     return Function(position, velocity, acceleration)
 
 
+Formula = Callable[[Any], tuple[list[Any], list[Any], list[Any]]]
+"""Gives the entries of position, velocity and acceleration at a time, which is a number or a symbol."""
+
+
+def as_formula(reference: Any) -> Formula | None:
+    """Return the formula of a reference that the compiled step can follow by itself; None if it is something else."""
+    return reference.formula if isinstance(reference, Function) else None
+
+
 class Function:
-    """The motion of functions of time; see `function`."""
+    """The motion of functions of time; see `function`. `formula` is what it was differentiated as, None where its
+    velocity and acceleration are functions of their own."""
 
     def __init__(
         self,
@@ -42,8 +52,9 @@ class Function:
                 raise StateError(f"function: {what} is {shown(given)}; give a function of the time.")
         if (velocity is None) != (acceleration is None):
             raise StateError("function: give velocity and acceleration together, or neither.")
+        self.formula: Formula | None = None
         if velocity is None or acceleration is None:
-            self._evaluate = _differentiated(position)
+            self._evaluate, self.formula = _differentiated(position)
         else:
             parts = (position, velocity, acceleration)
             self._evaluate = lambda times: [_called(part, times) for part in parts]
@@ -70,8 +81,11 @@ def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:
     return np.stack(rows) if rows else np.zeros((0, 1))
 
 
-def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], list[np.ndarray]]:
-    """Return a function of times (T,) that gives position, velocity and acceleration, each (T, k)."""
+def _differentiated(
+    position: Callable[[Any], Any],
+) -> tuple[Callable[[np.ndarray], list[np.ndarray]], Formula]:
+    """Return a function of times (T,) that gives position, velocity and acceleration, each (T, k), and one of a time
+    that may be a symbol."""
     import casadi
 
     t = casadi.SX.sym("t")
@@ -101,4 +115,9 @@ def _differentiated(position: Callable[[Any], Any]) -> Callable[[np.ndarray], li
         results = compute(times[0]) if len(times) == 1 else compute.map(len(times))(times[None, :])
         return [np.array(y, dtype=np.float64).reshape(len(entries), len(times)).T for y in results]
 
-    return evaluate
+    def formula(time: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        results = compute(time)
+        rows = [[y[k] if is_symbolic(time) else float(y[k]) for k in range(len(entries))] for y in results]
+        return rows[0], rows[1], rows[2]
+
+    return evaluate, formula

@@ -89,6 +89,7 @@ UNTABLED = ("semi_implicit", "leapfrog", "implicit_leapfrog", "abm4")
 
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 PushFunction = Callable[[Any, Any, Any], Any]
+GuideFunction = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]]
 # The degree of polynomials that driven joints and wrenches follow.
 DEGREE = 5
 
@@ -256,6 +257,20 @@ def follow(stage_time: float) -> Sweep:
     return with_ground(but_particles(put))
 
 
+def follow_formulas(guide: GuideFunction, stage_time: float) -> list[Sweep]:
+    """Put driven joints where formulas have them at a part of the step."""
+
+    @at_ground
+    def look_at_the_clock(ground: Any) -> None:
+        ground.now = ground.t + stage_time * ground.dt
+
+    def put(whole: Any) -> None:
+        # The time is a number of the ground, so that the formulas are compiled once for all stages.
+        whole.q, whole.qd, whole.qdd_given = guide(whole.now, whole.q, whole.qd, whole.qdd_given)
+
+    return [look_at_the_clock, whole_state(put)]
+
+
 def _polynomial(s: Any, coefficients: list[Any]) -> Any:
     """Return the sum of coefficients[j] s^j, entry by entry."""
     total = coefficients[-1]
@@ -316,17 +331,28 @@ def reuses_last_stage(variant: StepVariant) -> bool:
     return still and (law is None or law.is_forgetful)
 
 
+def judges_works(variant: StepVariant) -> bool:
+    """Return whether the works count where a step chooses its size: joints are driven, and it does choose."""
+    is_adaptive = variant.method not in UNTABLED and tableau(variant.method).is_adaptive
+    return is_adaptive and variant.driven and variant.counts
+
+
 def step_algorithm(
-    variant: StepVariant, law: LawFunction | None = None, push: PushFunction | None = None
+    variant: StepVariant,
+    law: LawFunction | None = None,
+    push: PushFunction | None = None,
+    guide: GuideFunction | None = None,
 ) -> Algorithm:
-    """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces and one for
-    wrenches where they are compiled in."""
-    return _steps(variant) if law is None and push is None else _step_algorithm(variant, law, push)
+    """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces, one for
+    wrenches and one for the motion of driven joints where they are compiled in."""
+    if law is None and push is None and guide is None:
+        return _steps(variant)
+    return _step_algorithm(variant, law, push, guide)
 
 
 @lru_cache(maxsize=64)
 def _steps(variant: StepVariant) -> Algorithm:
-    return _step_algorithm(variant, None, None)
+    return _step_algorithm(variant, None, None, None)
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
@@ -342,7 +368,9 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
 
 
-def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFunction | None) -> Algorithm:
+def _step_algorithm(
+    variant: StepVariant, law: LawFunction | None, push: PushFunction | None, guide: GuideFunction | None
+) -> Algorithm:
     sort, shape = variant.sort, variant.law
     dynamics = telling(_dynamics(variant)) if variant.pulls else _dynamics(variant)
     if variant.touches:
@@ -362,6 +390,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     reuses = reuses_last_stage(variant)
     evaluations = 0
     weights = (CORRECT[1], CORRECT[0]) if variant.method == "abm4" else method.b if method else (1.0,)
+    judged = judges_works(variant)
 
     def accelerations(stage_time: float = 0.0) -> list[Sweep]:
         """Return the accelerations of a stage, and whether they can be trusted, and what is done with them."""
@@ -372,6 +401,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         nonlocal evaluations
         evaluations += 1
         sweeps: list[Sweep] = [follow(stage_time)] if variant.paths else []
+        sweeps += follow_formulas(guide, stage_time) if guide is not None else []
         if variant.fragile and stage_time:
             sweeps += 2 * [rest, close_positions, shift_positions]
             sweeps += [rest, close_velocities, shift_velocities]
@@ -400,7 +430,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         if law is not None and evaluations == 1:
             sweeps.append(keep_force(target))
         if variant.counts:
-            sweeps.append(work.gain(weights[evaluations - 1], is_first=evaluations == 1))
+            errors = tuple(row[evaluations - 1] for row in method.errors) if judged and method else ()
+            sweeps.append(work.gain(weights[evaluations - 1], evaluations == 1, errors))
         return sweeps
 
     # What schedules call is traced first, because it writes what other steps read.
@@ -409,6 +440,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     opening: list[Sweep] = []
     if law is not None and shape is not None and shape.asked != "always":
         opening.append(steer(law, shape, 0.0, target))
+    if judged:
+        opening.append(work.no_longer)
     opening.append(open_timed_step if shape is not None and shape.asked == "timed" else open_step)
     opening.append(begin)
     if variant.turns:
@@ -436,6 +469,8 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         sweeps += opening
     if variant.counts:
         sweeps.append(work.forget_gain)
+    if judged and method is not None:
+        sweeps.append(work.forget_errors(len(method.errors)))
     # The sweeps of the algorithm begin with another one.
     first_stage = len(sweeps) + 1
     if touching:
@@ -475,6 +510,10 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
             rewritten |= {f"rate_xi_{stage}", f"rate_v_{stage}", f"seen_rate_{stage}"}
     if variant.paths:
         sweeps.append(follow(1.0))
+    if guide is not None:
+        sweeps += follow_formulas(guide, 1.0)
+    if judged and method is not None:
+        sweeps.append(work.judge(len(method.errors)))
     sweeps.append(Pause("closing"))
     corrections = 0
     if sort and variant.projects:
@@ -493,6 +532,7 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
     if variant.counts:
         past = [work.weighted_past] if variant.method == "abm4" else []
         sweeps += [*past, work.keep_work, *([work.keep_power] if past else [])]
+        sweeps += [work.keep_turnover] if judged else []
     if reuses:
         sweeps.append(recall_acceleration)
         sweeps += [] if law is None else [recall_force(target)]
@@ -531,6 +571,9 @@ def _step_algorithm(variant: StepVariant, law: LawFunction | None, push: PushFun
         names = ("work", *(("power_past_1", "power_past_2") if variant.method == "abm4" else ()))
         ground_inputs |= dict.fromkeys(names, counted)
         ground_outputs = (*ground_outputs, *names, "power_start")
+    if judged:
+        ground_inputs |= {name: Numbers(1) for name in ("longest", "energy", "turnover")}
+        ground_outputs = (*ground_outputs, "turnover")
     if touching:
         ground_inputs["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
         ground_outputs = (*ground_outputs, "told", "told_now")

@@ -54,7 +54,7 @@ class StepVariant:
     """What a step is compiled for: the method, the sort of elimination (None: a tree), whether `forces` act, the
     law, whether loops go back to closed states, whether they do so at every stage (`fragile`), whether some joints are
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
-    counted, whether driven joints follow polynomials (`paths`), the number of wrenches
+    counted, whether driven joints follow polynomials (`paths`) or formulas (`guided`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), the nodes of both sides of each contact and whether the
     second one is round there (`touches`), and whether forces look at loop joints whose `turns` are counted."""
@@ -75,6 +75,7 @@ class StepVariant:
     modes: int = 0
     touches: tuple[tuple[int, int, bool], ...] = ()
     turns: bool = False
+    guided: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +90,7 @@ class StepVariant:
             "feedback" if self.feedback else "",
             "counted" if self.counts else "",
             "paths" if self.paths else "",
+            "guided" if self.guided else "",
             f"wrenches_{self.wrench_paths}" if self.wrench_paths else "",
             "pushed" if self.pushed else "",
             "pulled" if self.pulls else "",

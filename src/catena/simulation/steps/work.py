@@ -3,6 +3,10 @@
 At every stage the powers of actuators, friction, wrenches and prescribed drives are summed up at the ground, and each
 step adds their integral by the weights of its own method. What springs and gravity store is in none of them: energy
 changes by these works, up to the error of the integration.
+
+Where joints are driven along prescribed motions, these know nothing of forces, and steps that follow them may pass over
+whatever acts. There the error of the works counts as that of the motion does: the method's own estimate of it, as a
+part of all the energy that has been moved about so far.
 """
 
 from typing import Any
@@ -13,8 +17,15 @@ from catena.dynamics.force_sweeps import forget_power
 from catena.dynamics.friction import friction_force
 from catena.dynamics.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
+from catena.simulation.steps.decision import larger
 from catena.simulation.steps.multistep import CORRECT
-from catena.spatial.scalars import array, where
+from catena.spatial.scalars import absolute, array, where
+
+# Works need not be better than to this part of the energy that is moved about: steps that meet a force that jumps would
+# otherwise shrink to the rounding of the time.
+EXACT = 1e-9
+# Steps shorter than this part of the longest are good enough for any power, and for one that jumps.
+SHORT = 1e-7
 
 SOURCES = ("actuators", "friction", "wrenches", "motion")
 
@@ -22,9 +33,13 @@ __all__ = [
     "SOURCES",
     "count",
     "forget_gain",
+    "forget_errors",
     "gain",
+    "judge",
     "keep_power",
+    "keep_turnover",
     "keep_work",
+    "no_longer",
     "recall_power",
     "weighted_past",
 ]
@@ -93,16 +108,62 @@ def count(forces: bool, driven: bool, loops: bool) -> list[Sweep]:
     return [*begun, _no_drive, moving, *([_rub_in_loops] if loops else [])]
 
 
-def gain(weight: float, is_first: bool = False) -> Sweep:
-    """Add the powers of a stage to what the step gains, with the stage's weight."""
+def gain(weight: float, is_first: bool = False, errors: tuple[float, ...] = ()) -> Sweep:
+    """Add the powers of a stage to what the step gains, with the stage's weight, and to the `errors` of that, with the
+    weights that the method's estimates have for this stage."""
 
     def add(ground: Any) -> None:
         power = _powers(ground)
         ground.gain = array([g + ground.dt * weight * p for g, p in zip(ground.gain, power, strict=True)])
         if is_first:
             ground.power_start = power
+        if errors:
+            ground.turned = ground.turned + abs(weight) * ground.dt * sum(absolute(p) for p in power)
+        for k, share in enumerate(errors):
+            name = f"missed_{k}"
+            missed = zip(getattr(ground, name), power, strict=True)
+            setattr(ground, name, array([m + share * ground.dt * p for m, p in missed]))
 
     return at_ground(add)
+
+
+def forget_errors(count: int) -> Sweep:
+    """Set so many estimates of the error of works, and the energy turned over in a step, to zero at its start."""
+
+    def forget(ground: Any) -> None:
+        ground.turned = 0.0
+        for k in range(count):
+            setattr(ground, f"missed_{k}", np.zeros(len(SOURCES)))
+
+    return at_ground(forget)
+
+
+def judge(count: int) -> Sweep:
+    """Let so many estimates of the error of works count among those of the motion, as parts of the `energy` at the
+    start of the run and of what has been turned over since."""
+
+    def heed(ground: Any) -> None:
+        scale = ground.atol + larger(ground.rtol, EXACT) * (ground.energy + ground.turnover + ground.turned)
+        counts = ground.dt > SHORT * ground.longest
+        for k in range(count):
+            worst = getattr(ground, f"error_{k}")
+            for missed in getattr(ground, f"missed_{k}"):
+                worst = larger(worst, where(counts, absolute(missed) / scale, 0.0))
+            setattr(ground, f"error_{k}", worst)
+
+    return at_ground(heed)
+
+
+@at_ground
+def keep_turnover(ground: Any) -> None:
+    """Add what a step turns over to what has been turned over so far, if the step is accepted."""
+    ground.turnover = ground.turnover + where(ground.accepted > 0.5, ground.turned, 0.0)
+
+
+@at_ground
+def no_longer(ground: Any) -> None:
+    """Plan no step that is longer than the longest, so that none passes over forces that act for a while."""
+    ground.h = where(ground.h > ground.longest, ground.longest, ground.h)
 
 
 def _powers(ground: Any) -> np.ndarray:
