@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
-from catena.errors import CatenaError, LoopError, StateError
+from catena.errors import LoopError, StateError
 from catena.given import is_positive, shown
 from catena.kernels import compile_seconds
 from catena.kinematics.scales import scales_of
@@ -351,8 +351,7 @@ class Run:
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
         if driven:
-            with suppress(CatenaError):
-                tau = loads.with_drives(system, q, v, tau, wrenches, driven)
+            tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven)
         return Trajectory(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held,
