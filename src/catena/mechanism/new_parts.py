@@ -94,7 +94,7 @@ def make_joint(
         validation.switch(who, "actuated", actuated),
         None,
         *stops,
-        validation.armature(who, armature, kind.nv),
+        validation.armature(who, armature, kind),
         validation.velocity_limit(who, velocity_limit, kind.nv),
     )  # fmt: skip
 

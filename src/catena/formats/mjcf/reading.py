@@ -59,7 +59,7 @@ def _build(model: Any, prepared: Prepared, source: Source) -> Mechanism:
     initial: dict[str, Any] = {}
     coupled = coupled_joints(model)
     for index in range(1, model.nbody):
-        _add_joints(mechanism, model, index, coupled, driven if model.nu else None, initial)
+        _add_joints(mechanism, model, index, coupled, driven if model.nu else None, initial, source)
     for index in range(model.nsite):
         body = body_name(model, int(model.site_bodyid[index]))
         name = model.site(index).name or f"site {index}"
@@ -109,7 +109,7 @@ def _add_body(mechanism: Mechanism, model: Any, index: int, prepared: Prepared, 
 
 
 def _add_joints(mechanism: Mechanism, model: Any, index: int, coupled: frozenset[int], driven: set[int] | None,
-                initial: dict[str, Any]) -> None:  # fmt: skip
+                initial: dict[str, Any], source: Source) -> None:  # fmt: skip
     """Add what connects a body to its parent: one joint, or several with massless bodies between them."""
     body, parent = body_name(model, index), body_name(model, int(model.body_parentid[index]))
     place = pose_of(model.body_pos[index], model.body_quat[index])
@@ -122,9 +122,13 @@ def _add_joints(mechanism: Mechanism, model: Any, index: int, coupled: frozenset
         damping, friction, armature = _dof_values(
             model, slice(int(model.jnt_dofadr[first]), None), FREE_ORDER
         )
-        mechanism.add_joint(
-            name, parent, body, Free(), damping=damping, friction=friction, armature=armature, actuated=False
-        )
+        if armature.any():
+            message = (
+                f"it is free, and its armature of {armature.max():g}, a mass without weight in MuJoCo, is not read: "
+                f"leave it out of the file, or add it to the body"
+            )
+            source.note(Severity.WARNING, f"joint {name!r}", message, what="unread")
+        mechanism.add_joint(name, parent, body, Free(), damping=damping, friction=friction, actuated=False)
         initial[name] = np.concatenate([place.p, place.quat])
         return
     parts = [
