@@ -734,7 +734,7 @@ class System:
         the coupling's equation by their position.
 
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
-        redundant constraints leave it open, it is the smallest; `diagnose` tells.
+        redundant constraints leave it open, it is what `reactions` contain, the same on every plan; `diagnose` tells.
         """
         return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration)
 
