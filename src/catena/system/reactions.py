@@ -5,8 +5,8 @@ Loops pass what their multipliers and their friction say. Then every node, tips 
 what its bodies still need, and inside a node every weld passes what the bodies beyond it need. Where constraints
 are redundant, many sets of wrenches do: the one of least size over all joints is taken, moments counting about
 the middle between the two joint frames and divided by the size of the mechanism. So it does not depend on which
-joints the plan cut. Couplings carry what belongs to these wrenches, of which it is a part at their joints; where several
-couplings hold the same joints, what they do there is least in size.
+joints the plan cut. Couplings carry what belongs to these wrenches, of which it is a part at their joints; where
+several couplings hold the same joints, what they do there is least in size.
 """
 
 from collections.abc import Mapping, Sequence
