@@ -157,3 +157,83 @@ def test_pinocchio_has_the_same_inertia_with_armature_and_mimics_what_is_coupled
     E = np.array([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.0]])
     reduced = np.linalg.solve(E.T @ mass @ E, -E.T @ bias)
     np.testing.assert_allclose(s.forward_dynamics(q, v), E @ reduced, atol=1e-12)
+
+
+GEARED = (
+    (ct.Revolute("z"), (0,)),
+    (ct.Prismatic("x"), (0,)),
+    (ct.Helical("y", 0.1), (0,)),
+    (ct.Cylindrical("x"), (0, 1)),
+    (ct.Universal("z", (0.6, 0.0, 0.8)), (0,)),
+    (ct.Planar("z"), (0, 1)),
+    (ct.Sdof("dx", "dz", "rx", "ry"), (0, 1)),
+    (ct.Sdof("rz", "dx", "ry"), (0,)),
+)
+
+
+def force_free(kind, armature, flipped=False):
+    """A skew body on a joint of a kind and another one on it, without weight."""
+    m = ct.Mechanism("force-free", gravity=(0, 0, 0))
+    m.add_body("a", 1.3, (0.1, 0.2, -0.1), (0.3, 0.5, 0.4))
+    m.add_body("b", 0.7, (0.3, 0.0, 0.1), (0.1, 0.05, 0.12))
+    m.add_joint("J", *(("a", "ground") if flipped else ("ground", "a")), kind, armature=armature)
+    m.add_joint("K", "a", "b", ct.Revolute((0.0, 0.6, 0.8)), in_parent=P(p=(0.4, 0.1, 0.0)), armature=0.2)
+    return m
+
+
+@pytest.mark.parametrize(("kind", "cyclic"), GEARED)
+def test_energy_and_the_momenta_of_ignorable_coordinates_hold_with_rotors(kind, cyclic):
+    """Nothing depends on the first coordinates of these kinds, so the momenta (H v)_k that belong to them stay."""
+    s = force_free(kind, 0.1 + 0.3 * np.arange(kind.nv)).system()
+    v = np.random.default_rng(3).normal(size=s.nv)
+    run = ct.simulate(s, s.neutral(), v, 1.0, samples=5, rtol=1e-11, atol=1e-12)
+    assert run.energy_drift < 1e-9
+    own = range(s.nv)[s.slice_v("J")]
+    held = np.einsum("tij,tj->ti", s.mass_matrix(run.q), run.v)[:, [own[k] for k in cyclic]]
+    np.testing.assert_allclose(held, np.broadcast_to(held[0], held.shape), atol=1e-9)
+    assert np.ptp(run.v, axis=0).max() > 1e-3
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_the_rotors_of_a_ball_joint_keep_their_angular_momentum(flipped):
+    """About the centre of a ball joint, the momentum of the bodies and of a ball of the rotors' inertia that turns with
+    what the joint moves are constant in space."""
+    s = force_free(ct.Spherical(), 0.6, flipped).system()
+    v = np.random.default_rng(4).normal(size=s.nv)
+    run = ct.simulate(s, s.neutral(), v, 1.0, samples=5, rtol=1e-11, atol=1e-12)
+    assert run.energy_drift < 1e-9
+    turn = np.einsum("tij,tj->ti", run.pose("a")[:, :3, :3], run.twist("a")[:, :3])
+    total = run.momentum[:, :3] + 0.6 * turn
+    np.testing.assert_allclose(total, np.broadcast_to(total[0], total.shape), atol=1e-9)
+    assert np.ptp(turn, axis=0).max() > 0.1
+
+
+def test_rotors_that_would_gyrate_are_refused_wherever_they_are_given():
+    with pytest.raises(
+        ct.ModelError, match=r"joint 'J'.*armature is 0\.5, but nothing drives a body that floats"
+    ):
+        force_free(ct.Free(), 0.5)
+    with pytest.raises(ct.ModelError, match=r"joint 'J'.*give one number"):
+        force_free(ct.Spherical(), (0.1, 0.2, 0.3))
+    with pytest.raises(ct.ModelError, match="armature"):
+        force_free(ct.Free(), None).with_joint("J", armature=0.1)
+    assert force_free(ct.Free(), 0.0).joints["J"].armature is None
+    s = force_free(ct.Spherical(), 0.5).system()
+    v = np.ones(s.nv)
+    with pytest.raises(ct.StateError, match=r"'J\.armature'.*state \(1,\).*give one number"):
+        s.vary({"J.armature": [[0.5, 0.5, 0.5], [0.1, 0.2, 0.3]]}).forward_dynamics(s.neutral(), v)
+    with pytest.raises(ct.StateError, match="give zero or more"):
+        s.vary({"J.armature": [-0.5, -0.5, -0.5]})
+    both = s.vary({"J.armature": [[0.5] * 3, [0.7] * 3]}).forward_dynamics(s.neutral(), v)
+    np.testing.assert_allclose(both[0], s.forward_dynamics(s.neutral(), v), atol=1e-12)
+
+
+def test_a_free_joint_with_armature_in_a_file_is_warned_of_by_name(tmp_path):
+    text = """<mujoco><worldbody><body name="stone"><joint name="float" type="free" armature="0.5"/>
+      <inertial pos="0.1 0 0" mass="2" diaginertia="0.02 0.03 0.03"/>
+      <body name="ball"><joint name="ball" type="ball" armature="0.25"/>
+      <inertial pos="0.1 0 0" mass="2" diaginertia="0.02 0.03 0.03"/></body></body></worldbody></mujoco>"""
+    (tmp_path / "m.xml").write_text(text)
+    with pytest.warns(ct.CatenaWarning, match="joint 'float': it is free, and its armature of 0.5"):
+        m = ct.load(tmp_path / "m.xml")
+    assert m.joints["float"].armature is None and m.joints["ball"].armature.tolist() == [0.25] * 3

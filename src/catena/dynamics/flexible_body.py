@@ -25,6 +25,7 @@ from catena.dynamics.hybrid_dynamics import (
     DRIVE_INPUTS,
     accelerations as driven_accelerations,
     articulated_inertias as driven_inertias,
+    hybrid_dynamics as driven_algorithm,
     inverse_where_free,
     velocities as driven_velocities,
 )
@@ -49,11 +50,13 @@ def is_flexible(kind: Any) -> bool:
     return isinstance(getattr(kind, "kind", kind), Modal)
 
 
-def tree_dynamics(plan: Plan) -> Algorithm:
+def tree_dynamics(plan: Plan, drives: bool = False) -> Algorithm:
     """Return the algorithm of forward dynamics for the tree of a plan: articulated bodies, with modes where some are
-    flexible."""
+    flexible; with `drives`, hybrid dynamics, in which some accelerations are given."""
     modes = most_modes(plan)
-    return flexible_dynamics(modes) if modes else free_algorithm
+    if modes:
+        return flexible_dynamics(modes, drives)
+    return driven_algorithm if drives else free_algorithm
 
 
 @lru_cache(maxsize=32)
@@ -112,6 +115,10 @@ def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> A
         come_back.step(body, parent)
         if is_flexible(body.joint):
             body.modal_qdd = array([*body.qdd, *[0.0] * (modes - body.joint.nv)])
+            if drives:
+                # The drive of a mode holds against the others too, where those are left to themselves.
+                yielding = body.qdd - body.driven * body.qdd_given
+                body.drive = body.drive + body.driven * (body.between_modes @ yielding)
 
     def _weigh(body: Any, parent: Any) -> None:
         x, b, k = body.x, body.b, body.joint.nv
@@ -163,6 +170,7 @@ def _yield_in_modes(body: Any, parent: Any, drives: bool, firm: bool) -> None:
         given = body.driven * body.qdd_given
         pA = pA + E * given
         modal_force = modal_force + M @ given
+        body.between_modes = body.S.T * E + M
     u = body.tau - passive_force(body) - body.S.T * pA - modal_force
     D_inv = inverse_where_free(D, body.driven) if drives else spd_inverse(D)
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)

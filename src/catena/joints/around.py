@@ -55,6 +55,9 @@ class Around:
     def check(self, q: np.ndarray, joint: str = "") -> None:
         self.kind.check(q, joint)
 
+    def rotor_fault(self, armature: np.ndarray) -> str | None:
+        return self.kind.rotor_fault(armature)
+
 
 def described(kind: JointKind | None) -> JointKind | None:
     """Return a kind as its joint was described, whichever side a plan sees it from and whatever is geared to it."""

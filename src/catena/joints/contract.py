@@ -85,6 +85,17 @@ class JointKind(ABC):
         """The inertias (nv,) of rotors that are geared to the joint; None where there are none."""
         return None
 
+    def rotor_fault(self, armature: np.ndarray) -> str | None:
+        """Return why rotors with these inertias (nv,), not all zero, cannot be geared to the joint; None if they can.
+
+        Rotors have the energy armature v^2 / 2. Where v is dq/dt, armature dv/dt is all that they take, and energy
+        and momentum hold. Where it is not, as for angular velocities in turning axes, the same energy takes gyroscopic
+        forces too, which rotors on shafts do not have: such a kind takes no rotors unless it says otherwise. Numbers.
+        """
+        if type(self).rate is JointKind.rate:
+            return None
+        return "its velocities are no rates of coordinates, so no rotor turns with one of them"
+
     def canonical(self) -> tuple[np.ndarray, JointKind]:
         """Return (R, kind) such that this motion is that of `kind`, with axis z, in axes turned by R (3, 3).
 

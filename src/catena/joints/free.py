@@ -53,6 +53,9 @@ class Free(JointKind):
     def local_rate(self, xi: np.ndarray, v: np.ndarray) -> np.ndarray:
         return exponential_rate(Motion(xi), Motion(v)).array
 
+    def rotor_fault(self, armature: np.ndarray) -> str | None:
+        return "nothing drives a body that floats, and a body with rotors along its turning axes would fly a curve"
+
     def coordinates(self, X: Transform) -> np.ndarray:
         return array([*X.p, *quaternion.from_rotation(X.R.T)])
 

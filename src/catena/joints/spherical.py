@@ -10,6 +10,9 @@ from catena.joints.contract import JointKind, check_unit_quaternion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import exponential_rate
 
+# Rotor inertias that differ by less than this part of the largest are the same but for rounding.
+ALIKE = 1e-12
+
 
 @dataclass(frozen=True)
 class Spherical(JointKind):
@@ -49,6 +52,13 @@ class Spherical(JointKind):
         zero = np.zeros(3)
         rate = exponential_rate(Motion(array([*xi, *zero])), Motion(array([*v, *zero])))
         return rate.angular
+
+    def rotor_fault(self, armature: np.ndarray) -> str | None:
+        """Return None where inertias are alike about all axes: then the energy is that of a ball that turns with the
+        child, which needs no gyroscopic moments."""
+        if np.ptp(armature) <= ALIKE * np.max(armature):
+            return None
+        return "the axes of its angular velocity turn, and rotors that differ about them would gyrate: give one number"
 
     def coordinates(self, X: Transform) -> np.ndarray:
         return quaternion.from_rotation(X.R.T)

@@ -94,7 +94,7 @@ def make_joint(
         validation.powered(who, actuated, kind.nv),
         None,
         *stops,
-        validation.armature(who, armature, kind.nv),
+        validation.armature(who, armature, kind),
         validation.velocity_limit(who, velocity_limit, kind.nv),
     )  # fmt: skip
 

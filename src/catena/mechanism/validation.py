@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
 from catena.given import entries, real_array, real_number, shown
+from catena.joints import JointKind
 from catena.spatial import Pose
 
 INERTIA_TOLERANCE = 1e-9
@@ -201,10 +202,17 @@ def coefficients(who: str, what: str, value: Any, nv: int) -> NDArray[np.float64
     return full
 
 
-def armature(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
-    """Return the inertia of rotors (nv,) as a joint feels it, None where there is none."""
-    found = None if value is None else coefficients(who, "armature", value, nv)
-    return found if found is not None and found.any() else None
+def armature(who: str, value: Any, kind: JointKind) -> NDArray[np.float64] | None:
+    """Return the inertia of rotors (nv,) as a joint of a kind feels it, None where there is none."""
+    found = None if value is None else coefficients(who, "armature", value, kind.nv)
+    if found is None or not found.any():
+        return None
+    fault = kind.rotor_fault(found)
+    if fault is not None:
+        raise ModelError(
+            f"{who}: armature is {shown(value)}, but {fault}: leave it out, or make the rotor a body with a joint"
+        )
+    return found
 
 
 def velocity_limit(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:

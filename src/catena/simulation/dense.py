@@ -2,8 +2,9 @@
 
 Between two nodes the motion is q0 (+) xi(t), and the local coordinates xi live in a plain vector space. Position, rate
 and second derivative of xi at both nodes follow from q, v and vdot there and determine a polynomial of degree 5. Its
-error falls with the sixth power of the distance h of the nodes, that of the velocity with the fifth. Quaternions stay
-of unit length, because xi is added by the joint's own `integrate`.
+error falls with the sixth power of the distance h of the nodes, that of the velocity with the fifth. Where vdot is not
+known at the end, the polynomial is of degree 4. Quaternions stay of unit length, because xi is added by the joint's own
+`integrate`.
 
 With L(xi) for the joint's `local_rate`, xi' = L(xi) v and xi'' = L(xi) vdot + (dL/dxi . xi') v. The velocity at a time
 between solves xi' = L(xi) v for v.
@@ -23,6 +24,7 @@ from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip
 from catena.simulation.steps.variant import SCALAR
 from catena.spatial import array, is_symbolic
 from catena.spatial.linear import ldl_solve
+from catena.spatial.scalars import less, where
 from catena.system import System
 
 # Times outside of the nodes by no more than this part of their span are meant to be the nodes.
@@ -30,20 +32,24 @@ SLACK = 1e-12
 
 
 def ground(ground: Any) -> None:
-    """Give the distance h of the two nodes, and the part s of it that has passed."""
+    """Give the distance h of the two nodes, the part s of it that has passed, and whether vdot is known at its end."""
     ground.h = ground.distance
     ground.s = ground.part
+    ground.told = ground.known
 
 
 @base_to_tip
 def between(body: Any, parent: Any) -> None:
     """Interpolate q and v at the part s of the way from (q, v, vdot) at one node to those at the next."""
-    body.h, body.s = parent.h, parent.s
+    body.h, body.s, body.told = parent.h, parent.s, parent.told
     h, s, joint = body.h, body.s, body.joint
     start, end = np.zeros(joint.nv), joint.difference(body.q, body.q_next)
     d0, d1 = joint.local_rate(start, body.qd), joint.local_rate(end, body.qd_next)
     e0 = local_acceleration(joint, start, d0, body.qd, body.qdd)
     e1 = local_acceleration(joint, end, d1, body.qd_next, body.qdd_next)
+    # A polynomial of degree 4 has this second derivative at its end.
+    quartic = [c - (12.0 * x / h - 6.0 * (a + b)) / h for x, a, b, c in zip(end, d0, d1, e0)]
+    e1 = array([where(less(0.5, body.told), x, y) for x, y in zip(e1, quartic)])
     (p, p0, p00, p1, p11), (r, r0, r00, r1, r11) = hermite(s)
     xi = array(
         [
@@ -116,23 +122,33 @@ hermite_step = Algorithm(
         "q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "q_next": POSITION, "qd_next": VELOCITY, "qdd_next": VELOCITY,
     },
     outputs={"q_between": POSITION, "qd_between": VELOCITY},
-    ground_inputs={"distance": SCALAR, "part": SCALAR},
+    ground_inputs={"distance": SCALAR, "part": SCALAR, "known": SCALAR},
 )  # fmt: skip
 
 
 def interpolate(
-    system: System, t: Any, q: Any, v: Any, a0: Any, a1: Any, times: Any, project: bool = True
+    system: System,
+    t: Any,
+    q: Any,
+    v: Any,
+    a0: Any,
+    a1: Any,
+    times: Any,
+    project: bool = True,
+    known: Any = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return q (..., times, nq) and v (..., times, nv) at `times` (times,), or (..., times) for each state its own.
 
     The nodes are t (nodes,), or (..., nodes) for each state its own, never decreasing; q (..., nodes, nq) and v (...,
     nodes, nv). `a0` (..., nodes - 1, nv) are the accelerations at the start of each interval and `a1` those at its end,
-    which differ from the next a0 where a force jumps. At a node the result is the node itself. Orientations must turn
+    which differ from the next a0 where a force jumps; `known` (..., nodes - 1) says which of these count. At a node the
+    result is the node itself. Orientations must turn
     by less than half a turn between nodes. With `project` the states between nodes are moved onto the loops, which the
     polynomials miss by their error.
     """
     t, q, v, a0, a1, times = (np.asarray(x, dtype=np.float64) for x in (t, q, v, a0, a1, times))
     batch, nodes = q.shape[:-2], q.shape[-2]
+    counts = np.broadcast_to(np.asarray(known, dtype=np.float64), (*batch, nodes - 1))[..., None]
     states, count = prod(batch), times.shape[-1]
     check_times(t, times)
     check_turns(system, t, q, v)
@@ -146,13 +162,13 @@ def interpolate(
     h = np.where(h > 0.0, h, 1.0)
     s = np.clip((wanted - begin) / h, 0.0, 1.0)
 
-    def pick(x: np.ndarray, where: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(x.reshape(states, *x.shape[-2:])[rows, where].reshape(-1, x.shape[-1]))
+    def pick(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(x.reshape(states, *x.shape[-2:])[rows, at].reshape(-1, x.shape[-1]))
 
     inputs = {
         "q": pick(q, first), "qd": pick(v, first), "qdd": pick(a0, first),
         "q_next": pick(q, first + 1), "qd_next": pick(v, first + 1), "qdd_next": pick(a1, first),
-        "distance": h.reshape(-1, 1), "part": s.reshape(-1, 1),
+        "distance": h.reshape(-1, 1), "part": s.reshape(-1, 1), "known": pick(counts, first),
     }  # fmt: skip
     _, found = system.program(hermite_step).run(inputs, states * count)
     q_new, v_new = found["q_between"], found["qd_between"]
@@ -203,11 +219,11 @@ def check_turns(system: System, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> 
         columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
         apart = np.linalg.norm((shortest - likely)[..., columns], axis=-1) > np.pi
         if np.any(apart):
-            where = np.argwhere(apart)[0]
-            own = np.broadcast_to(t, q.shape[:-1])[tuple(where[:-1])]
+            *state, k = np.argwhere(apart)[0].tolist()
+            own = np.broadcast_to(t, q.shape[:-1])[tuple(state)]
             raise StateError(
-                f"Joint {plan.joint[i]!r} turns too far between t = {own[where[-1]]:.6g} s and "
-                f"{own[where[-1] + 1]:.6g} s to tell what lies between: take smaller steps or more samples."
+                f"Joint {plan.joint[i]!r} turns too far between t = {own[k]:.6g} s and "
+                f"{own[k + 1]:.6g} s to tell what lies between: take smaller steps or more samples."
             )
 
 

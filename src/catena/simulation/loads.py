@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import CatenaError, warn
 from catena.system import System
 
 Wrenches = Mapping[str, np.ndarray]
@@ -79,6 +80,23 @@ def with_drives(
         own = system.slice_v(joint)
         found[..., own] += (taken - total)[..., own]
     return found
+
+
+def with_drives_or_nan(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
+    besides: Besides = NOTHING,
+) -> np.ndarray:  # fmt: skip
+    """Return what `with_drives` does; where it cannot find the forces of drives, they are not a number, and a warning
+    says why: a run that was computed is not lost for them."""
+    try:
+        return with_drives(system, q, v, tau, wrenches, driven, besides)
+    except CatenaError as error:
+        listed = ", ".join(repr(joint) for joint in driven)
+        warn(f"The forces of what drives {listed} could not be found and are nan in this run: {error}")
+        found = np.array(np.broadcast_to(tau, v.shape))
+        for joint in driven:
+            found[..., system.slice_v(joint)] = np.nan
+        return found
 
 
 def reactions(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
-from catena.errors import CatenaError, LoopError, StateError
+from catena.errors import LoopError, StateError
 from catena.given import is_positive, shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
@@ -412,9 +412,8 @@ class Run:
         }
         tau, motors = tau[..., : self.system.nv], self.excitation.loop_forces(tau)
         if driven:
-            with suppress(CatenaError):
-                besides = loads.Besides(motors, near=positions)
-                tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
+            besides = loads.Besides(motors, near=positions)
+            tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
         return Trajectory(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,

@@ -195,8 +195,9 @@ class Trajectory:
         times, nv) for times (times,).
 
         Between samples the motion is a quintic polynomial on the manifold of q, from positions, velocities and
-        accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v. Loops
-        are closed again where the samples are closed.
+        accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v, and by
+        one power less where control forces jump, and wrenches may with them. Loops are closed again where the samples
+        are closed.
         """
         asked = self._times(times)
         if len(self.t) == 1:
@@ -205,7 +206,7 @@ class Trajectory:
             start, end = self._end_accelerations
             is_closed = self.closure_error < OPEN
             q, v = dense.interpolate(
-                self.system, self.t, self.q, self.v, start, end, asked, project=is_closed
+                self.system, self.t, self.q, self.v, start, end, asked, project=is_closed, known=~self._jumps
             )
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
@@ -478,6 +479,14 @@ class Trajectory:
         return start, loads.accelerations(self.system, q, v, tau, wrenches, driven, besides)
 
     @cached_property
+    def _jumps(self) -> np.ndarray:
+        """Return at the end of which intervals, (..., samples - 1), control forces jump while wrenches act. Those of
+        contacts answer them at once, so that what the wrenches were before is not known."""
+        if not (self.held and self.wrenches):
+            return np.zeros((*self.batch, len(self.t) - 1), dtype=bool)
+        return ((self.tau[..., 1:, :] != self.tau[..., :-1, :]) & ~self._drives).any(axis=-1)
+
+    @cached_property
     def _end_forces(self) -> np.ndarray:
         """Return the control forces, and what drives prescribed joints, at the end of each interval."""
         after = self.tau[..., 1:, :]
@@ -552,6 +561,8 @@ class Trajectory:
         for name, work in self.work.items():
             w0, w1 = work[..., k], work[..., k + 1]
             p0, p1 = self.power[name][..., k] * h, last[name][..., k] * h
+            if name in ("wrenches", "motion"):
+                p1 = np.where(self._jumps[..., k], 2.0 * (w1 - w0) - p0, p1)
             rise = s * s * (3.0 - 2.0 * s)
             result[name] = w0 + rise * (w1 - w0) + s * (1.0 - s) * ((1.0 - s) * p0 - s * p1)
         return result

@@ -37,7 +37,7 @@ def hybrid_dynamics(
         outside = system._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
-        result = system.evaluator.evaluate(dynamics.hybrid_dynamics, inputs)
+        result = system.evaluator.evaluate(dynamics.tree_dynamics(system.plan, drives=True), inputs)
         return result["qdd"], system._without_own(q, v, result["drive"], near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
     rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)

@@ -45,18 +45,12 @@ def reactions(
     if vdot is not None:
         vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     known_motion = vdot is not None and not system._closed
-    found = system._settling.found
-    if not passing.welds and not known_motion and found is None:
+    if not passing.welds and not known_motion and system._settling.found is None:
         unique = unique_wrenches(problem, system.mechanism)
         if unique is not None:
             return unique
     if system._closed:
-        # Redundant constraints need a rank-revealing solution anyway, and its multipliers belong to the same
-        # constraint spaces and friction as the wrenches.
-        solution = closed_chains.solve(problem, "kkt")
-        if found is not None:
-            # What the loops leave out is redundant, and takes its part of the reactions as such.
-            problem, solution = system._settling.as_described(problem, solution)
+        problem, solution = _with_all_constraints(system, problem)
     else:
         if not known_motion:
             at_tree, f_given = given
@@ -69,41 +63,45 @@ def reactions(
         assert vdot is not None
         rows = np.broadcast_to(vdot, (*problem.batch, system.nv)).reshape(problem.states, system.nv)
         solution = LoopSolution(rows, np.zeros((problem.states, 0)), np.zeros(problem.states, dtype=np.int64))
-    outside = {} if f_ext is None else wrenches.in_node_frames(system.plan, f_ext, system._frame)
-    return passing.wrenches(problem, solution, outside)
+    return passing.wrenches(problem, solution, _outside(system, f_ext))
 
 
 def coupling_forces(
     system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
     base_acceleration: ArrayLike | None, near: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return the force that each coupling carries, {coupling: (...)}."""
+    """Return the force that each coupling carries, {coupling: (...)}: in lanes where it is unique, and what belongs to
+    the reactions where redundant constraints leave a choice."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     tau = system._with_own(q, v, tau, near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
-    return {name: force.reshape(problem.batch) for name, force in _coupling_forces(problem).items()}
-
-
-def _coupling_forces(problem: LoopProblem) -> dict[str, np.ndarray]:
-    """Return the force (states,) that each coupling carries, by name: in lanes where it is unique, and the smallest
-    where redundant constraints leave a choice."""
     plan = problem.plan
-    if not plan.couplings:
+    if not any(not tied.is_rotor for tied in plan.couplings):
         return {}
-    found = _unique(problem)
+    is_lanes = system._settling.found is None and plan.owner is None
+    found = _unique(problem) if is_lanes else None
     if found is not None:
         first = len(plan.loop_joints)
         forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
-        return {tied.name: forces[:, c] for c, tied in enumerate(plan.couplings) if not tied.inertia}
-    multipliers = closed_chains.solve(problem, "kkt").multipliers
-    at = sum(loop.constraints for loop in plan.loop_joints)
-    result = {}
-    for tied in plan.couplings:
-        if tied.inertia:
-            continue
-        result[tied.name] = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
-        at += tied.constraints
-    return result
+        own = [(c, tied.name) for c, tied in enumerate(plan.couplings) if not tied.is_rotor]
+        return {name: forces[:, c].reshape(problem.batch) for c, name in own}
+    problem, solution = _with_all_constraints(system, problem)
+    return system._passing.coupling_forces(problem, solution, _outside(system, f_ext))
+
+
+def _with_all_constraints(system: System, problem: LoopProblem) -> tuple[LoopProblem, LoopSolution]:
+    """Return the problem and its solution with all constraints as they were described. Redundant ones need a
+    rank-revealing solution anyway, and its multipliers belong to the same constraint spaces and friction as the
+    wrenches."""
+    solution = closed_chains.solve(problem, "kkt")
+    if system._settling.found is None:
+        return problem, solution
+    # What the loops leave out is redundant, and takes its part of the reactions as such.
+    return system._settling.as_described(problem, solution)
+
+
+def _outside(system: System, f_ext: Mapping[str, ArrayLike] | None) -> dict[str, np.ndarray]:
+    return {} if f_ext is None else wrenches.in_node_frames(system.plan, f_ext, system._frame)
 
 
 def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:

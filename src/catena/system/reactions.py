@@ -5,7 +5,8 @@ Loops pass what their multipliers and their friction say. Then every node, tips 
 what its bodies still need, and inside a node every weld passes what the bodies beyond it need. Where constraints
 are redundant, many sets of wrenches do: the one of least size over all joints is taken, moments counting about
 the middle between the two joint frames and divided by the size of the mechanism. So it does not depend on which
-joints the plan cut.
+joints the plan cut. Couplings carry what belongs to these wrenches, of which it is a part at their joints; where
+several couplings hold the same joints, what they do there is least in size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,6 +57,21 @@ class Reactions:
         turned = self._rotor_wrenches(problem, solution.vdot)
         return self.distributed(problem, need, solution.multipliers, turned=turned)
 
+    def coupling_forces(
+        self, problem: LoopProblem, solution: LoopSolution, outside: Mapping[str, np.ndarray]
+    ) -> dict[str, np.ndarray]:
+        """Return the force (*batch,) of each coupling that belongs to these wrenches."""
+        need = self._needs(problem, solution.vdot, outside)
+        turned = self._rotor_wrenches(problem, solution.vdot)
+        _, multipliers = self._least(problem, need, solution.multipliers, True, turned)
+        at, found = sum(loop.constraints for loop in problem.plan.loop_joints), {}
+        for tied in problem.plan.couplings:
+            if not tied.is_rotor:
+                force = multipliers[:, at] if tied.constraints else np.zeros(problem.states)
+                found[tied.name] = force.reshape(problem.batch)
+            at += tied.constraints
+        return found
+
     def distributed(
         self,
         problem: LoopProblem,
@@ -68,11 +84,28 @@ class Reactions:
         the order of the mechanism's bodies, with these multipliers (states, m) at the loops. `turned` is what rotors of
         each loop joint keep for themselves, wrenches (states, 6) at its frame C. Impulses are distributed the same way,
         without friction."""
+        passed, _ = self._least(problem, need, multipliers, friction, turned)
+        return {
+            name: _in_joint_frame(self.mechanism, self.plan, name, wrench[:, 0]).reshape(*problem.batch, 6)
+            for name, wrench in passed.items()
+        }
+
+    def _least(
+        self,
+        problem: LoopProblem,
+        need: np.ndarray,
+        multipliers: np.ndarray,
+        friction: bool,
+        turned: Sequence[np.ndarray] | None,
+    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return the smallest wrenches {joint: (states, 1, 6)} in the frame of the child's node, and the multipliers
+        (states, m) that belong to them; where these differ in couplings alone, those of the smallest forces."""
         X = problem.motions.X
         loops = self._loop_wrenches(problem, multipliers[..., None], friction)
         if turned is not None:
             loops = [wrench + rotor[:, None] for wrench, rotor in zip(loops, turned, strict=True)]
         passed = self._pass_on(problem, X, need[:, None], loops)
+        multipliers = multipliers.copy()
         for states, stress in self_stresses(problem):
             # The wrenches of each self-stress alone, and the combination that leaves the least.
             some = _some(problem, states)
@@ -84,13 +117,26 @@ class Reactions:
                 [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
             )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
-            z = -_least_squares(change, given)
+            tied = stacks.transposed(self._coupling_sizes(some, stress))
+            held = stacks.transposed(self._coupling_sizes(some, multipliers[states][..., None]))
+            z = -_least_squares(change, given, tied, held)
+            multipliers[states] += (stress @ z)[..., 0]
             for name in alone:
                 passed[name][states] += stacks.transposed(z) @ alone[name]
-        return {
-            name: _in_joint_frame(self.mechanism, self.plan, name, wrench[:, 0]).reshape(*problem.batch, 6)
-            for name, wrench in passed.items()
-        }
+        return passed, multipliers
+
+    def _coupling_sizes(self, problem: LoopProblem, multipliers: np.ndarray) -> np.ndarray:
+        """Return what couplings do at each of their joints as it counts for size, (states, terms, k), for multipliers
+        (states, m, k): forces along sliding joints, and moments about turning ones divided by the mechanism's size."""
+        found = [np.zeros((problem.states, 0, multipliers.shape[-1]))]
+        at = sum(loop.constraints for loop in problem.plan.loop_joints)
+        for state in problem.couplings:
+            if not state.loop.constraints:
+                continue
+            lever = np.array([problem.length if term.turns else 1.0 for term in state.loop.terms])
+            found.append((state.slopes / lever)[..., None] * multipliers[:, at, None])
+            at += 1
+        return np.concatenate(found, axis=1)
 
     def _needs(self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return what the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
@@ -305,12 +351,27 @@ def _weighed(wrench: np.ndarray, middle: np.ndarray, length: float) -> np.ndarra
     return np.concatenate([moment / length, wrench[..., 3:]], axis=-1)
 
 
-def _least_squares(change: np.ndarray, given: np.ndarray) -> np.ndarray:
-    """Return the smallest z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n),
-    each row of change measured by its own size."""
-    size = np.linalg.norm(change, axis=-1, keepdims=True)
+# What a self-stress does in joints by less than this part of what it does at all is rounding.
+NOTHING = 1e-10
+
+
+def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Return the z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n); where it does
+    not matter for that, z^T tied (states, d, k) nearest to held (states, 1, k). Each row of change and tied together is
+    measured by its own size."""
+    size = np.linalg.norm(np.concatenate([change, tied], axis=-1), axis=-1, keepdims=True)
     size = np.where(size > 0.0, size, 1.0)
-    return stacks.transposed(np.linalg.pinv(change / size, rcond=1e-10)) @ stacks.transposed(given) / size
+    change, tied = change / size, tied / size
+    U, sigma, Vt = np.linalg.svd(change, full_matrices=False)
+    acts = sigma > NOTHING * np.maximum(sigma[..., :1], 1.0)
+    inverse = np.where(acts, 1.0 / np.where(acts, sigma, 1.0), 0.0)
+    z = U @ (inverse[..., None] * (Vt @ stacks.transposed(given)))
+    # Couplings that hold the same joints share what no joint notices.
+    left = held - stacks.transposed(z) @ tied
+    unnoticed = U * ~acts[..., None, :]
+    share = stacks.transposed(unnoticed) @ tied
+    z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=NOTHING))
+    return z / size
 
 
 def _some(problem: LoopProblem, states: np.ndarray) -> LoopProblem:

@@ -175,7 +175,7 @@ class System:
         return changed
 
     @property
-    def bare(self) -> "System":
+    def bare(self) -> System:
         """Return this system without anything of the mechanism that acts (`Mechanism.without_forces`), in the same
         coordinates; itself where nothing acts."""
         self.evaluator.check_current()
@@ -818,8 +818,8 @@ class System:
         the coupling's equation by their position.
 
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
-        redundant constraints leave it open, it is the smallest; `diagnose` tells. `elements` and
-        `near` are those of `forward_dynamics`.
+        redundant constraints leave it open, it is what `reactions` contain, the same on every plan; `diagnose` tells.
+        `elements` and `near` are those of `forward_dynamics`.
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration)

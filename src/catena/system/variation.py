@@ -31,7 +31,7 @@ from catena.system import arrays
 from catena.system.placed_forces import FRICTION, applied_wrench, at_joint
 
 # What no such number may be less than zero of, by the word that its name has.
-NOT_NEGATIVE = ("mass", "damping", "friction", "stiffness", "length", "rest_length", "armature")
+NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
 
 
 class Variation:
@@ -224,7 +224,8 @@ def _checked(parameter: Parameter, value: Any) -> np.ndarray:
 
 
 def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
-    """Raise for an inertia that no distribution of mass can have, where inertias are among the parameters."""
+    """Raise for an inertia that no distribution of mass can have, where inertias are among the parameters, and for
+    rotors that a joint cannot have."""
     bodies = {name.partition(".inertia")[0] for name in variation.values if ".inertia" in name}
     for body in bodies & set(mechanism.bodies):
         for state in np.ndindex(variation.batch):
@@ -233,3 +234,14 @@ def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
             fault = inertia_fault(moments, float(own.mass))
             if fault is not None:
                 raise StateError(f"parameters of body {body!r} in state {state}: {fault}")
+    for name, values in variation.values.items():
+        owner, _, what = name.rpartition(".")
+        if what != "armature" or owner not in mechanism.joints:
+            continue
+        for state in np.ndindex(variation.batch):
+            rotors = values[state]
+            fault = mechanism.joints[owner].kind.rotor_fault(rotors) if rotors.any() else None
+            if fault is not None:
+                raise StateError(
+                    f"parameters[{name!r}] is {shown(rotors.tolist())} in state {state}, but {fault}."
+                )

@@ -198,3 +198,64 @@ def test_a_controller_for_each_structure(local):
     assert [each.begun for each in made] == [[2], [1]]
     assert made[0].times == pytest.approx([0.0, 0.05, 0.1])
     assert made[1].times == pytest.approx([0.0, 0.05, 0.1] if local else [0.13, 0.15, 0.2])
+
+
+def pushed(rate, seed, **more):
+    """A block that is pushed to and fro and up by forces that jump at the samples of a controller."""
+    m = ct.Mechanism("block")
+    m.add_body("block", 2.0, inertia=0.1)
+    m.add_joint("moves", "ground", "block", ct.Sdof("dx", "dz"))
+    random = np.random.default_rng(seed)
+    table = np.stack([random.uniform(-15.0, 15.0, size=200), random.uniform(-20.0, 30.0, size=200)], axis=1)
+    hold = ct.sampled(lambda t, q, v: table[round(t * rate)], rate)
+    return ct.simulate(
+        m.system(),
+        [0.0, 0.0],
+        [0.3, 0.0],
+        0.5,
+        control=hold,
+        contacts=[ct.Contact("block", friction=0.5)],
+        **more,
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "more", [{}, {"samples": 101}, {"forces": {"block": lambda t: np.zeros(6)}}], ids=["all", "101", "asked"]
+)
+def test_contacts_never_pull_nor_leave_their_cones_where_control_forces_jump(seed, more):
+    """Compiled and asked from Python, at steps and at other samples; and forces balance what the block does."""
+    run = pushed(100.0, seed, **more)
+    f = run.contact_forces["block"]
+    assert f[:, 2].min() >= -1e-9
+    assert np.all(np.hypot(f[:, 0], f[:, 1]) <= 0.5 * f[:, 2] + 1e-6)
+    assert any("lifts" in change.name for change in run.transitions)
+    # The weight and what the controller gives leave so much for the contact wherever the block stays on the plane.
+    at = 0
+    for part in run.segments:
+        own = f[at : at + len(part.t), 2]
+        at += len(part.t)
+        if np.all(own > 0.0) and np.abs(part.q[:, 1]).max() < 1e-9 and np.abs(part.v[:, 1]).max() < 1e-9:
+            np.testing.assert_allclose(own, 2.0 * 9.81 - part.tau[:, 1], atol=1e-7)
+            # Between steps it stays on the plane too, whatever jumps at them.
+            between = (
+                (part.q, part.v) if "samples" in more else part.at(np.linspace(part.t[0], part.t[-1], 57))
+            )
+            assert max(np.abs(x[:, 1]).max() for x in between) < 1e-9
+
+
+def test_the_last_force_of_a_contact_that_is_lifted_is_what_it_bore():
+    """A block of 19.62 N that a sampled controller lifts with 50 N at 0.1 s: it stands on its weight up to there, and
+    the forces of the controller are those of before there too."""
+    m = ct.Mechanism("block")
+    m.add_body("block", 2.0, inertia=0.1)
+    m.add_joint("up", "ground", "block", ct.Prismatic("z"))
+    lift = ct.sampled(lambda t, q, v: np.array([0.0 if t < 0.0995 else 50.0]), 100.0)
+    run = ct.simulate(
+        m.system(), [0.0], [0.0], 0.15, control=lift, contacts=[ct.Contact("block", friction=0.5)]
+    )
+    first = run.segments[0]
+    assert first.t[-1] == pytest.approx(0.1) and first.tau[-1, 0] == 0.0
+    f = run.contact_forces["block"][: len(first.t), 2]
+    np.testing.assert_allclose(f, 2.0 * 9.80665, rtol=1e-3)
+    assert run.segments[1].tau[0, 0] == 50.0

@@ -10,7 +10,7 @@ from catena.dynamics.closed.problem import LoopProblem
 def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """For each rank deficiency d > 0 that occurs, the indices of its states (k,), and multipliers (k, m, d) with
     J^T times which is zero, orthonormal in the scaled sense."""
-    if not any(loop.constraints for loop in problem.plan.loop_joints):
+    if not problem.plan.total_constraints:
         return
     A = problem.scaled
     U = np.linalg.svd(A, full_matrices=True)[0]

@@ -157,10 +157,11 @@ class _Builder:
         damping, dofs = self.dofs.damping[rows], self.dofs
         if damping[:, 1:].any():
             self.unread.add("damping of higher order at the free joints", name)
+        if dofs.armature[rows].any():
+            self.unread.add("armature of the free joints, a mass without weight", name)
         self.mechanism.add_joint(
-            name, parent, body, Free(), damping=damping[:, 0], friction=dofs.friction[rows], actuated=False,
-            armature=dofs.armature[rows],
-        )  # fmt: skip
+            name, parent, body, Free(), damping=damping[:, 0], friction=dofs.friction[rows], actuated=False
+        )
         self.initial[name] = np.concatenate([place.p, place.quat])
         if self._has_plain_spring(index):
             add_free_spring(self.mechanism, self.model, index, float(dofs.stiffness[index, 0]))

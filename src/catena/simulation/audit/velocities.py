@@ -40,7 +40,7 @@ def velocities(run: Trajectory) -> list[Line]:
         if kind is not None and kind.turning:
             own = slice(first, first + kind.nv)
             turned[..., own] = np.max(np.abs(mean[..., own]), axis=-1, keepdims=True) > 1.0
-    told = (np.abs(bent) < 0.1 * (size + least)) & ~turned
+    told = (np.abs(bent) < 0.1 * (size + least)) & ~turned & ~run._jumps[..., None]
     part = np.where(told, off / (size + least), 0.0)
     value, where = worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
     if value <= VELOCITY:

@@ -186,6 +186,7 @@ class Path:
     def __init__(self, start: State, tau: np.ndarray) -> None:
         self.t, self.told, self.tau = [start.t], list[np.ndarray](), [tau]
         self.parts = [(start.q[None], start.v[None], start.work[None])]
+        self.before: tuple[np.ndarray, np.ndarray] | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -200,6 +201,18 @@ class Path:
         if len(passed.t):
             self.parts.append((passed.q, passed.v, passed.work))
         return told
+
+    def go_on(self, tau: np.ndarray) -> None:
+        """Go on from the last state under other control forces (nv,); what contacts do there is told anew by the step
+        that begins."""
+        self.before = self.told.pop(), self.tau[-1]
+        self.tau[-1] = tau
+
+    def end_before(self) -> None:
+        """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
+        new ones, and they belong to what comes after it has changed."""
+        if self.before is not None:
+            self.told[len(self.t) - 1 :], self.tau[-1] = [self.before[0]], self.before[1]
 
     def state(self, k: int) -> State:
         """Return a state, from the last one on if k is negative."""
@@ -382,9 +395,8 @@ class QuickStretch:
         if state.t >= quick.duration * (1.0 - 1e-12):
             return (path.stretch(len(path), None, None, False, quick.steps),)
         quick.keep_time(state.t, state.q, state.v)
-        # What contacts do there is told anew by the step that begins.
-        path.told.pop()
-        path.tau[-1], self.begun = quick.tau, at
+        path.go_on(quick.tau)
+        self.begun = at
         return None
 
     def _looked(
@@ -417,6 +429,7 @@ class QuickStretch:
                 return (self._given_up(path, at),)
             now = path.state(at)
             if changes and at == self.begun:
+                path.end_before()
                 return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
             found = self._located(path.state(at - 1), now, None) if changes else None
             if at and (k in turns or found is not None):

@@ -102,7 +102,9 @@ class Stretch:
             stiff = enough and float(run.t[-1]) - t < least
             change = looking.first(run)
             if change is not None:
-                runs.append(self._until(run, change.t))
+                # A part that changes where it begins leaves nothing but control forces that no contact here has borne.
+                if change.t > t or not runs:
+                    runs.append(self._until(run, change.t))
                 return Stretched(joined(runs), change, False)
             runs.append(run)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
