@@ -170,7 +170,7 @@ def fixed_where_locked(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
             np.zeros(0),
             np.zeros(0),
             None,
-            False,
+            np.zeros(0, dtype=bool),
         )
     changed._actuators = {n: a for n, a in mechanism.actuators.items() if a.joint not in held}
     changed._springs = {n: f for n, f in mechanism.springs.items() if f.at_joint not in held}

@@ -111,6 +111,15 @@ def reactions(
     )  # fmt: skip
 
 
+def coupling_forces(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, besides: Besides = NOTHING
+) -> dict[str, np.ndarray]:
+    """Return the force (...) that each coupling carries."""
+    return system.coupling_forces(
+        q, v, with_stops(system, tau, besides), wrenches or None, at_loops=besides.motors, near=besides.near
+    )
+
+
 def powers(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Iterable[str],
     besides: Besides = NOTHING,

@@ -152,8 +152,7 @@ class Gauge(Sensor):
     def read(self, at: Situation) -> Readings:
         system = at.system
         if self.name in system.mechanism.couplings:
-            tau, near = loads.given(system, at.q, at.tau, at.besides), at.besides.near
-            found = system.coupling_forces(at.q, at.v, tau, at.wrenches or None, near=near)
+            found = loads.coupling_forces(system, at.q, at.v, at.tau, at.wrenches, at.besides)
             return {"force": found[self.name][..., None]}
         outputs = system.force_outputs(at.q, at.v, at.besides.near)[self.name]
         return {name: x[..., None] for name, x in outputs.items()}

@@ -330,10 +330,7 @@ class Trajectory:
     def coupling_forces(self) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells
         it."""
-        tau = loads.given(self.system, self.q, self.tau, self.besides)
-        return self.system.coupling_forces(
-            self.q, self.v, tau, f_ext=self.wrenches or None, near=self.besides.near
-        )
+        return loads.coupling_forces(self.system, self.q, self.v, self.tau, self.wrenches, self.besides)
 
     @cached_property
     def power(self) -> dict[str, np.ndarray]:

@@ -33,10 +33,7 @@ def reactions(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
     known already are used in trees, and `at_loops` are forces at loop joints besides those in tau."""
-    q, v, tau, loop_tau = as_arrays(system, q, v, tau, apart=True)
-    if at_loops:
-        more = forces_by_name(system.evaluator, at_loops)[1]
-        loop_tau = more if loop_tau is None or more is None else loop_tau + more
+    q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
     given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
@@ -68,12 +65,14 @@ def reactions(
 
 def coupling_forces(
     system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None, near: Mapping[str, ArrayLike] | None = None,
+    base_acceleration: ArrayLike | None, at_loops: Mapping[str, ArrayLike] | None = None,
+    near: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the force that each coupling carries, {coupling: (...)}: in lanes where it is unique, and what belongs to
     the reactions where redundant constraints leave a choice."""
-    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    tau = system._with_own(q, v, tau, near)
+    q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
+    if system._acts:
+        tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     plan = problem.plan
     if not any(not tied.is_rotor for tied in plan.couplings):
@@ -87,6 +86,17 @@ def coupling_forces(
         return {name: forces[:, c].reshape(problem.batch) for c, name in own}
     problem, solution = _with_all_constraints(system, problem)
     return system._passing.coupling_forces(problem, solution, _outside(system, f_ext))
+
+
+def _by_place(
+    system: System, q: Any, v: Any, tau: Any, at_loops: Mapping[str, ArrayLike] | None
+) -> tuple[Any, Any, Any, np.ndarray | None]:
+    """Return q, v, the forces at joints of the tree, and those at loop joints, some of which `at_loops` may name."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau, apart=True)
+    if at_loops:
+        more = forces_by_name(system.evaluator, at_loops)[1]
+        loop_tau = more if loop_tau is None or more is None else loop_tau + more
+    return q, v, tau, loop_tau
 
 
 def _with_all_constraints(system: System, problem: LoopProblem) -> tuple[LoopProblem, LoopSolution]:

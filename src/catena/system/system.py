@@ -812,6 +812,7 @@ class System:
         f_ext: Mapping[str, ArrayLike] | None = None,
         base_acceleration: ArrayLike | None = None,
         elements: bool = True,
+        at_loops: Mapping[str, ArrayLike] | None = None,
         near: Mapping[str, ArrayLike] | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the force that each coupling carries, {coupling: (...)}: its joints feel it times the derivative of
@@ -819,11 +820,11 @@ class System:
 
         For a gear {"motor": 1, "arm": -50} it is the torque on the motor, and the arm feels -50 times as much. Where
         redundant constraints leave it open, it is what `reactions` contain, the same on every plan; `diagnose` tells.
-        `elements` and `near` are those of `forward_dynamics`.
+        `elements`, `at_loops` and `near` are those of `reactions`.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration)
-        return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, near)
+            return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration, at_loops=at_loops)
+        return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, at_loops, near)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy of bodies and rotors, shape (...)."""
