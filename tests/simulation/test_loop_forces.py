@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import four_bar, random_mechanism
+from catena.mechanism.generators import random_mechanism
 
 SOURCES = ("motor", "held motor", "spring", "friction", "limits", "damping", "table")
 
