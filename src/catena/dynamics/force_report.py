@@ -16,9 +16,9 @@ def ground(ground: Any) -> None:
 
 @each_force
 def measure(force: Any, a: Any, b: Any) -> None:
-    """Everything about one force: `tau` of a joint, and unless that is one of the tree the wrenches `on_a` and `on_b`
-    on the two nodes in their axes at their origins; `energy`, `power`, the `spent` power that no stored energy
-    accounts for, `outputs`."""
+    """Everything about one force: `tau` at a joint; but for joints of the tree the wrenches `on_a` and `on_b` on the
+    two nodes in their axes at their origins; `energy`, `power`, the `spent` power that no stored energy accounts for,
+    `outputs`."""
     state = ForceState(force, a, b)
     if force.site != FRAMES:
         force.tau = state.load

@@ -103,6 +103,12 @@ def _check_positions(kind: JointKind, q: np.ndarray, v: np.ndarray) -> None:
     X = kind.transform(there)
     found = kind.transform(kind.coordinates(X))
     _say(kind, "transform(coordinates(X)) is not X", _apart(found, X), 1e-9)
+    if kind.wraps:
+        turned = there.copy()
+        turned[list(kind.wraps)] += 2.0 * np.pi * np.arange(-1.0, len(kind.wraps) - 1.0)
+        X = kind.transform(turned)
+        near = kind.coordinates_near(X, kind.integrate(turned, 0.2 * v))
+        _say(kind, "coordinates_near(X, q) is not next to q", _gap(near, turned), 1e-7)
 
 
 def _check_flip(kind: JointKind, q: np.ndarray, v: np.ndarray) -> None:

@@ -72,8 +72,8 @@ class Excitation(RunPart):
         watched = [f for joint in self._looked_at() for f in system.elements.watch(joint)]
         told = (system.elements.applied(f, w.axes or f) for f, w in self.forces.items())
         self.placed = (*own, *([] if self.has_python_elements else watched), *told)
-        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage.
-        Behind them come motors of loop joints."""
+        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
+        motors of loop joints behind them."""
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
         self.paths: Paths | None = None
         self.push: Push | None = None
@@ -255,8 +255,9 @@ class Excitation(RunPart):
         self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
     ) -> np.ndarray:
         """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
-        (n, width): at joints of the tree, and behind them at those that close loops. `states` (n,) says which states of the batch they are, all in order if None. Forces that are not finite
-        are returned for a `trial`, which may have gone astray; otherwise they are an error."""
+        (n, width): at joints of the tree, and behind them at those that close loops. `states` (n,) says which states of
+        the batch they are, all in order if None. Forces that are not finite are returned for a `trial`, which may have
+        gone astray; otherwise they are an error."""
         nv = self.system.nv
         if self.control is None:
             return np.zeros((len(q), self.width))
@@ -280,8 +281,7 @@ class Excitation(RunPart):
         return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
 
     def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return forces (nv,) within limits that do at the tree what a controller gave at one state q (nq,) and
-        v (nv,)."""
+        """Return forces (nv,) within limits that do at the tree what a controller gave at a state q (nq,), v (nv,)."""
         return self.at_tree(q[None], self._checked(t, given, (), q, v[None]))[0]
 
     def _wide(self, tau: np.ndarray) -> np.ndarray:

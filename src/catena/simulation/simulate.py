@@ -97,10 +97,10 @@ def simulate(
     act.
 
     `control(t, q, v)` gives the joint forces, (..., nv) or by joint, of the tree or of loops: at every stage of a step,
-    or, for a controller with a `rate`, at the times k / rate with the forces held in between. `motion` maps joints to references, or to functions of t that give position, velocity and
-    acceleration: those joints move so, whatever it takes. If one of them closes a loop, the run takes a plan in which
-    it does not (`run.system`). `forces` maps bodies or frames to functions of t
-    that give wrenches [moment; force] in their axes at their origin.
+    or, for a controller with a `rate`, at the times k / rate with the forces held in between. `motion` maps joints to
+    references, or to functions of t that give position, velocity and acceleration: those joints move so, whatever it
+    takes. If one of them closes a loop, the run takes a plan in which it does not (`run.system`). `forces` maps bodies
+    or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
 
     An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a

@@ -97,14 +97,14 @@ class Acting:
         return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the control forces (nv,) of the tree at one state that do what a controller gives, one with a rate
-        what it has given last."""
+        """Return the control forces (nv,) of the tree at one state that do what a controller gives; one with a rate is
+        taken by what it has given last."""
         if self.excitation.control is None:
             return self._nothing
         return self.excitation.at_tree(q[None], self.told(t, q, v)[None])[0]
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return what a controller gives, (width,): at joints of the tree, then at those that close loops."""
+        """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
         return self.excitation.command(t, q[None], v[None])[0] if self._told is None else self._told
 
     def held(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
