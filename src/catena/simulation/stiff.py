@@ -253,8 +253,8 @@ class StiffSteps:
     def _gained(
         self, solver: Any, origin: np.ndarray, held: np.ndarray | None, start: float, end: float
     ) -> np.ndarray:
-        """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the integrals
-        of the powers along its polynomials, on the loops."""
+        """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the
+        integrals of the powers along its polynomials, on the loops."""
         half = 0.5 * (end - start)
         times = (start + half * (1.0 + _POINTS)).tolist()
         excitation, system, nv = self.excitation, self.system, self.system.nv

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def audit(run: Trajectory) -> Audit:
-    """Check a run: energy against work, work against power, positions against velocities, momentum where nothing outside acts, loops,
-    quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
+    """Check a run: energy against work, work against power, positions against velocities, momentum where nothing
+    outside acts, loops, quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
     lines: list[Line] = []
     for name, check in (
-        ("end", _end), ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
-        ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
+        ("end", _end), ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum),
+        ("loops", closure), ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
     ):  # fmt: skip
         try:
             lines += check(run)
