@@ -11,6 +11,7 @@ from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, break_even, forms, stanford_readings
 from catena.equations.papers.recursive import recursive
 from catena.equations.unrolling import new_symbols
+from catena.errors import EquationsError
 from catena.mechanism.generators import arm7, four_bar, humanoid
 from catena.spatial.scalars import array, sin
 
@@ -207,3 +208,6 @@ def test_break_even_of_recursive_and_non_recursive_forms():
     star = forms("R", 12, star=True)
     assert star.non_recursive < star.recursive
     assert star.non_recursive == pytest.approx(5639, rel=0.01)
+    for letter in ("P", "X", ""):
+        with pytest.raises(EquationsError, match="chains whose links turn"):
+            break_even(letter, 14)

@@ -34,6 +34,19 @@ def test_table_2_a_loop_between_two_arms():
     assert table.column("cflag") == (-1, -1, -1, -1, -1, -1, 2)
 
 
+def test_a_link_that_closes_several_loops_shows_all_of_them():
+    m = robot(FIGURE_3)
+    at = m.system().configuration(m.system().neutral())
+    closed = m.attach("grasp", "link2", "link7", Revolute("z"), at=at)
+    closed = closed.attach("second", "link4", "link7", Revolute("z"), at=at)
+    closed = closed.attach("again", "link4", "link7", Revolute("z"), at=at)
+    table = closed.system(cut=["grasp", "second", "again"]).connectivity(base="link0")
+    last = table.links[-1]
+    assert last.loops == (2, 4) and last.cflag == 2 and last.connect == 3
+    assert all(link.loops == () and link.cflag == -1 for link in table.links[:-1])
+    assert "2,4  link7" in str(table)
+
+
 def test_table_3_before_and_after_joints_are_locked():
     m = ct.Mechanism("two arms", gravity=(0, 0, 0))
     m.add_body("link1", mass=10.0, inertia=1.0)

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.view.scene import scene
-from catena.view.solids import Bar, ToothedWheel
+from catena.view.solids import Bar, ToothedRing, ToothedWheel
 
 
 def train(**couplings):
@@ -63,3 +63,71 @@ def test_joints_that_no_gears_could_couple_get_small_wheels():
     s = m.system()
     found = wheels_of([part for part in scene(s, s.neutral()).parts if part.role == "coupling"])
     assert found["wheel0"].radius == pytest.approx(found["wheel1"].radius)
+
+
+def planetary(r_sun, r_planet, flipped=(), ring_turns=False):
+    """A planetary gear by the coefficients of the docs, with joints in `flipped` told from the other side; its ring is
+    held, or a body of its own."""
+    m = ct.Mechanism("planetary", gravity=(0, 0, 0))
+    r_ring = r_sun + 2.0 * r_planet
+    sign = {name: -1.0 if name in flipped else 1.0 for name in ("sun", "carrier", "planet", "ring")}
+    for name in ("sun", "carrier", "planet", *(("ring",) if ring_turns else ())):
+        m.add_body(name, 0.2, inertia=2e-5)
+        at = ct.Pose(p=(r_sun + r_planet, 0, 0)) if name == "planet" else ct.Pose()
+        parent = "carrier" if name == "planet" else "ground"
+        if name in flipped:
+            m.add_joint(name, name, parent, ct.Revolute("y"), ct.Pose(), at)
+        else:
+            m.add_joint(name, parent, name, ct.Revolute("y"), at)
+    turns = {
+        "sun": r_sun * sign["sun"],
+        "carrier": -r_sun * sign["carrier"],
+        "planet": r_planet * sign["planet"],
+    }
+    m.add_coupling("sun-planet", turns)
+    turns = {"planet": r_planet * sign["planet"], "carrier": r_ring * sign["carrier"]}
+    m.add_coupling("planet-ring", turns | ({"ring": -r_ring * sign["ring"]} if ring_turns else {}))
+    return m
+
+
+@pytest.mark.parametrize("ring_turns", [False, True])
+@pytest.mark.parametrize(
+    "flipped", [(), ("planet",), ("sun", "carrier"), ("carrier",), ("sun", "planet", "ring")]
+)
+def test_planets_roll_on_their_sun_and_in_their_ring(flipped, ring_turns):
+    rng = np.random.default_rng(len(flipped))
+    r_sun, r_planet = rng.uniform(0.02, 0.05, 2)
+    s = planetary(r_sun, r_planet, flipped, ring_turns).system()
+    q = s.neutral()
+    parts = [part for part in scene(s, q).parts if part.role == "coupling"]
+    found = {
+        (part.body, type(solid)): solid.radius
+        for part in parts
+        for solid in part.solids
+        if hasattr(solid, "teeth")
+    }
+    ring = "ring" if ring_turns else "ground"
+    assert found == {
+        ("sun", ToothedWheel): pytest.approx(r_sun), ("planet", ToothedWheel): pytest.approx(r_planet),
+        (ring, ToothedRing): pytest.approx(r_sun + 2.0 * r_planet),
+    }  # fmt: skip
+    # Where they touch, both move alike.
+    v = s.velocity(q, {"sun": 1.0, "carrier": 0.3} if ring_turns else {"sun": 1.0})
+    for bodies, x in ((("sun", "planet"), r_sun), (("planet", ring), r_sun + 2.0 * r_planet)):
+        first, second = (speed(s, q, v, body, np.array([x, 0.0, 0.0])) for body in bodies)
+        np.testing.assert_allclose(first, second, atol=1e-12)
+
+
+def speed(s, q, v, body, point):
+    """The velocity (3,) of a point of a body in ground axes."""
+    if body == "ground":
+        return np.zeros(3)
+    twist = s.twist(q, v, body, axes="ground")
+    return twist[3:] + np.cross(twist[:3], point)
+
+
+def test_radii_that_say_so_make_a_ring_of_wheels_on_fixed_axes():
+    parts = train(inside={"axle0": 0.5, "axle1": -0.2})
+    radii = {part.body: solid.radius for part in parts for solid in part.solids}
+    assert radii == {"wheel0": pytest.approx(0.5), "wheel1": pytest.approx(0.2)}
+    assert any(isinstance(solid, ToothedRing) for part in parts for solid in part.solids)

@@ -6,7 +6,9 @@ together there, and the link that it forms a loop with, -1 if none.
 
 Two things about `connect` are not said in words in the paper and are read off its tables: of links that are locked to
 each other in a row each has the number of locked joints among them, and a link that closes a loop has 2, itself and the
-other one. (In Table III link 4 must have 2 like link 5, because only two joints of that arm are left afterwards.)
+other one. (In Table III link 4 must have 2 like link 5, because only two joints of that arm are left afterwards.) The
+paper has no link that closes several loops: here `connect` counts all of their links, `cflag` is the first, and `loops`
+has all, which the table prints.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ NO_LOOP = -1
 
 @dataclass(frozen=True)
 class Link:
-    """A row of the table: the `number` of the link, its bodies by name, and the four indices."""
+    """A row of the table: the `number` of the link, its bodies by name, and the four indices; `loops` are the numbers
+    of all links, smaller than its own, that it closes a loop with."""
 
     number: int
     bodies: tuple[str, ...]
@@ -34,6 +37,7 @@ class Link:
     end_effector: int
     connect: int
     cflag: int
+    loops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ class Connectivity:
         heads = ("link", "parent", "end-effector", "connect", "cflag")
         lines = ["  ".join(heads) + "  bodies"]
         for link in self.links:
-            row = (link.number, link.parent, link.end_effector, link.connect, link.cflag)
+            closed = ",".join(map(str, link.loops or (link.cflag,)))
+            row = (link.number, link.parent, link.end_effector, link.connect, closed)
             cells = (f"{x:>{len(head)}}" for x, head in zip(row, heads, strict=True))
             lines.append("  ".join(cells) + "  " + ", ".join(link.bodies))
         return "\n".join(lines)
@@ -102,8 +107,9 @@ def _table(plan: Plan, base: str, connected: dict[int, int]) -> Connectivity:
             plan.bodies[i],
             number[int(plan.parent[i])],
             ends.index(i) + 1 if i in ends else 0,
-            2 if number[i] in closed else connected.get(i, 0),
-            closed.get(number[i], NO_LOOP),
+            1 + len(closed[number[i]]) if number[i] in closed else connected.get(i, 0),
+            closed.get(number[i], (NO_LOOP,))[0],
+            closed.get(number[i], ()),
         )
         for i in nodes
         if i != zero
@@ -111,14 +117,14 @@ def _table(plan: Plan, base: str, connected: dict[int, int]) -> Connectivity:
     return Connectivity(tuple(links))
 
 
-def _closed(plan: Plan, number: dict[int, int]) -> dict[int, int]:
-    """Return for each link that closes a loop the link, of a smaller number, that it closes it with."""
-    found = {}
+def _closed(plan: Plan, number: dict[int, int]) -> dict[int, tuple[int, ...]]:
+    """Return for each link that closes loops the links, of smaller numbers, that it closes them with, each once."""
+    found: dict[int, tuple[int, ...]] = {}
     for loop in plan.loop_joints:
         if loop.constraints and {loop.parent_node, loop.child_node} <= number.keys():
             a, b = sorted((number[loop.parent_node], number[loop.child_node]))
-            if a != b:
-                found[b] = a
+            if a != b and a not in found.get(b, ()):
+                found[b] = (*found.get(b, ()), a)
     return found
 
 

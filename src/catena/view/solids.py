@@ -204,14 +204,7 @@ class ToothedWheel(Solid):
             groove, hub = 0.92 * self.radius, 0.25 * self.radius
             heights = [-half, -half, -half, -0.5 * half, 0.5 * half, half, half, half]
             return _rings(heights, [0.0, hub, self.radius, groove, groove, self.radius, hub, 0.0])
-        depth = min(0.5 * np.pi * self.radius / self.teeth, 0.2 * self.radius)
-        # Root, flank, tip, tip, flank: four corners of the outline for each tooth.
-        pitch = 2.0 * np.pi / self.teeth
-        parts, reach = np.array([-0.32, -0.16, 0.16, 0.32]), np.array([-1.0, 0.8, 0.8, -1.0]) * depth
-        angle = (pitch * (np.arange(self.teeth)[:, None] + parts)).ravel()
-        radius = np.tile(self.radius + reach, self.teeth)
-        rim = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-        inner = 0.6 * self.radius * np.column_stack([np.cos(angle), np.sin(angle)])
+        rim, inner = _teeth(self.radius, self.teeth, 1.0, 0.6 * self.radius)
         faces: Polygons = []
         for k in range(len(rim)):
             n = (k + 1) % len(rim)
@@ -222,6 +215,43 @@ class ToothedWheel(Solid):
                 middle = np.array([[0.0, 0.0, side], [*inner[k], side], [*inner[n], side]])
                 faces += [ring, middle] if side > 0.0 else [ring[::-1], middle[::-1]]
         return faces
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ToothedRing(Solid):
+    """A ring about the third axis with its middle at p and teeth inside, of the given pitch radius, outer radius and
+    thickness."""
+
+    radius: float
+    outer: float
+    thickness: float
+    teeth: int
+
+    def own_polygons(self) -> Polygons:
+        half = 0.5 * self.thickness
+        rim, outside = _teeth(self.radius, self.teeth, -1.0, self.outer)
+        faces: Polygons = []
+        for k in range(len(rim)):
+            n = (k + 1) % len(rim)
+            for line, turn in ((rim, -1), (outside, 1)):
+                low, high = ([*line[k], -half], [*line[n], -half]), ([*line[k], half], [*line[n], half])
+                faces.append(np.array([low[0], low[1], high[1], high[0]])[::turn])
+            for side in (half, -half):
+                ring = np.array([[*rim[k], side], [*outside[k], side], [*outside[n], side], [*rim[n], side]])
+                faces.append(ring if side > 0.0 else ring[::-1])
+        return faces
+
+
+def _teeth(radius: float, teeth: int, outwards: float, other: float) -> tuple[Floats, Floats]:
+    """The outline (4 teeth, 2) of teeth on a pitch circle, which point outwards (1) or inwards (-1), and a circle of
+    the radius `other` with as many corners."""
+    depth = min(0.5 * np.pi * radius / teeth, 0.2 * radius)
+    # Root, flank, tip, tip, flank: four corners of the outline for each tooth.
+    pitch = 2.0 * np.pi / teeth
+    parts, reach = np.array([-0.32, -0.16, 0.16, 0.32]), np.array([-1.0, 0.8, 0.8, -1.0]) * depth
+    angle = (pitch * (np.arange(teeth)[:, None] + parts)).ravel()
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.tile(radius + outwards * reach, teeth)[:, None] * circle, other * circle
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -320,6 +350,17 @@ def toothed_wheel(
     about = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     p = np.asarray(centre, dtype=np.float64)
     return ToothedWheel(R=R @ about, p=p, radius=radius, thickness=thickness, teeth=teeth)
+
+
+def toothed_ring(
+    centre: ArrayLike, R: Floats, radius: float, thickness: float, teeth: int, turned: float
+) -> Solid:
+    """A ring with teeth inside about the third column of R (3, 3), turned about it by an angle from where a tooth
+    stands on the first."""
+    c, s = np.cos(turned), np.sin(turned)
+    about = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    p, outer = np.asarray(centre, dtype=np.float64), radius + 4.0 * radius / teeth
+    return ToothedRing(R=R @ about, p=p, radius=radius, outer=outer, thickness=thickness, teeth=teeth)
 
 
 def rounded_hull(points: Floats, radius: float) -> Solid:

@@ -9,6 +9,7 @@ from catena.equations.papers.chains import STANFORD, general_chain, general_star
 from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.recursive import recursive
 from catena.equations.sums import TREES, WRITTEN
+from catena.errors import EquationsError
 from catena.structure import plan
 
 PRINTED_SPEED_UPS = {1: 11, 6: 76}
@@ -65,8 +66,15 @@ def forms(letter: str, joints: int, star: bool = False) -> Forms:
 
 
 def break_even(letter: str, most: int, star: bool = False) -> int | None:
-    """The first number of joints, from 2 to `most`, for which the recursive form takes fewer operations; None if there
-    is none."""
+    """The first number of joints, "R" or "S", from 2 to `most`, for which the recursive form takes fewer operations;
+    None if there is none. Prismatic joints are refused: in a chain of nothing else nothing turns, both forms fold
+    constant rotations away, and where they meet says how much was folded rather than which form is the cheaper one."""
+    if letter not in ("R", "S"):
+        raise EquationsError(
+            f"break_even of {letter!r}: the comparison has a meaning for chains whose links turn, 'R' (revolute) or "
+            f"'S' (spherical). In a chain of prismatic joints nothing turns, and what that leaves out decides it; "
+            f"forms() tells the counts."
+        )
     for joints in range(2, most + 1):
         both = forms(letter, joints, star)
         if both.recursive < both.non_recursive:
