@@ -112,7 +112,12 @@ def reactions(
 
 
 def coupling_forces(
-    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, besides: Besides = NOTHING
+    system: System,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    wrenches: Wrenches,
+    besides: Besides = NOTHING,
 ) -> dict[str, np.ndarray]:
     """Return the force (...) that each coupling carries."""
     return system.coupling_forces(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import entries, is_positive, real_array, shown
+from catena.given import entries, real_array, shown
 from catena.simulation.excitation import Excitation
 from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
@@ -182,7 +182,9 @@ def _require_smooth(options: Mapping[str, Any]) -> None:
                 "samples": "the times are those of the steps, or of `intervals`",
                 "contacts": "a touch changes the velocities at once; give the joint elastic limits instead",
             }
-            raise StateError(f"sensitivities: {name} is {shown(given)}; leave it out: {instead.get(name, '')}.")
+            raise StateError(
+                f"sensitivities: {name} is {shown(given)}; leave it out: {instead.get(name, '')}."
+            )
     if is_changing(options.get("events", ())):
         raise StateError(
             "sensitivities: events that change the structure change the velocities at once; leave them out."
