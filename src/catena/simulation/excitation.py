@@ -287,13 +287,14 @@ class Excitation(RunPart):
                 low, high = motor.joint_limits[:, 0], motor.joint_limits[:, 1]
                 force[..., at] = _limited(force[..., at], rate[..., at], low, high, motor.joint_speed)
                 closing[motor.joint] = force
+        at_tree = system.tree_forces(q, own) if own else np.zeros(system.nv)
         if not closing:
-            return system.tree_forces(q, own), {}
+            return at_tree, {}
         # What is wrong with forces at loop joints is said as for those of the tree.
         system.tree_forces(q, closing)
         found = {joint: np.atleast_1d(real_array(x)) for joint, x in closing.items()}
         self.at_loops.update(joint for joint, x in found.items() if x.any())
-        return system.tree_forces(q, own), found
+        return at_tree, found
 
     def _checked(
         self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False

@@ -8,6 +8,7 @@ forces between frames are. Locked and welded joints have no forces and no stops.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -219,7 +220,9 @@ class Elements:
                 if body is not None and body != GROUND:
                     there = stacks.apply(stacks.transposed(self._from_node(body)), wrenches[force.name])
                     f_ext[body] = f_ext[body] + there if body in f_ext else there
-        both = {name: between.get(name, 0.0) + across.get(name, 0.0) for name in {**between, **across}}
+        both: dict[str, Any] = {
+            name: between.get(name, 0.0) + across.get(name, 0.0) for name in {**between, **across}
+        }
         return ElementForces(tau, both, at_loops, between)
 
     @cached_property

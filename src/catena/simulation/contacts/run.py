@@ -412,9 +412,9 @@ class ContactRun:
         pressed = [f(run) for f, run in zip(self.pressing, segments, strict=True)]
         for k, (run, f, places) in enumerate(zip(segments, pressed, self.places, strict=True)):
             segments[k] = with_stops_in_joints(run, places, f)
-        segments, forces = tuple(segments), np.concatenate(pressed)
+        forces = np.concatenate(pressed)
         by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
+        found = SegmentedTrajectory(tuple(segments), tuple(self.made), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
                 audit.warn(stacklevel=4)
