@@ -312,8 +312,9 @@ class Excitation(RunPart):
                 limits = ActuatorLimits(low, high, motor.joint_speed)
                 force[..., at] = limits.given(force[..., at], rate[..., at])
                 closing[motor.joint] = force
+        at_tree = system.tree_forces(q, own) if own else np.zeros(system.nv)
         if not closing:
-            return system.tree_forces(q, own), {}
+            return at_tree, {}
         # What is wrong with forces at loop joints is said as for those of the tree.
         system.tree_forces(q, closing)
         found = {joint: np.atleast_1d(real_array(x)) for joint, x in closing.items()}
@@ -324,7 +325,7 @@ class Excitation(RunPart):
                 self.at_loops.add(joint)
             if np.any(forced & ~driven(joints[joint], actuators)):
                 self.idle_at_loops.add(joint)
-        return system.tree_forces(q, own), found
+        return at_tree, found
 
     def _checked(
         self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False

@@ -162,7 +162,7 @@ class SegmentedTrajectory:
         return self._named("joint", joint, lambda run: run.velocity(joint))
 
     def force(self, joint: str) -> np.ndarray:
-        """Return the control forces at a joint, (..., samples, nv_joint), NaN where it is not in the tree."""
+        """Return the control forces at a joint, (..., samples, nv_joint), NaN where it is not there."""
         return self._named("joint", joint, lambda run: run.force(joint))
 
     def pose(self, frame: str) -> np.ndarray:

@@ -88,8 +88,9 @@ class Stepper:
         """Lay out the step for what acts."""
         self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
-        self._tau = np.zeros((self._states, self._excitation.width))
         self._prepare()
+        # What the step is told, until forces at loop joints are named.
+        self._tau = self._given
 
     def _prepare(self) -> None:
         """Lay out the whole step as one piece, and one without the closing of loops where that is not due."""
@@ -174,7 +175,8 @@ class Stepper:
             self._take(tau)
         else:
             self._tau[:] = 0.0
-        self._tell()
+        if self._tau is not self._given:
+            self._tell()
         if self._mover.asks:
             self._advance()
         else:
@@ -203,13 +205,15 @@ class Stepper:
         excitation, nv = self._excitation, self.system.nv
         if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self._shape:
             # What fits as it is goes the short way: broadcasting alone costs more than a step of an arm.
-            self._tau[:, :nv] = tau if not self.batch else tau.reshape(-1, nv)
-            self._tau[:, nv:] = 0.0
+            self._set(tau if not self.batch else tau.reshape(-1, nv))
             self._limit(excitation)
             return
         if isinstance(tau, Mapping):
             own, there = excitation.by_name(tau, self.q, self.v)
             self._take(own)
+            if there and self._tau is self._given:
+                self._tau = np.zeros((self._states, excitation.width))
+                self._tau[:, :nv] = self._given
             for joint, force in there.items():
                 columns = excitation.loop_columns[joint]
                 wide = np.broadcast_to(force, (*self.batch, columns.stop - columns.start))
@@ -230,13 +234,20 @@ class Stepper:
                 f"component of the joints {', '.join(self.system.joints[:8])}."
             )
         try:
-            self._tau[:, :nv] = np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv)
-            self._tau[:, nv:] = 0.0
+            self._set(np.broadcast_to(tau, (*self.batch, nv)).reshape(-1, nv))
         except ValueError:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
         self._limit(excitation)
+
+    def _set(self, tau: np.ndarray) -> None:
+        """Take over joint forces of the tree (states, nv), and none at loop joints."""
+        if self._tau is self._given:
+            self._given[:] = tau
+            return
+        self._tau[:] = 0.0
+        self._tau[:, : self.system.nv] = tau
 
     def _limit(self, excitation: Excitation) -> None:
         """Keep the joint forces within the limits of actuators."""
@@ -249,9 +260,6 @@ class Stepper:
 
     def _tell(self) -> None:
         """Tell the step the joint forces."""
-        if not self._excitation.at_loops:
-            self._given[:] = self._tau[:, : self.system.nv]
-            return
         for name, x in self._mover.told(self._q, self._tau).items():
             self._session[name][:] = x
 

@@ -168,7 +168,7 @@ class StiffSteps:
                     moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
                     q, v = self._close(t, q, v)
                 if self.count is not None:
-                    self.work[state, self.sources :] = self._near(t, q[None], v[None])[0]
+                    self.work[state, self.sources :] = self.count.at(np.array([t]), q[None], v[None])[0]
                 if nodes is not None:
                     row = (
                         np.array([state]),

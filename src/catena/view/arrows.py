@@ -137,16 +137,15 @@ def _piece(run: Trajectory, scene: Scene, pressing: Sequence[Pressing]) -> tuple
         if name not in joints or name in sticking:
             continue
         found += _pair(name, "reactions", *_at_sign(scene, poses, joints[name], wrench))
-    for name in system.joints:
+    for name in (*system.joints, *run.loop_forces):
         # A pinned root hangs on a free joint that nobody described, and no motor.
         if name not in joints:
             continue
         joint = joints[name]
-        at = system.slice_v(name)
-        tau = run.tau[..., at]
+        tau = run.force(name)
         if not np.any(tau):
             continue
-        q = run.q[..., system.slice_q(name)]
+        q = run[name]
         wrench = np.stack([_along(joint.kind, q[k], tau[k]) for k in range(len(tau))])
         found += _pair(name, "actuators", *_at_sign(scene, poses, joint, wrench))
     frames = system.mechanism.frames
