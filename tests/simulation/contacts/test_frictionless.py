@@ -65,8 +65,8 @@ def tumbling(**more):
 
 
 def test_samples_at_steps_are_the_steps_themselves():
-    """Two samples keep the ends of all segments: states, works and forces of contacts are those of the whole run, to the
-    last digit."""
+    """Two samples keep the ends of all segments: states, works and forces of contacts are those of the whole run, to
+    the last digit."""
     whole, few = tumbling(), tumbling(samples=2)
     assert len(whole.segments) == len(few.segments) > 10
     at = 0
