@@ -18,7 +18,7 @@ from catena.changing.transfer import told_energy
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
-from catena.simulation.audit import Audit, Line
+from catena.simulation.audit import Audit, Line, SegmentedAudit
 from catena.simulation.on_demand import NumberOnDemand
 from catena.simulation.pressing import Pressing
 from catena.simulation.trajectory import Found, PathLike, Trajectory
@@ -219,12 +219,13 @@ class SegmentedTrajectory:
         """Return the largest position error of a loop [rad or m]."""
         return max(run.closure_error for run in self.segments)
 
-    def audit(self) -> tuple[Audit, ...]:
+    def audit(self) -> SegmentedAudit:
         """Check each segment (see `Trajectory.audit`), and the changes between them: energy lost, impulses, and the
-        momentum of what touches nothing."""
-        found = tuple(run.audit() for run in self.segments)
-        name = self.segments[0].system.mechanism.name
-        return (*found, Audit(name, _change_lines(self))) if self.transitions or self.note else found
+        momentum of what touches nothing. Printed, it tells the worst of each kind."""
+        found = [run.audit() for run in self.segments]
+        if self.transitions or self.note:
+            found.append(Audit(self.segments[0].system.mechanism.name, _change_lines(self)))
+        return SegmentedAudit(found, len(self.segments))
 
     def plot(self, *, show: bool = False, path: PathLike | None = None) -> Figure:
         """Draw positions and energy over one time axis with matplotlib, with a line where the structure changes."""

@@ -20,6 +20,7 @@ from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import dense, loads, turns
 from catena.simulation.arguments import MOST_SAMPLES
+from catena.simulation.on_demand import OnDemand
 from catena.system import System
 from catena.system.resultants import along_beam
 
@@ -225,6 +226,9 @@ class Trajectory:
             raise StateError(
                 "The times of a resampled run must increase; give a one-dimensional array or a number of them."
             )
+        k = np.searchsorted(self.t, asked)
+        if np.array_equal(self.t[k], asked):
+            return self._picked(k)
         q, v = self.at(asked)
         tau = self._forces_at(asked)
         besides = self._besides_at(asked, q)
@@ -232,6 +236,19 @@ class Trajectory:
             self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
             driven=self._driven_at(asked), held=self.held and bool(np.isin(self.t, asked).all()),
             loop_forces=besides.motors, stop_forces=besides.stops, loop_positions=besides.near,
+        )  # fmt: skip
+
+    def _picked(self, k: np.ndarray) -> Trajectory:
+        """Return this run at some of its samples, given by number in order."""
+
+        def rows(given: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
+            # What nobody has looked at yet stays so.
+            return OnDemand(tuple(given), lambda: {n: np.take(x, k, axis=axis) for n, x in given.items()})
+
+        return replace(
+            self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
+            work=rows(self.work, -1), wrenches=rows(self.wrenches, -2), driven=rows(self.driven, -2),
+            held=self.held and bool(np.isin(self.t, self.t[k]).all()),
         )  # fmt: skip
 
     # Energy, momentum, forces.

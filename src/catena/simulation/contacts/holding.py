@@ -54,6 +54,11 @@ class Holding:
         self.times, self.turned = [-np.inf], [self.along]
 
     @cached_property
+    def rubs(self) -> bool:
+        """Return whether some contact slides with friction, which may be stiff."""
+        return bool((~self.sticks & (self.mu > 0.0)).any())
+
+    @cached_property
     def places(self) -> Places:
         """Return where contacts that touch are."""
         return self.acting.places_of(self.closed)

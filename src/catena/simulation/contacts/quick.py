@@ -369,7 +369,8 @@ class QuickStretch:
                     return ended[0]
                 h, last = max(quick.h, h), None
                 continue
-            slow = quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
+            # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
+            slow = holding.rubs and quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
 

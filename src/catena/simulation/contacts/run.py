@@ -63,10 +63,11 @@ HASTY, RATTLING, WITHIN = 5, 40, 20.0
 # Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
 LEAST, MOST, STEADY = 20, 400, 10
 # Why careful steps were taken.
-CHATTERS, STIFF, SLOWLY, UNDECIDED = (
+CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED = (
     "because contacts chattered",
     "because friction was stiff",
     "because friction was stiff for a moment",
+    "because steps became too small",
     "because no forces were found",
 )
 # The first step of a stretch, in first steps of the one before.
@@ -168,13 +169,14 @@ class ContactRun:
         stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
+        stiff = STIFF if holding.rubs else STUCK
         if run is None:
-            return self._careful(t, q, v, standing, STIFF)
+            return self._careful(t, q, v, standing, stiff)
         self._keep(run, holding)
         begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
             return self._ended(run, begun, standing)
-        return self._after(t, q, v, standing, made.change, STIFF if made.stiff else "")
+        return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
 
     def _quickly(
         self, t: float, q: np.ndarray, v: np.ndarray, holding: Holding
@@ -198,7 +200,8 @@ class ContactRun:
         if made.ended:
             return self._ended(run, t, holding.standing)
         standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
-        return self._after(t, q, v, standing, made.change, SLOWLY if made.stiff else "")
+        stiff = SLOWLY if holding.rubs else STUCK
+        return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
 
     def _after(
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change | None, stiff: str
@@ -274,7 +277,7 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         patience = _Patience(
-            self.h, self.length, self.deciding.weight, self.acting.places.friction, why == SLOWLY
+            self.h, self.length, self.deciding.weight, self.acting.places.friction, why in (SLOWLY, STUCK)
         )
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
@@ -394,13 +397,14 @@ class ContactRun:
         run = quick_trajectory(self.acting, made, holding)
         if len(made.t) < 2:
             return run
-        forces, places = made.forces, self.acting.places
+        times, forces, places = made.t, made.forces, self.acting.places
 
         def pressing(run: Trajectory) -> np.ndarray:
-            if len(run.t) != len(forces):
+            k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
+            if not np.array_equal(times[k], run.t):
                 return by_modes(run)
             touches = places.at(run.q, run.v) if places.round.any() else None
-            return forces if touches is None else touches.told(forces)
+            return forces[k] if touches is None else touches.told(forces[k])
 
         self._keep(run, holding)
         by_modes = self.pressing[-1]

@@ -35,6 +35,8 @@ SOON, ENOUGH = 48, 200
 FOR_EVER = 1 << 60
 # How far the first part must get, as a part of what the others must.
 BEGINS = 0.02
+# Evaluations in which a first step must be found where nothing rubs.
+PATIENT = 10_000
 
 
 class Enough(BrokenOff):
@@ -44,7 +46,7 @@ class Enough(BrokenOff):
 @dataclass(frozen=True, eq=False)
 class Stretched:
     """A stretch of motion, None if it did not get on at all, the contact whose change ended it, or None; and whether it
-    is `stiff`: it got on more slowly than careful steps would."""
+    is `stiff`: friction made it get on more slowly than careful steps would, or it did not at all."""
 
     run: Trajectory | None
     change: Change | None
@@ -54,8 +56,8 @@ class Stretched:
 @dataclass(eq=False)
 class Stretch:
     """Contacts that go on as they do (`holding`) in a run of `duration` seconds with `options` of `simulate`. `events`
-    gives the events in the time of a part that begins at a time and a state. A part that gets on by less than `slow`
-    seconds with each evaluation is stiff."""
+    gives the events in the time of a part that begins at a time and a state. A part in which something rubs, and that
+    gets on by less than `slow` seconds with each evaluation, is stiff."""
 
     holding: Holding
     duration: float
@@ -94,12 +96,17 @@ class Stretch:
             if run is None and not enough:
                 self.inside = False
                 run, enough = self._part(system, t, q, v, span, most)
+            rubs = self.holding.rubs
+            if run is None and enough and not rubs and most < PATIENT:
+                most *= 2
+                continue
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
             self.acting.know(run)
-            # The first steps are small in any case.
+            # The first steps are small in any case. Without friction they are as small as the motion has it: careful
+            # steps, which are larger, would lose what vibrates.
             least = self.slow * most if most > SOON else BEGINS * self.slow * most
-            stiff = enough and float(run.t[-1]) - t < least
+            stiff = rubs and enough and float(run.t[-1]) - t < least
             change = looking.first(run)
             if change is not None:
                 # A part that changes where it begins leaves nothing but control forces that no contact here has borne.
