@@ -24,14 +24,16 @@ def everything(seed, kinds=None, loops=0, floating=False, friction=True, limits=
         nv = joint.kind.nv
         if not nv:
             continue
-        chosen = random.uniform(size=8) < 0.4
+        chosen = random.uniform(size=7) < 0.4
+        # Few joints with a quaternion have other numbers for each axis, which MuJoCo does not know.
+        even = joint.kind.nq > nv and random.uniform() < 0.8
         numbers = {}
         if chosen[0]:
-            numbers["damping"] = random.uniform(0.1, 1.0) if chosen[6] else random.uniform(0.1, 1.0, nv)
+            numbers["damping"] = random.uniform(0.1, 1.0, None if even else nv)
         if chosen[1] and friction:
             numbers["friction"] = random.uniform(0.1, 1.0)
         if chosen[2] and not isinstance(joint.kind, ct.Free):
-            numbers["armature"] = random.uniform(0.1, 1.0) if chosen[6] else random.uniform(0.1, 1.0, nv)
+            numbers["armature"] = random.uniform(0.1, 1.0, None if even else nv)
         if chosen[3] and limits and isinstance(joint.kind, ct.Revolute | ct.Prismatic):
             numbers["limits"] = [(-2.0, 3.0), (-np.inf, 4.0), (-3.0, np.inf)][random.integers(3)]
         numbers["actuated"] = bool(random.uniform() < 0.7)
@@ -40,7 +42,7 @@ def everything(seed, kinds=None, loops=0, floating=False, friction=True, limits=
             m.add_spring(f"{name} spring", name, random.uniform(1, 9), damping=random.uniform(0, 1))
         if chosen[5] and joint.kind.nq == nv:
             m.add_spring(f"{name} other", name, random.uniform(1, 9, nv), random.normal(size=nv), 0.2)
-        if chosen[7] and numbers["actuated"]:
+        if chosen[6] and numbers["actuated"]:
             m.add_actuator(f"{name} motor", name, 0, gear=random.choice([-3.0, 20.0]), limits=(-5.0, np.inf))
     m.add_spring_between("line", "tool1", "tool3", 5.0, 0.4, 0.3)
     m.add_spring_between("to ground", "ground", "body2", 7.0)
@@ -125,18 +127,19 @@ def component(m, s, q, v, name):
 
 
 def free_state(s, q, v, n, joint):
-    """The position and velocity of a free joint from ground to a body, or to a frame that is mounted on it."""
-    assert joint.parent == "ground"
+    """The position and velocity of a free joint between bodies, or to a frame that is mounted on one."""
     body, place = joint.child, joint.in_child
     mounts = [one for one in n.joints.values() if one.parent == body and one.kind.nv == 0]
     if body not in s.mechanism.bodies:
         (mount,) = mounts
         body, place = mount.child, mount.in_child * mount.in_parent.inverse() * place
-    pose = joint.in_parent.inverse() * s.pose(q, body) * place
-    twist = s.twist(q, v, body)
-    R, p = place.R, place.p
-    turn, move = twist[:3], twist[3:] + np.cross(twist[:3], p)
-    return np.concatenate([pose.p, pose.quat]), np.concatenate([R.T @ turn, R.T @ move])
+    parent, child = s.pose(q, joint.parent), s.pose(q, body) * place
+    # Twists in ground's axes at the origin of ground, where they subtract.
+    between = [s.twist(q, v, one, axes="ground") for one in (joint.parent, body)]
+    turn, move = np.split(between[1] - between[0], 2)
+    pose = (parent * joint.in_parent).inverse() * child
+    speed = np.concatenate([child.R.T @ turn, child.R.T @ (move + np.cross(turn, child.p))])
+    return np.concatenate([pose.p, pose.quat]), speed
 
 
 def compare(m, n, seed, duration=0.0):
@@ -166,12 +169,13 @@ CASES = {
     "loops": {"kinds": ("Revolute", "Spherical", "Universal"), "loops": 1},
     "loops of all kinds": {"loops": 2},
 }
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
 COMPARED = {}
 
 
 @pytest.mark.parametrize("ending", ["toml", "urdf", "xml"])
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("case", [*list(CASES)[:-1], pytest.param(list(CASES)[-1], marks=pytest.mark.slow)])
 def test_a_saved_mechanism_moves_as_before_or_it_is_said_what_is_lost(case, seed, ending, tmp_path):
     m = everything(seed, **CASES[case])
     try:
@@ -181,19 +185,19 @@ def test_a_saved_mechanism_moves_as_before_or_it_is_said_what_is_lost(case, seed
         return
     if ending == "toml":
         assert not told
+    COMPARED.setdefault(ending, []).append(is_kept(told))
     if is_kept(told):
-        COMPARED[case, ending] = COMPARED.get((case, ending), 0) + 1
-        compare(m, n, seed, duration=0.05 if seed < 2 else 0.0)
+        compare(m, n, seed, duration=0.05 if seed == 0 or seed > 5 else 0.0)
 
 
 def test_most_of_them_were_compared():
-    if len(COMPARED) < 5:
+    if "urdf" not in COMPARED or len(COMPARED.get("xml", ())) < 5:
         pytest.skip("the mechanisms were not saved in this session")
-    assert all(COMPARED[case, ending] == 6 for case in CASES for ending in ("toml", "urdf")), COMPARED
-    assert sum(COMPARED.get((case, "xml"), 0) for case in CASES) >= 10, COMPARED
+    assert all(COMPARED["toml"]) and all(COMPARED["urdf"]), "TOML, and URDF with its side file, lose nothing"
+    assert sum(COMPARED["xml"]) >= 0.25 * len(COMPARED["xml"]), COMPARED
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_mujoco_accelerates_what_is_written_as_the_mechanism_accelerates(seed, tmp_path):
     m = everything(seed, SIMPLE, floating=seed % 2 > 0, friction=False, limits=False, couplings=False)
     n, _ = saved(m, tmp_path / "m.xml")

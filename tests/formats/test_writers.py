@@ -237,3 +237,184 @@ def test_names_that_xml_cannot_hold_are_refused_and_others_survive(tmp_path):
     m.add_joint("k", "ground", "b\x01", ct.Revolute())
     with pytest.raises(ct.FormatError, match="holds a character that XML has not"):
         m.save(tmp_path / "n.urdf")
+
+
+def chain(*kinds, **options):
+    """Bodies on joints j1, j2, ... in a row, a quarter metre apart and each turned against the one before."""
+    m = ct.Mechanism("chain")
+    last = "ground"
+    for k, kind in enumerate(kinds):
+        m.add_body(f"b{k + 1}", 1.0, (0.1, 0.02, -0.1), (0.1, 0.12, 0.15))
+        place = ct.Pose(p=(0.25, 0.0, 0.1), rpy=(0.3, -0.2, 0.5))
+        m.add_joint(f"j{k + 1}", last, f"b{k + 1}", kind, in_parent=place, **options)
+        last = f"b{k + 1}"
+    return m
+
+
+@pytest.mark.parametrize("ending", ["urdf", "xml"])
+@pytest.mark.parametrize(
+    "kind", [ct.Revolute("y"), ct.Spherical(), ct.Universal("x", "y"), ct.Planar("z")], ids=str
+)
+def test_a_locked_joint_is_written_as_a_fixed_one_where_it_is_locked(kind, ending, tmp_path):
+    m = chain(ct.Revolute("z"), kind, ct.Revolute("x"))
+    m = m.lock("j2", kind.integrate(kind.neutral(), np.full(kind.nv, 0.4)))
+    n = again(m, tmp_path / f"m.{ending}")
+    assert [name for name, joint in n.joints.items() if joint.dof] == ["j1", "j3"]
+    same_motion(m, n)
+
+
+@pytest.mark.parametrize("ending", ["toml", "urdf", "xml"])
+def test_couplings_of_locked_joints_hold_what_is_left_of_them(ending, tmp_path):
+    m = chain(*[ct.Revolute("y")] * 5)
+    m.add_coupling("three", {"j1": 2.0, "j2": 1.0, "j3": -1.0}, 0.3)
+    m.add_polynomial_coupling("curve", "j4", "j2", (0.1, 0.5, 0.3))
+    m.add_coupling("all locked", {"j2": 1.0}, 0.2)
+    m = m.lock("j2", 0.2)
+    n = again(m, tmp_path / f"m.{ending}")
+    s, t = m.system(), n.system()
+    q = s.assemble({"j1": 0.25, "j5": 0.4})
+    p = t.assemble({"j1": 0.25, "j5": 0.4})
+    assert s.joint_position(q, "j3") == pytest.approx(0.4) and s.joint_position(q, "j4") == pytest.approx(
+        0.212
+    )
+    for name in ("b4", "b5"):
+        assert s.pose(q, name).allclose(t.pose(p, name), 1e-9)
+
+
+def test_a_curve_whose_follower_is_locked_is_told(tmp_path):
+    m = chain(*[ct.Revolute("y")] * 2)
+    m.add_polynomial_coupling("curve", "j1", "j2", (0.1, 0.5, 0.3))
+    m = m.lock("j1", 0.1)
+    for ending in ("urdf", "xml"):
+        with pytest.warns(ct.CatenaWarning, match="couplings by curves to joints that are locked 'curve'"):
+            m.save(tmp_path / f"m.{ending}")
+        ct.load(tmp_path / f"m.{ending}")
+
+
+def test_helical_joints_with_couplings_are_refused_in_words(tmp_path):
+    m = chain(ct.Helical("y", 0.1), ct.Revolute("y"))
+    m.add_coupling("gear", {"j1": 1.0, "j2": 1.0})
+    with pytest.raises(ct.FormatError, match="joint 'j1' is Helical, which MuJoCo has not"):
+        m.save(tmp_path / "m.xml")
+
+
+THIN = {
+    "rod": (1 / 12, 1 / 12, 0.0),
+    "point": (0.0, 0.0, 0.0),
+    "turned rod": None,
+    "flat": (1e2 / 3, 2e2 / 3, 1e2),
+}
+
+
+@pytest.mark.parametrize("ending", ["toml", "urdf", "xml"])
+@pytest.mark.parametrize("body", THIN)
+def test_thin_bodies_are_loaded_again(body, ending, tmp_path):
+    R = ct.Pose(rpy=(0.3, 0.5, 0.7)).R
+    inertia = THIN[body] or R @ np.diag([1 / 12, 1 / 12, 0.0]) @ R.T
+    m = ct.Mechanism("pendulum")
+    for name, parent in (("upper", "ground"), ("lower", "upper")):
+        m.add_body(name, 1e2 if body == "flat" else 1.0, (0, 0, -0.5), inertia)
+        m.add_joint(
+            f"to {name}", parent, name, ct.Revolute("y"), in_parent=ct.Pose(p=(0, 0, -1)), damping=0.1
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.save(tmp_path / f"m.{ending}")
+        n = ct.load(tmp_path / f"m.{ending}")
+    np.testing.assert_allclose(n.bodies["upper"].inertia, m.bodies["upper"].inertia, rtol=1e-12, atol=1e-16)
+    same_motion(m, n)
+
+
+def test_springs_with_dampers_are_summed_up_in_mjcf(tmp_path):
+    m = chain(ct.Revolute("y"), ct.Universal("x", "y"), damping=0.5)
+    m.add_spring("one", "j1", 4.0, 0.3, 2.0)
+    m.add_spring("two", "j1", 2.0, -0.6, 1.0)
+    m.add_spring("three", "j2", (1.0, 3.0), (0.2, 0.4), (0.1, 0.2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.save(tmp_path / "m.xml")
+    n = ct.load(tmp_path / "m.xml")
+    assert n.joints["j1"].damping == 3.5 and n.springs["j1 spring"].stiffness == 6.0
+    assert n.springs["j1 spring"].rest == pytest.approx(0.0)
+    assert n.joints["j2 1+j2 2"].damping.tolist() == [0.6, 0.7]
+    assert n.springs["j2 1+j2 2 spring"].rest.tolist() == [0.2, 0.4]
+
+
+TOLD = {
+    "damping by axis of spherical and free joints 'j1'": lambda m: m.with_joint(
+        "j1", damping=(0.0, 0.3, 0.9)
+    ),
+    "friction by axis of spherical and free joints 'j1'": lambda m: m.with_joint(
+        "j1", friction=(0.0, 0.3, 0.9)
+    ),
+    "armature by axis of spherical and free joints 'j1'": lambda m: m.with_joint(
+        "j1", armature=(0.0, 0.3, 0.9)
+    ),
+    "springs by axis of spherical joints, and springs of free joints 'j1'": lambda m: m.add_spring(
+        "s", "j1", (1.0, 2.0, 3.0)
+    ),
+    "springs and forces at joints 'stop'": lambda m: m.add_force(
+        "stop", ct.forces.JointStop((-0.2,), (0.1,), (30.0,), (2.0,)), joint="j2"
+    ),
+    "no-load speeds of the actuators 'motor'": lambda m: m.add_actuator(
+        "motor", "j2", limits=3.0, no_load_speed=9.0
+    ),
+    "elastic stops of the joints 'j2'": lambda m: m.with_joint("j2", limits=(-1.0, 1.0), limit_stiffness=9.0),
+}
+
+
+@pytest.mark.parametrize("what", TOLD)
+def test_mjcf_says_by_name_what_it_loses(what, tmp_path):
+    m = chain(ct.Spherical(), ct.Revolute("y"))
+    changed = TOLD[what](m)
+    with pytest.warns(ct.CatenaWarning, match="MJCF gets no") as caught:
+        (changed if isinstance(changed, ct.Mechanism) else m).save(tmp_path / "m.xml")
+    assert what in str(caught[0].message)
+
+
+@pytest.mark.parametrize("what", ["damping", "friction", "armature"])
+def test_joints_of_which_there_is_something_to_say_are_kept_in_the_tree_of_mjcf(what, tmp_path):
+    m = g.four_bar()
+    name = m.system().loops[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        m.with_joint(name, **{what: 0.7}).save(tmp_path / "m.xml")
+    assert float(getattr(ct.load(tmp_path / "m.xml").joints[name], what)[0]) == 0.7
+    for name in m.joints:
+        m = m.with_joint(name, **{what: 0.7})
+    with pytest.warns(ct.CatenaWarning, match="damping, friction and armature of joints that close loops '"):
+        m.save(tmp_path / "m.xml")
+
+
+def test_urdf_keeps_one_sided_limits_motors_in_loops_and_second_couplings(tmp_path):
+    m = chain(*[ct.Revolute("y")] * 3)
+    m = m.with_joint("j1", limits=(-np.inf, 1.0)).with_joint("j2", limits=(-0.5, np.inf))
+    m.add_coupling("j3 mimics j2", {"j3": 1.0, "j2": -0.5})
+    m.add_coupling("another", {"j3": 1.0, "j1": 0.3})
+    n = again(m, tmp_path / "m.urdf")
+    assert n.joints["j1"].limits.tolist() == [[-np.inf, 1.0]] and n.joints["j2"].limits.tolist() == [
+        [-0.5, np.inf]
+    ]
+    assert list(n.couplings) == ["j3 mimics j2", "another"]
+    m = g.four_bar()
+    for name in m.joints:
+        m.add_actuator(name, name, limits=5.0)
+    n = again(m, tmp_path / "loop.urdf")
+    assert {name: a.limits.tolist() for name, a in n.actuators.items()} == {
+        name: [[-5.0, 5.0]] for name in m.joints
+    }
+
+
+def test_a_side_file_belongs_to_urdf_and_to_nothing_else_of_that_name(tmp_path):
+    m = g.four_bar()
+    m.save(tmp_path / "m.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        m.save(tmp_path / "m.xml")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        n = ct.load(tmp_path / "m.xml")
+    assert len(n.joints) == len(m.joints) + 1, "MJCF closes a revolute loop by two points"
+    assert set(ct.load(tmp_path / "m.urdf").joints) >= set(m.joints)
+    asked = ct.load(tmp_path / "m.xml", loops=tmp_path / "m.loops.toml")
+    assert len(asked.joints) == len(n.joints) + 1, "a side file that is named is read with any format"

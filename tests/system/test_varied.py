@@ -225,3 +225,77 @@ def test_one_variant_that_does_not_close_is_named_and_limits_are_kept_in_lanes()
 def test_searches_of_one_mechanism_say_so(ask):
     with pytest.raises(ct.StateError, match="belongs to one mechanism"):
         ask(four_bar().system().vary({"coupler.mass": [1.0, 2.0]}))
+
+
+def spinning_top():
+    m = ct.Mechanism("top")
+    m.add_body("top", 1.0, (0.02, -0.03, 0.4), (0.1, 0.12, 0.15))
+    m.add_joint("ball", "ground", "top", ct.Spherical(), damping=(0.1, 0.2, 0.3))
+    return m
+
+
+TURN = ct.Pose(rpy=(0.3, 0.5, 0.7)).R
+FORMS = {
+    "one number": (0.2, 0.2),
+    "one number in a row": ([0.2], 0.2),
+    "three moments": ((0.1, 0.2, 0.25), (0.1, 0.2, 0.25)),
+    "a matrix": (TURN @ np.diag([0.1, 0.2, 0.25]) @ TURN.T,) * 2,
+    "six numbers": (
+        (0.1, 0.01, 0.02, 0.2, 0.03, 0.25),
+        [[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.25]],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_inertia_is_given_in_every_form_that_add_body_takes(form):
+    given, same = FORMS[form]
+    m = spinning_top()
+    s, other = m.system(), m.with_body("top", inertia=same).system()
+    random = np.random.default_rng(0)
+    q = s.integrate(s.neutral(), random.normal(size=3), 1.0)
+    v, tau = random.normal(size=3), random.normal(size=3)
+    expected = other.forward_dynamics(q, v, tau)
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    parameters = {"top.inertia": given}
+    np.testing.assert_allclose(s.forward_dynamics(q, v, tau, parameters=parameters), expected, **close)
+    np.testing.assert_allclose(s.vary(parameters).forward_dynamics(q, v, tau), expected, **close)
+    equations = s.equations("forward_dynamics", symbols=["top.inertia"])
+    np.testing.assert_allclose(equations(q, v, tau, parameters=parameters), expected, **close)
+    run = ct.simulate(s, q, v, 0.1, parameters=parameters, samples=2)
+    np.testing.assert_allclose(
+        run.v[-1], ct.simulate(other, q, v, 0.1, samples=2).v[-1], rtol=1e-9, atol=1e-9
+    )
+    # A batch has the same form behind its own dimension, whatever its size.
+    for size in (1, 2, 3, 6):
+        factors = np.linspace(1.0, 1.2, size)
+        row = np.atleast_1d(np.asarray(given, dtype=float))
+        batch = factors.reshape(size, *[1] * row.ndim) * row
+        if batch.shape == (3, 3) and form == "three moments":
+            with pytest.raises(
+                ct.StateError, match="not symmetric: for a batch of three moments each give all six"
+            ):
+                s.forward_dynamics(q, v, tau, parameters={"top.inertia": batch})
+            continue
+        found = s.forward_dynamics(q, v, tau, parameters={"top.inertia": batch})
+        for k, factor in enumerate(factors):
+            one = m.with_body("top", inertia=factor * np.asarray(same)).system()
+            np.testing.assert_allclose(found[k], one.forward_dynamics(q, v, tau), **close)
+
+
+def test_shapes_of_inertias_that_could_mean_anything_are_refused_in_words():
+    s = spinning_top().system()
+    for shape in ((5,), (4, 2), (3, 3, 4)):
+        with pytest.raises(
+            ct.StateError, match="or 3 for moments, or 1 for the same about all axes, or its last two"
+        ):
+            s.vary({"top.inertia": np.full(shape, 0.1)})
+
+
+def test_one_number_stands_for_the_damping_of_all_axes():
+    s = spinning_top().system()
+    q, v = s.neutral(), np.array([0.3, 0.2, 0.1])
+    for given in (0.4, [0.4], (0.4, 0.4, 0.4)):
+        expected = spinning_top().with_joint("ball", damping=0.4).system().forward_dynamics(q, v, np.zeros(3))
+        found = s.forward_dynamics(q, v, np.zeros(3), parameters={"ball.damping": given})
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -22,7 +22,7 @@ from catena.equations.python_source import python_source
 from catena.equations.sums import WRITTEN
 from catena.equations.sympy_form import latex_text, sympy_results
 from catena.equations.unrolling import Unrolled
-from catena.errors import EquationsError, StateError
+from catena.errors import EquationsError, ModelError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.mechanism.validation import known
 from catena.structure import Plan
@@ -71,7 +71,7 @@ class Equations:
         for name, parameter in self.parameters.items():
             given = (parameters or {}).get(name)
             values[name] = self._array(
-                name, parameter.value if given is None else given, len(parameter.entries)
+                name, parameter.value if given is None else given, len(parameter.entries), parameter
             )
         try:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in values.values()))
@@ -85,13 +85,18 @@ class Equations:
         results = [y.reshape((*batch, *y.shape[1:])) for y in self.graph.evaluate(rows).values()]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _array(self, name: str, value: Any, size: int) -> np.ndarray:
+    def _array(self, name: str, value: Any, size: int, parameter: Parameter | None = None) -> np.ndarray:
         try:
             x = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise StateError(f"{self.name}: {name} is {value!r}, which are not numbers.") from None
         if size == 1 and x.shape[-1:] != (1,):
             x = x[..., None]
+        if parameter is not None and size > 1:
+            try:
+                return parameter.rows(x)
+            except ModelError as error:
+                raise StateError(f"{self.name}: {error}.") from None
         if x.shape[-1:] != (size,):
             raise StateError(f"{self.name}: {name} has shape {x.shape}; its last dimension must be {size}.")
         return x

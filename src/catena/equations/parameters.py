@@ -20,7 +20,7 @@ from catena.errors import ModelError, UnknownNameError
 from catena.forces import ForceKind
 from catena.kinematics.kept_constraints import kept_as
 from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring, Mechanism
-from catena.mechanism.validation import known
+from catena.mechanism.validation import INERTIA_TOLERANCE, known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
 
@@ -36,6 +36,54 @@ class Parameter:
     name: str
     entries: tuple[str, ...]
     value: np.ndarray
+    form: str = ""
+    """What else than its entries may be given: "inertia" in every form that `add_body` takes, "alike" one number for
+    all entries."""
+
+    def rows(self, given: np.ndarray) -> np.ndarray:
+        """Return the entries (..., n) of numbers that were given for a parameter of several, with leading batch
+        dimensions; a ModelError says which shapes there are.
+
+        An inertia is six entries (..., 6), three moments (..., 3), one number (..., 1) or () for all axes, or a
+        symmetric matrix (..., 3, 3). Three rows of three are a matrix.
+        """
+        n, last = len(self.entries), given.shape[-1:]
+        if self.form == "inertia" and given.shape[-2:] == (3, 3):
+            return self._of_matrices(given)
+        if self.form and (given.ndim == 0 or last == (1,)):
+            number = given if given.ndim == 0 else given[..., 0]
+            count = 3 if self.form == "inertia" else n
+            alike = np.stack([number] * count, -1)
+            return self._of_moments(alike) if self.form == "inertia" else alike
+        if self.form == "inertia" and last == (3,):
+            return self._of_moments(given)
+        if last != (n,):
+            raise ModelError(f"{self.name} has shape {given.shape}: {self._shapes()}")
+        return given
+
+    def _of_moments(self, moments: np.ndarray) -> np.ndarray:
+        zero = np.zeros(moments.shape[:-1])
+        x, y, z = np.moveaxis(moments, -1, 0)
+        return np.stack([x, zero, zero, y, zero, z], -1)
+
+    def _of_matrices(self, matrices: np.ndarray) -> np.ndarray:
+        turned = np.swapaxes(matrices, -1, -2)
+        skew, size = (np.abs(x).max(axis=(-1, -2)) for x in (matrices - turned, matrices))
+        if (skew > INERTIA_TOLERANCE * size).any():
+            raise ModelError(
+                f"{self.name} has shape {matrices.shape}, which is that of matrices, and is not symmetric: for a batch "
+                f"of three moments each give all six numbers, {', '.join(SIX)}"
+            )
+        mean = 0.5 * (matrices + turned)
+        return np.stack([mean[..., i, j] for i, j in _UPPER], -1)
+
+    def _shapes(self) -> str:
+        entries = f"its last dimension must be {len(self.entries)} ({', '.join(self.entries)})"
+        more = {
+            "inertia": ", or 3 for moments, or 1 for the same about all axes, or its last two (3, 3) for a matrix",
+            "alike": ", or 1 for the same number in all of them",
+        }
+        return f"{entries}{more.get(self.form, '')}; leading dimensions are batch dimensions"
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +349,8 @@ def _inertia(parts: _Parts, owner: str, component: str) -> Found:
         parts.body(owner, inertia=array([[a, b, c], [b, d, e], [c, e, f]]))
 
     value = np.array([six[k] for k in chosen], dtype=float)
-    return Parameter(name, tuple(f"{owner}.inertia.{SIX[k]}" for k in chosen), value), put
+    entries = tuple(f"{owner}.inertia.{SIX[k]}" for k in chosen)
+    return Parameter(name, entries, value, "" if component else "inertia"), put
 
 
 def _placement(side: str) -> Callable[[_Parts, str, str], Found]:
@@ -336,9 +385,8 @@ def _resistance(what: str) -> Callable[[_Parts, str, str], Found]:
         name, value = f"{owner}.{what}", getattr(parts.joints[owner], what)
         entries = (name,) if len(value) == 1 else tuple(f"{name}.{k}" for k in range(len(value)))
         _require_numbers(name, value)
-        return Parameter(name, entries, np.array(value, dtype=float)), lambda e: parts.joint(
-            owner, **{what: e}
-        )
+        parameter = Parameter(name, entries, np.array(value, dtype=float), "alike")
+        return parameter, lambda e: parts.joint(owner, **{what: e})
 
     return find
 

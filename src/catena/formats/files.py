@@ -39,8 +39,8 @@ class Format:
     """How a kind of file becomes a mechanism and back: `read(text, source)`, and `write(mechanism, path)` -> texts.
 
     What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
-    whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the format
-    is one of trees and the other file has the rest; a format that says loops itself has none.
+    whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the
+    format is one of trees and the other file has the rest; a format that says loops itself has none.
     """
 
     name: str
@@ -112,8 +112,8 @@ def load(
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
-    `loops` is a .toml file that adds joints and other parts to those of the file; one beside a .urdf or .xacro file that
-    has the same name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
+    `loops` is a .toml file that adds joints and other parts to those of the file; one beside a .urdf or .xacro file
+    that has the same name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
     `macros` lets a .xacro file be expanded, which evaluates what the file says: only for files that you trust.
 
     A fault in the file raises a `FormatError` that starts with the file and the line. What looks wrong but can be

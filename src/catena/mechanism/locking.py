@@ -19,7 +19,6 @@ from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_l
 from catena.mechanism.parts import Body, Joint
 from catena.mechanism.selection import selected
 from catena.mechanism.whereabouts import Whereabouts
-from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.mechanism.edits import Names, Position
@@ -158,8 +157,7 @@ def fixed_where_locked(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
     changed = mechanism.copy()
     for name, at in held.items():
         joint = mechanism.joints[name]
-        X = joint.kind.transform(at)
-        place = joint.in_parent * Pose(p=X.p, R=X.R)
+        place = joint.in_parent * joint.kind.transform(at).pose()
         changed._joints[name] = Joint(
             name,
             joint.parent,

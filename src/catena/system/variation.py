@@ -18,7 +18,7 @@ import numpy as np
 
 from catena.dynamics.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
-from catena.errors import StateError
+from catena.errors import ModelError, StateError
 from catena.forces import PlacedForce
 from catena.forces.placed import FRAMES
 from catena.given import real_array, shown
@@ -205,11 +205,11 @@ def _checked(parameter: Parameter, value: Any) -> np.ndarray:
         raise StateError(f"parameters[{name!r}] is not an array of numbers: {error}.") from error
     if n == 1:
         x = x[..., None]
-    elif x.ndim == 0 or x.shape[-1] != n:
-        raise StateError(
-            f"parameters[{name!r}] has shape {x.shape}, but its last dimension must be {n}: "
-            f"{', '.join(parameter.entries)}. Leading dimensions are batch dimensions."
-        )
+    else:
+        try:
+            x = parameter.rows(x)
+        except ModelError as error:
+            raise StateError(f"parameters: {error}.") from None
     if not np.isfinite(x).all():
         state = tuple(int(k) for k in np.argwhere(~np.isfinite(x))[0][:-1])
         raise StateError(

@@ -31,8 +31,8 @@ def inertial(path: Path, body: Body) -> str:
 
 def needs_balance(body: Body) -> bool:
     """Whether the moments break the triangle inequality, which MuJoCo does not take."""
-    moments, _ = _principal(body)
-    return bool(2.0 * moments.max() > moments.sum())
+    moments = np.sort(_principal(body)[0])
+    return bool(moments[2] > moments[0] + moments[1])
 
 
 def _principal(body: Body) -> tuple[Any, Any]:
@@ -47,7 +47,7 @@ def _principal(body: Body) -> tuple[Any, Any]:
     largest = np.abs(moments).max()
     moments[np.abs(moments) < ROUNDING * largest] = 0.0
     top = int(np.argmax(moments))
-    others = float(moments.sum() - moments[top])
+    others = float(np.delete(moments, top).sum())
     if others < moments[top] <= others + ROUNDING * largest:
         moments[top] = others
     return moments, axes

@@ -92,7 +92,8 @@ def _add_springs(values: JointValues, stiffness: Any, rest: Any) -> bool:
         return False
     total = values.stiffness[:, 0] + stiffness
     weighed = values.stiffness[:, 0] * values.rest + stiffness * rest
-    values.rest = np.divide(weighed, total, out=values.rest.copy(), where=total > 0.0)
+    mean = np.divide(weighed, total, out=values.rest.copy(), where=total > 0.0)
+    values.rest = np.where(values.stiffness[:, 0] == 0.0, rest, mean)
     values.stiffness[:, 0] = total
     return True
 

@@ -164,8 +164,8 @@ class _Writer:
         """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
         joint = branch.joint
         if isinstance(joint.kind, Free):
-            X = joint.kind.transform(self.mechanism.initial.q.get(joint.name, joint.kind.neutral()))
-            placed = joint.in_parent * Pose(p=X.p, R=X.R) * joint.in_child.inverse()
+            start = self.mechanism.initial.q.get(joint.name, joint.kind.neutral())
+            placed = joint.in_parent * joint.kind.transform(start).pose() * joint.in_child.inverse()
             return placed if joint.parent == branch.parent else placed.inverse()
         return branch.in_parent * branch.in_child.inverse()
 

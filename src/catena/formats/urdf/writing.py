@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from catena.errors import warn
+from catena.forces import JointFriction
 from catena.formats.markup import quoted
 from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
 from catena.formats.urdf.joints import UNLIMITED
+from catena.joints import Free
 from catena.mechanism import GROUND, Actuator, Body, Coupling, Joint, LinearCoupling, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -40,6 +42,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
         lost.add("locks, which are written as fixed joints, of the joints", *locked)
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
+    mechanism = _with_friction_apart(mechanism, lost)
     branches, loops = grow(mechanism, str(path), _rank)
     # A joint that URDF does not know floats in the tree, and the side file has what it really is.
     referred = _referred(mechanism)
@@ -66,6 +69,25 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     return texts
 
 
+def _with_friction_apart(mechanism: Mechanism, lost: NamedParts) -> Mechanism:
+    """The mechanism with forces that do what free joints do by damping and friction: a floating joint of URDF has a
+    place and nothing else, and the side file has the forces."""
+    changed = mechanism.copy()
+    for joint in mechanism.joints.values():
+        if not isinstance(joint.kind, Free):
+            continue
+        if joint.armature is not None or joint.limits is not None:
+            lost.add("armature and limits of the free joints", joint.name)
+        if joint.damping.any() or joint.friction.any():
+            friction = JointFriction(tuple(joint.damping), tuple(joint.friction))
+            name = f"{joint.name} friction"
+            while name in changed.force_elements:
+                name += "'"
+            changed = changed.with_joint(joint.name, damping=0.0, friction=0.0)
+            changed.add_force(name, friction, joint=joint.name)
+    return changed
+
+
 def _rank(joint: Joint) -> int:
     """Joints that URDF can say go into the tree before those that it cannot."""
     motions = motions_of(joint.kind)
@@ -86,11 +108,10 @@ def _tellable(branch: Branch, referred: set[str]) -> Branch:
     if motions is None or any(one.type == BALL for one in motions):
         return replace(branch, motions=None)
     joint = branch.joint
-    is_split = len(motions) > 1 and joint.name in referred
-    # A floating joint of URDF has a place and nothing else.
-    has_more = (joint.damping, joint.friction, joint.armature, joint.limits)
-    is_more = any(one.type == FREE for one in motions) and any(np.any(x) for x in has_more if x is not None)
-    return replace(branch, motions=None) if is_split or is_more else branch
+    is_split = len(motions) > 1
+    # A free joint has other coordinates when it is seen from its child.
+    is_turned = joint.parent != branch.parent and any(one.type == FREE for one in motions)
+    return replace(branch, motions=None) if joint.name in referred and (is_split or is_turned) else branch
 
 
 def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
