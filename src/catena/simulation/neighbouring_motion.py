@@ -64,7 +64,9 @@ class NeighbouringMotion:
         if len(self.driven):
             # Forces of the drives change so that the accelerations of their joints do not.
             across = found.by_tau[:, :, self.driven]
-            rows = rows - across @ np.linalg.pinv(across[:, self.driven], rcond=REDUNDANT) @ rows[:, self.driven]
+            rows = (
+                rows - across @ np.linalg.pinv(across[:, self.driven], rcond=REDUNDANT) @ rows[:, self.driven]
+            )
             rows[:, self.driven] = 0.0
             # Nor does a force beside that of a drive change anything.
             rows[:, :, 2 * nv + self.driven] = 0.0
@@ -94,7 +96,9 @@ class NeighbouringMotion:
         """Return C (n, rows, 2 nv) and {name: (n, rows, entries)} of all that binds changes z, C z + opened dp = 0."""
         found, _ = self._response(times, q, v)
         nv, n, m = self.system.nv, len(times), found.J.shape[1]
-        still = np.broadcast_to(np.eye(2 * nv)[[*self.driven, *(self.driven + nv)]], (n, 2 * len(self.driven), 2 * nv))
+        still = np.broadcast_to(
+            np.eye(2 * nv)[[*self.driven, *(self.driven + nv)]], (n, 2 * len(self.driven), 2 * nv)
+        )
         C = np.block([[found.J, np.zeros_like(found.J)], [found.opening, found.J]])
         opened = opened_loops(self.system, q, v, self.names) if m else {}
         none = {p: found.by_parameter[p].shape[2] for p in self.names}
@@ -111,7 +115,10 @@ class NeighbouringMotion:
         unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
         m, d = len(problem.scale[0]), len(self.driven)
         # Velocities are bound as steps are, besides what steps add.
-        of_steps, of_rates = [*range(m), *range(2 * m, 2 * m + d)], [*range(m, 2 * m), *range(2 * m + d, 2 * (m + d))]
+        of_steps, of_rates = (
+            [*range(m), *range(2 * m, 2 * m + d)],
+            [*range(m, 2 * m), *range(2 * m + d, 2 * (m + d))],
+        )
         scale = np.concatenate([problem.scale[0], unit[self.driven]])[:, None]
         bound, opening = C[0][of_steps][:, :nv] / scale, C[0][of_rates][:, :nv] / scale
         rank = int(problem.rank[0])
