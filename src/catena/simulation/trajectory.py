@@ -67,7 +67,8 @@ class Trajectory:
     wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed with their
     accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
     way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
-    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
+    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly. `failed`
+    maps indices of the batch that was asked for to words, where states of it could not be simulated and are left out.
     """
 
     system: System
@@ -83,6 +84,7 @@ class Trajectory:
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
