@@ -431,14 +431,17 @@ class Excitation(RunPart):
     def wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time."""
         given = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
-        return self._turned(q, given)
+        return self._turned(self.system, q, given)
 
     def wrenches_over(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the wrenches (states, samples, 6) on their frames, in the axes of these frames, at the times
         (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
-        return self._turned(q, {f: w.over(f, times, q, v) for f, w in self.forces.items()})
+        given = {f: w.over(f, times, q, v) for f, w in self.forces.items()}
+        # Parameters that differ from state to state are the same at all samples.
+        system = self.system.reshaped((len(q), 1)) if self.system.parameter_batch else self.system
+        return self._turned(system, q, given)
 
-    def _turned(self, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _turned(self, system: System, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return wrenches (..., 6) in the axes of the frames they act on, from those in the axes they are given in."""
         axes = {frame: self.forces[frame].axes for frame in given}
         turned = {frame: a for frame, a in axes.items() if a not in (None, frame)}
@@ -446,7 +449,7 @@ class Excitation(RunPart):
             return given
         names = {*turned, *turned.values()}
         # One state more in front, so that poses are matrices whatever the shape of q.
-        turns = {name: np.asarray(self.system.pose(q[None], name))[0, ..., :3, :3] for name in names}
+        turns = {name: np.asarray(system.pose(q[None], name))[0, ..., :3, :3] for name in names}
         for frame, a in turned.items():
             turn = np.swapaxes(turns[frame], -1, -2) @ turns[a]
             wrench = given[frame]

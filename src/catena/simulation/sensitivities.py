@@ -1,9 +1,9 @@
 """How a motion changes with its start, with forces and with parameters: forward, and by the adjoint.
 
 Small changes beside a motion follow linear equations (`neighbouring_motion`). The motion is that of `simulate`; over
-each interval the linear equations are integrated (`transitions`), which gives one matrix for each. Products of these from
-the start are forward sensitivities; a gradient at the end, multiplied by the transposed matrices in reverse, is the
-adjoint: one pass for any number of parameters and forces.
+each interval the linear equations are integrated (`transitions`), which gives one matrix for each. Products of these
+from the start are forward sensitivities; a gradient at the end, multiplied by the transposed matrices in reverse, is
+the adjoint: one pass for any number of parameters and forces.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +45,8 @@ class Sensitivities:
 
     Changes of the state are [steps; velocities] (2 nv). `start` (2 nv, 2 d) takes changes [steps; velocities] of the
     `independent` components at the start to those of all; in a tree they are the same. Components of joints whose
-    motion is prescribed are among them and change nothing. `begun` {name: (2 nv, entries)} is how the start changes with
-    parameters where dimensions of loops do, with the independent components held. `transitions` (n, 2 nv, 2 nv),
+    motion is prescribed are among them and change nothing. `begun` {name: (2 nv, entries)} is how the start changes
+    with parameters where dimensions of loops do, with the independent components held. `transitions` (n, 2 nv, 2 nv),
     `pushes` (n, 2 nv, nv) and `drifts` {name: (n, 2 nv, entries)} are what an interval does to a change of the
     state, of constant joint forces and of parameters.
     """

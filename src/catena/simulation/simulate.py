@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, shown
+from catena.given import entries, is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event, distinct
+from catena.simulation.failing_states import without_failing_states
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     contacts: Sequence[Contact | Stop]
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
+    on_error: str
 
 
 @overload
@@ -89,6 +91,7 @@ def simulate(
     contacts: Sequence[Contact | Stop] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
+    on_error: str = "raise",
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
@@ -124,7 +127,13 @@ def simulate(
     Angles of joints that something looks at keep counting turns, also where a joint closes a loop. Such a joint begins
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
     from the end of a run, give near={joint: run[joint][-1]}.
+
+    `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
+    has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
+    words}.
     """
+    if not is_one_of(on_error, ("raise", "record")):
+        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
@@ -132,6 +141,21 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    if on_error == "record":
+        if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
+            raise StateError(
+                "on_error='record' is for a batch of one system and one controller, without contacts and changes of "
+                "the structure; run states one by one otherwise."
+            )
+
+        def some(system: System, q: np.ndarray, v: np.ndarray) -> Trajectory:
+            return simulate(
+                system, q, v, duration, control=controls[0], motion=motion, forces=forces, integrator=integrator,
+                step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
+                check=check,
+            )  # fmt: skip
+
+        return without_failing_states(some, systems[0], q, v, parameters)
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces

@@ -68,7 +68,8 @@ class Trajectory:
     wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed with their
     accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
     way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
-    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
+    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly. `failed`
+    maps indices of the batch that was asked for to words, where states of it could not be simulated and are left out.
 
     Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
     some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
@@ -92,6 +93,7 @@ class Trajectory:
     loop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     stop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-# Intervals are halved where their transitions are not known to this part of themselves, and what u does not to this part
-# of what it does in all; down to this part of the whole time. What one entry of u does is not looked at below this part of
-# what others do, where it may be rounding.
+# Intervals are halved where their transitions are not known to this part of themselves, and what u does not to this
+# part of what it does in all; down to this part of the whole time. What one entry of u does is not looked at below this
+# part of what others do, where it may be rounding.
 EXACT, SHORTEST, SLIGHT = 1e-9, 1e-14, 1e-6
 # So many times the intervals at first may be looked at at once.
 MOST = 16

@@ -26,7 +26,8 @@ def audit(run: Trajectory) -> Audit:
     lines: list[Line] = []
     for name, check in (
         ("end", _end), ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum),
-        ("loops", closure), ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
+        ("loops", closure), ("quaternions", quaternions), ("limits", limits), ("actuators", actuators),
+        ("deformation", deformation),
     ):  # fmt: skip
         try:
             lines += check(run)
