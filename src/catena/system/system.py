@@ -53,6 +53,7 @@ from catena.system.inertia_check import InertiaCheck
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
+from catena.system.open_loops import OpenLoops
 from catena.system.prescribed import hybrid_dynamics
 from catena.system.reaching import Reach, inverse_kinematics, reach
 from catena.system.reactions import Reactions
@@ -110,6 +111,7 @@ class System:
         self._inertia = InertiaCheck(made)
         self._closed = closed_chains.is_closed(self._plan)
         self._elements: Elements | None = None
+        self._open_loops = OpenLoops(self._settling.described)
         self.responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -557,7 +559,8 @@ class System:
         the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
         mechanism that differ from state to state, as `vary` takes them. With `elements` the springs, stops, wrenches
-        and other forces of the mechanism act too, as they do in a simulation.
+        and other forces of the mechanism act too, as they do in a simulation. Loops should be closed; where those of
+        the first calls are not, a warning tells so.
         """
         if parameters is not None:
             varied = self.vary(parameters)
@@ -1023,10 +1026,23 @@ class System:
     def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the accelerations of one ordinary state."""
         if self._closed:
-            return closed_chains.shortest(self.evaluator, _NO_WRENCH)
+            return self._looking_first(closed_chains.shortest(self.evaluator, _NO_WRENCH))
         if self._inertia.lacking is not None:
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
+
+    def _looking_first(self, shortest: Callable[..., np.ndarray | None]) -> Callable[..., np.ndarray | None]:
+        """Return the function `shortest` for one state that looks whether loops are closed when it is first called, and
+        makes way for `shortest` itself."""
+
+        def first(q: Any, v: Any, tau: Any) -> np.ndarray | None:
+            found = shortest(q, v, tau)
+            if found is not None:
+                self._forward = shortest
+                self._open_loops.look(q)
+            return found
+
+        return first
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything
