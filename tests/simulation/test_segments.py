@@ -100,3 +100,31 @@ def test_contacts_and_changes_are_in_the_file(tmp_path):
         assert ours.impulse.keys() == theirs.impulse.keys()
         for name, impulse in theirs.impulse.items():
             np.testing.assert_array_equal(ours.impulse[name], impulse)
+
+
+def test_segments_of_one_system_keep_the_energy_of_what_it_holds_still(tmp_path):
+    """The energies of a structure that holds a body against ground, against those of the whole mechanism in the same
+    configurations, in memory and from a file."""
+    loose = chain(3, axes="y")
+    first, *others = loose.joints
+    whole = loose.system()
+    swing = ct.simulate(whole, [0.5, 0.2, -0.3], np.zeros(3), 0.2)
+    held = loose.lock(first, float(swing.q[-1, 0])).system()
+    runs, full = [swing], [swing.q]
+    for k in range(3):
+        q = runs[-1].q[-1, -2:]
+        runs.append(ct.simulate(held, q, runs[-1].v[-1, -2:], 0.1).shifted(0.2 + 0.1 * k))
+        full.append(np.column_stack([np.full(len(runs[-1].t), swing.q[-1, 0]), runs[-1].q]))
+    assert others == list(held.joints)
+    # Back to the first structure, and once more.
+    end = np.array([swing.q[-1, 0], *runs[-1].q[-1]])
+    for k in range(2):
+        runs.append(ct.simulate(whole, end, np.zeros(3), 0.1).shifted(0.5 + 0.1 * k))
+        full.append(runs[-1].q)
+        end = runs[-1].q[-1]
+    run = ct.SegmentedTrajectory(tuple(runs))
+    np.testing.assert_allclose(run.potential_energy, whole.potential_energy(np.concatenate(full)), atol=1e-12)
+    run.save(tmp_path / "run.nc")
+    np.testing.assert_allclose(
+        ct.load_run(tmp_path / "run.nc").potential_energy, run.potential_energy, atol=1e-12
+    )

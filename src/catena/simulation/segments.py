@@ -194,14 +194,15 @@ class SegmentedTrajectory:
         """Return the potential energy of gravity, springs and stops, (..., samples). What a structure holds still keeps
         the energy that it had: only forces that come or go with a change make a difference."""
         parts = [self.segments[0].potential_energy]
+        constant = np.zeros(parts[0].shape[:-1])
         for before, after in zip(self.segments, self.segments[1:], strict=False):
             found = after.potential_energy
             if after.system is not before.system:
                 # A plan leaves out what does not move, so that its energy is known up to a constant.
                 gone, new = _stored_alone(before, after, -1), _stored_alone(after, before, 0)
-                level = parts[-1][..., -1] - gone + new
-                found = found + (level - found[..., 0])[..., None]
-            parts.append(found)
+                constant = parts[-1][..., -1] - gone + new - found[..., 0]
+            # Segments of one system, as between contacts, go on with its constant.
+            parts.append(found + constant[..., None])
         return np.concatenate(parts, axis=-1)
 
     @cached_property

@@ -51,6 +51,7 @@ def _with_loops(
         # Most calls end here: what the careful ways need besides is prepared for them alone.
         given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
         found = closed_chains.in_lanes(system.evaluator, given)
+        system._open_loops.look(q)
         if found is not None and not closed_chains.in_doubt(system.evaluator.plan, found).any():
             return found["qdd"]
     problem = closed_chains.posed(

@@ -58,6 +58,7 @@ from catena.system.inertia_check import InertiaCheck
 from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
+from catena.system.open_loops import OpenLoops
 from catena.system.own_forces import (
     Near,
     has_forces,
@@ -128,6 +129,7 @@ class System:
         self._bare: System | None = None
         self._acts = has_forces(mechanism)
         self._driven_in_part = bool(made.partly_driven.any())
+        self._open_loops = OpenLoops(self._settling.described)
         self.responder = Responder(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -602,7 +604,8 @@ class System:
         mechanism that differ from state to state, as `vary` takes them. All that belongs to the mechanism acts, as in a
         simulation: springs, stops, wrenches, other forces, damping and friction of joints; `elements=False` leaves
         that out. The angles of loop joints that they look at lie between -pi and pi, unless `near` tells a position
-        {joint: (..., nq of the joint)} that a joint is next to: whole turns are counted on from there.
+        {joint: (..., nq of the joint)} that a joint is next to: whole turns are counted on from there. Loops should be
+        closed; where those of the first calls are not, a warning tells so.
         """
         if parameters is not None:
             varied = self.vary(parameters)
@@ -1186,10 +1189,23 @@ class System:
 
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
-            return closed_chains.shortest(self.evaluator, _NO_WRENCH)
+            return self._looking_first(closed_chains.shortest(self.evaluator, _NO_WRENCH))
         if self._inertia.lacking is not None:
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
+
+    def _looking_first(self, shortest: Callable[..., np.ndarray | None]) -> Callable[..., np.ndarray | None]:
+        """Return the function `shortest` for one state that looks whether loops are closed when it is first called, and
+        makes way for `shortest` itself."""
+
+        def first(q: Any, v: Any, tau: Any) -> np.ndarray | None:
+            found = shortest(q, v, tau)
+            if found is not None:
+                self._forward = shortest
+                self._open_loops.look(q)
+            return found
+
+        return first
 
     def _shortest(self, algorithm: Algorithm, what: str) -> Callable[..., np.ndarray | None]:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything
