@@ -7,7 +7,8 @@ import shutil
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,34 +91,34 @@ class Console:
 
     def line(self, text: str) -> None:
         """Write a line of the result that is wanted even when the command is quiet."""
-        _write(sys.stdout, _cut(printable(text)))
+        write(sys.stdout, _cut(printable(text)))
 
     def result(self, text: str) -> None:
         """Write lines of the result for programs to read, which are wanted even when the command is quiet."""
-        _write(sys.stdout, printable_lines(text))
+        write(sys.stdout, printable_lines(text))
 
     def note(self, text: str) -> None:
         """Write a remark on standard error, unless the command is to be quiet."""
         if not self.quiet:
-            _write(sys.stderr, printable(text))
+            write(sys.stderr, printable(text))
 
     def warning(self, text: str) -> None:
         """Write a warning on standard error."""
-        _write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {_cut(printable(text))}")
+        write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {_cut(printable(text))}")
 
     def error(self, text: str) -> None:
         """Write on standard error why the command did not do what it was asked for."""
-        _write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {_cut(printable(text))}")
+        write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {_cut(printable(text))}")
 
     def trace(self, error: BaseException) -> None:
         """Write the traceback of an error on standard error, if --debug asks for it."""
         if self.debug:
-            _write(sys.stderr, printable_lines("".join(traceback.format_exception(error)).rstrip()))
+            write(sys.stderr, printable_lines("".join(traceback.format_exception(error)).rstrip()))
 
     def _show(self, rendered: str) -> None:
         """Write lines of the result that may have styles in them, unless the command is to be quiet."""
         if not self.quiet:
-            _write(sys.stdout, rendered)
+            write(sys.stdout, rendered)
 
 
 def in_words(error: BaseException, file: Path | None = None) -> str:
@@ -173,7 +174,7 @@ def _filled(text: str, indent: int) -> str:
 def _terminal(stream: TextIO) -> Terminal | None:
     """Return what rich knows about a terminal; None for files and pipes, and where rich is not installed.
 
-    rich only renders to text: `_write` is the one way to a stream.
+    rich only renders to text: `write` is the one way to a stream.
     """
     if not stream.isatty() or find_spec("rich") is None:
         return None
@@ -201,9 +202,27 @@ def _fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], terminal: Te
 
 
 def flush(stream: TextIO) -> None:
-    """Hand on what was written to a stream; drop it, and all that is still written to it, where nobody takes it."""
-    try:
+    """Hand on what was written to a stream."""
+    with _taken(stream):
         stream.flush()
+
+
+def write(stream: TextIO, text: str) -> None:
+    """Write a text and the end of its line to a stream."""
+    with _taken(stream):
+        try:
+            print(text, file=stream, flush=True)
+        except UnicodeEncodeError:
+            # A name in letters that the terminal does not have.
+            print(text.encode("ascii", "backslashreplace").decode("ascii"), file=stream, flush=True)
+
+
+@contextmanager
+def _taken(stream: TextIO) -> Iterator[None]:
+    """Drop what a stream does not take, and all that is still written to it. That standard output takes nothing,
+    although somebody reads it, is an error."""
+    try:
+        yield
     except BrokenPipeError:
         drop(stream)
     except OSError as error:
@@ -212,15 +231,3 @@ def flush(stream: TextIO) -> None:
         if stream is sys.stdout:
             words = (error.strerror or str(error)).lower()
             raise OutputError(f"standard output cannot be written: {words}") from error
-
-
-def _write(stream: TextIO, text: str) -> None:
-    try:
-        print(text, file=stream)
-    except UnicodeEncodeError:
-        # A name in letters that the terminal does not have.
-        print(text.encode("ascii", "backslashreplace").decode("ascii"), file=stream)
-    except OSError:
-        # What does not fit into the stream is handed on at once, and whether somebody takes it is seen there.
-        pass
-    flush(stream)

@@ -24,7 +24,7 @@ from catena.mechanism import Mechanism
 LARGEST = 32 * 2**20
 """How many bytes a model file may have: the largest robots need a few, and reading takes memory many times that."""
 MOST_FINDINGS = 10_000
-"""How many findings of readers are kept."""
+"""How many findings are told of a file."""
 LONGEST_FINDING = 1000
 """How many characters a finding tells."""
 MARKS = ("package.xml", "model.config")
@@ -57,17 +57,8 @@ class Source:
              repaired: str = "") -> None:  # fmt: skip
         """Remember something about the text, unless so much was remembered that nobody reads it."""
         place = self.name if line is None else f"{self.name}:{line}"
-        if len(self.findings) > MOST_FINDINGS:
-            return
-        if len(self.findings) == MOST_FINDINGS:
-            severity, who, message, what, repaired = (
-                Severity.NOTE,
-                "",
-                "there is more than is told",
-                "more",
-                "",
-            )
-        self.findings.append(Finding(severity, place, _cut(who), _cut(message), what, _cut(repaired)))
+        if len(self.findings) <= MOST_FINDINGS:
+            self.findings.append(Finding(severity, place, _cut(who), _cut(message), what, _cut(repaired)))
 
     def place(self, what: str, name: str) -> str:
         """The place of a part as messages tell it: the file, and its line where known."""
