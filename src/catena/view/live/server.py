@@ -2,9 +2,9 @@
 
 It listens on this computer only unless told otherwise. The page's address has a secret in it, so other pages and other
 users of the computer cannot find it; requests that name another host or come from another site are refused, and other
-pages cannot frame it. A browser is started with an address that leads there once, because all users see how programs were
-started: who is quicker than the browser gets the page in its place. No file is ever read. Requests carry the whole state, so
-none is kept and browsers do not disturb each other.
+pages cannot frame it. A browser is started with an address that leads there once, because all users of a computer see
+how programs were started; one who is quicker than the browser gets the page in its place. No file is ever read. Requests
+carry the whole state, so none is kept and browsers do not disturb each other.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.secret}/"
 
     def ticket_url(self) -> str:
-        """An address that leads to the page once. It is for the browser's command line, which every user of the computer
-        can read."""
+        """An address that leads to the page once, for the command line of the browser, which every user of the
+        computer can read."""
         ticket = secrets.token_urlsafe(16)
         self._tickets.add(ticket)
         return f"{self.url.removesuffix(f'{self.secret}/')}{ticket}"
