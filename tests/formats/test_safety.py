@@ -197,15 +197,17 @@ def mjcf(inside, before=""):
     ],
 )
 def test_no_attribute_of_mjcf_opens_a_file_outside(text, tmp_path):
-    """The file outside is one that MuJoCo would read, so that a load that succeeds has opened it."""
+    """What is said is the same whether the file outside is there or not, so nobody has looked at it."""
     secret = tmp_path / "secret.obj"
-    secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "m.xml").write_text(text.replace("{secret}", str(secret)))
-    with pytest.raises(ct.FormatError) as caught:
-        ct.load(tmp_path / "models" / "m.xml")
-    # MuJoCo's own words about a file would tell that it was looked for.
-    assert "Error opening" not in str(caught.value) and "resource" not in str(caught.value).lower()
+    said = []
+    for _ in range(2):
+        with pytest.raises(ct.FormatError) as caught:
+            ct.load(tmp_path / "models" / "m.xml")
+        said.append(str(caught.value))
+        secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+    assert said[0] == said[1]
 
 
 HUGE = {

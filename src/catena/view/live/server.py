@@ -3,8 +3,8 @@
 It listens on this computer only unless told otherwise. The page's address has a secret in it, so other pages and other
 users of the computer cannot find it; requests that name another host or come from another site are refused, and other
 pages cannot frame it. A browser is started with an address that leads there once, because all users of a computer see
-how programs were started; one who is quicker than the browser gets the page in its place. No file is ever read. Requests
-carry the whole state, so none is kept and browsers do not disturb each other.
+how programs were started; one who is quicker than the browser gets the page in its place. No file is ever read.
+Requests carry the whole state, so none is kept and browsers do not disturb each other.
 """
 
 from __future__ import annotations
