@@ -132,8 +132,8 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Return a text of several lines that shows all that is in it; only the ends of its lines stay what they are."""
-    return "\n".join(map(printable, text.split("\n")))
+    """Return a text of several lines that shows all that is in it; only the ends of its lines and tabs stay."""
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def _first_line(error: Exception) -> str:

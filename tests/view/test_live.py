@@ -4,7 +4,10 @@ import http.client
 import json
 import socket
 import threading
+import time
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -214,8 +217,12 @@ def test_other_hosts_and_sites_are_refused(opened):
         '{"q": [0, 0, 0], "joint": "A", "component": 0, "value": "x"}',
         '{"q": [0, 0, 0], "body": "ground", "point": [0,0,0], "to": [0,0,0]}',
         '{"q": [0, 0, 0], "body": "crank", "point": [0, 0], "to": [0, 0, 0]}', "[" * 100_000, b"\xff\xfe\x00",
+        f'{{"q": [{10**400}, 0, 0]}}', f'{{"q": [{"9" * 5000}, 0, 0]}}', f'{{"q": {10**400}}}',
+        f'{{"q": [0, 0, 0], "joint": "A", "component": {10**400}, "value": 1}}',
+        f'{{"q": [0, 0, 0], "joint": "A", "component": 0, "value": {10**400}}}',
+        f'{{"q": [0, 0, 0], "body": "crank", "point": [0, 0, 0], "to": [{10**400}, 0, 0]}}',
     ],
-    ids=range(21),
+    ids=range(27),
 )  # fmt: skip
 def test_malformed_questions_are_refused_with_a_reason_and_nothing_breaks(opened, body):
     status, text = ask(opened, body=body)
@@ -233,6 +240,60 @@ def test_long_and_unfinished_requests_do_not_block_others(opened):
         silent.sendall(b"POST / HTTP/1.1\r\n")
         noisy.sendall(bytes(range(256)) * 10 + b"\r\n\r\n")
         assert ask(opened, body={"q": [0.0, 0.0, 0.0]})[0] == 200
+
+
+def test_lengths_without_end_are_answered(opened):
+    for length in ("9" * 5000, "-1", "\u0663", "1e3"):
+        assert ask(opened, headers={"Content-Length": length.encode()}, body="")[0] == 413
+
+
+def test_no_other_page_frames_a_view_unless_a_notebook_shows_it(opened):
+    def headers():
+        url = urlsplit(opened.url)
+        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=300)
+        connection.request("GET", url.path)
+        reply = connection.getresponse()
+        assert reply.read()
+        connection.close()
+        return reply.headers
+
+    assert headers()["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in headers()["Content-Security-Policy"]
+    assert opened._repr_html_().startswith("<iframe")
+    assert headers()["X-Frame-Options"] is None
+
+
+def test_many_silent_connections_do_not_keep_others_out(opened):
+    url = urlsplit(opened.url)
+    before = threading.active_count()
+    silent = []
+    try:
+        for _ in range(150):
+            silent.append(socket.create_connection((url.hostname, url.port), timeout=60))
+            silent[-1].sendall(b"POST / HTTP/1.1\r\n")
+        assert ask(opened, body={"q": [0.0, 0.0, 0.0]})[0] == 200
+        # The first ones were hung up on, and the threads that served them end.
+        assert silent[0].recv(1) == b""
+        end = time.monotonic() + 60.0
+        while threading.active_count() - before > 70 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert threading.active_count() - before <= 70
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_the_browser_is_started_with_an_address_that_leads_there_once(opened, monkeypatch):
+    started = []
+    monkeypatch.setattr("webbrowser.open", lambda url: started.append(url) or True)
+    opened.show()
+    (address,) = started
+    secret = urlsplit(opened.url).path.strip("/")
+    assert secret not in address
+    assert urlopen(address).read().startswith(b"<!DOCTYPE html>")
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(address)
+    assert ask(opened, "", method="GET")[0] == 200
 
 
 def test_two_browsers_do_not_disturb_each_other(opened, bars):

@@ -7,19 +7,23 @@ import shutil
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from catena.errors import CatenaError
+from catena.given import printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console as Terminal
 
 # Longer lines are hard to read on any terminal.
 WIDTH = 110
+# Nobody reads more of one sentence, whatever a file has put into it.
+LONGEST = 4000
 BOLD, DIM, RED, YELLOW = "bold", "dim", "red", "yellow"
 
 
@@ -37,69 +41,84 @@ class UsageError(CatenaError, ValueError):
     """Something on the command line, or in a file it names, that cannot be meant."""
 
 
+class OutputError(CatenaError, OSError):
+    """Standard output cannot take what is written, as on a disk that is full."""
+
+
 class Console:
     """Where a command writes to. A reader that went away (`catena info ... | head`) is no fault: the rest of the
-    output is dropped and the command goes on."""
+    output is dropped and the command goes on.
+
+    Texts hold names from files of strangers, which must not move the cursor, colour what follows or turn letters
+    around: everything passes through `printable` here, before styles are put on."""
 
     def __init__(self, quiet: bool = False, debug: bool = False) -> None:
         self.quiet, self.debug = quiet, debug
 
     def say(self, text: str = "") -> None:
         """Write a line of the result, unless the command is to be quiet."""
-        if not self.quiet:
-            self.result(text)
+        self._show(printable(text))
 
     def title(self, text: str) -> None:
         """Write a line of the result in bold."""
-        self.say(painted(text, BOLD, sys.stdout))
+        self._show(painted(printable(text), BOLD, sys.stdout))
 
     def table(self, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> None:
         """Write rows of cells in columns, under the words in `head`.
 
         On a terminal the columns are made to fit; elsewhere every row is one line, whatever its length.
         """
-        lines = [tuple(row) for row in rows]
+        lines = [tuple(map(printable, row)) for row in rows]
         terminal = _terminal(sys.stdout)
         if lines and terminal is not None:
-            self.say(_fitted(lines, tuple(head), terminal))
+            self._show(_fitted(lines, tuple(head), terminal))
             return
         lines = [tuple(head), *lines] if head else lines
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         for line in lines:
-            self.say("  ".join(map(str.ljust, line, widths)).rstrip())
+            self._show("  ".join(map(str.ljust, line, widths)).rstrip())
 
     def entries(self, rows: Sequence[tuple[str, str]]) -> None:
         """Write names with sentences beside them, in lines that fit the terminal."""
         indent = max(len(name) for name, _ in rows) + 2
         for name, text in rows:
-            first = painted(name.ljust(indent), BOLD, sys.stdout)
-            self.say(first + _filled(text, indent).lstrip())
+            first = painted(printable(name).ljust(indent), BOLD, sys.stdout)
+            self._show(first + _filled(printable_lines(text), indent).lstrip())
 
     def paragraph(self, text: str, indent: int = 0) -> None:
         """Write a text in lines that fit the terminal."""
-        self.say(_filled(text, indent))
+        self._show(_filled(printable_lines(text), indent))
+
+    def line(self, text: str) -> None:
+        """Write a line of the result that is wanted even when the command is quiet."""
+        write(sys.stdout, _cut(printable(text)))
 
     def result(self, text: str) -> None:
-        """Write a line of the result that is wanted even when the command is quiet."""
-        _write(sys.stdout, text)
+        """Write lines of the result for programs to read, which are wanted even when the command is quiet."""
+        write(sys.stdout, printable_lines(text))
 
     def note(self, text: str) -> None:
         """Write a remark on standard error, unless the command is to be quiet."""
         if not self.quiet:
-            _write(sys.stderr, text)
+            write(sys.stderr, printable(text))
 
     def warning(self, text: str) -> None:
         """Write a warning on standard error."""
-        _write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {text}")
+        write(sys.stderr, f"{painted('warning:', YELLOW, sys.stderr)} {_cut(printable(text))}")
 
     def error(self, text: str) -> None:
         """Write on standard error why the command did not do what it was asked for."""
-        _write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {text}")
+        write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {_cut(printable(text))}")
 
     def trace(self, error: BaseException) -> None:
         """Write the traceback of an error on standard error, if --debug asks for it."""
         if self.debug:
-            _write(sys.stderr, "".join(traceback.format_exception(error)).rstrip())
+            write(sys.stderr, printable_lines("".join(traceback.format_exception(error)).rstrip()))
+
+    def _show(self, rendered: str) -> None:
+        """Write lines of the result that may have styles in them, unless the command is to be quiet."""
+        if not self.quiet:
+            write(sys.stdout, rendered)
 
 
 def in_words(error: BaseException, file: Path | None = None) -> str:
@@ -123,6 +142,10 @@ def painted(text: str, style: str, stream: TextIO) -> str:
     with terminal.capture() as rendered:
         terminal.print(text, style=style, end="", soft_wrap=True)
     return rendered.get()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
 
 
 def drop(stream: TextIO) -> None:
@@ -151,7 +174,7 @@ def _filled(text: str, indent: int) -> str:
 def _terminal(stream: TextIO) -> Terminal | None:
     """Return what rich knows about a terminal; None for files and pipes, and where rich is not installed.
 
-    rich only renders to text: `_write` is the one way to a stream.
+    rich only renders to text: `write` is the one way to a stream.
     """
     if not stream.isatty() or find_spec("rich") is None:
         return None
@@ -178,12 +201,33 @@ def _fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], terminal: Te
     return rendered.get().rstrip("\n")
 
 
-def _write(stream: TextIO, text: str) -> None:
-    try:
+def flush(stream: TextIO) -> None:
+    """Hand on what was written to a stream."""
+    with _taken(stream):
+        stream.flush()
+
+
+def write(stream: TextIO, text: str) -> None:
+    """Write a text and the end of its line to a stream."""
+    with _taken(stream):
         try:
             print(text, file=stream, flush=True)
         except UnicodeEncodeError:
             # A name in letters that the terminal does not have.
             print(text.encode("ascii", "backslashreplace").decode("ascii"), file=stream, flush=True)
+
+
+@contextmanager
+def _taken(stream: TextIO) -> Iterator[None]:
+    """Drop what a stream does not take, and all that is still written to it. That standard output takes nothing,
+    although somebody reads it, is an error."""
+    try:
+        yield
     except BrokenPipeError:
         drop(stream)
+    except OSError as error:
+        drop(stream)
+        # Of what standard error cannot take nobody can be told.
+        if stream is sys.stdout:
+            words = (error.strerror or str(error)).lower()
+            raise OutputError(f"standard output cannot be written: {words}") from error

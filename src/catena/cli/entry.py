@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from catena.cli.commands import COMMANDS
-from catena.cli.console import Console, Exit, drop, in_words
+from catena.cli.console import Console, Exit, OutputError, flush, in_words
 from catena.cli.parsing import Commands, Parser, parse
 from catena.errors import CatenaError
 
@@ -29,12 +31,31 @@ def program() -> Commands:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line `words` (that of the process unless given) and return the exit code."""
     words = sys.argv[1:] if words is None else list(words)
+    _open_streams()
     console = Console(debug="--debug" in words)
+    code = _tried(words, console)
     try:
-        return _execute(words, console)
+        _flush()
+    except OutputError as error:
+        console.error(in_words(error))
+        code = code or int(Exit.OUTPUT)
+    return code
+
+
+def _tried(words: Sequence[str], console: Console) -> int:
+    """Run the command line and return the exit code, whatever happens."""
+    try:
+        with warnings.catch_warnings():
+            # They hold names from files, as everything else that is written.
+            warnings.showwarning = lambda message, *about, **more: console.warning(str(message))
+            return _execute(words, console)
     except KeyboardInterrupt:
         console.error("interrupted")
         return int(Exit.INTERRUPTED)
+    except OutputError as error:
+        console.trace(error)
+        console.error(in_words(error))
+        return int(Exit.OUTPUT)
     except CatenaError as error:
         console.trace(error)
         console.error(in_words(error))
@@ -43,8 +64,6 @@ def main(words: Sequence[str] | None = None) -> int:
         console.trace(error)
         console.error(f"{in_words(error)} (this should not happen: `--debug` shows where, please report it)")
         return int(Exit.STOPPED)
-    finally:
-        _flush()
 
 
 def _execute(words: Sequence[str], console: Console) -> int:
@@ -70,10 +89,15 @@ def _version() -> str:
     return str(package.__version__)
 
 
+def _open_streams() -> None:
+    """Put an empty stream in the place of each that the shell has closed: the next file that is opened would take its
+    number, and get what others write to it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def _flush() -> None:
-    """Write out both streams, and drop them if their reader went away: Python would report it while it shuts down."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            drop(stream)
+    """Write out both streams, and drop them if that cannot be done: Python would report it while it shuts down."""
+    for stream in (sys.stderr, sys.stdout):
+        flush(stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from argparse import (
     SUPPRESS,
     Action,
@@ -16,7 +17,7 @@ from difflib import get_close_matches
 from math import isfinite, pi
 from typing import Any, NoReturn
 
-from catena.cli.console import Console, UsageError
+from catena.cli.console import Console, UsageError, write
 
 # argparse has no public name for a group of arguments.
 Group = Any
@@ -30,6 +31,10 @@ class Parser(ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=RawDescriptionHelpFormatter, **options)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write the help as everything else is written; argparse would not say that it could not."""
+        write(file or sys.stdout, message.rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one paragraph."""

@@ -21,7 +21,7 @@ from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
 from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
-from catena.formats.source import LARGEST, Source, search_folders
+from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.shapes import Mesh
@@ -167,7 +167,16 @@ def read_and_check(
         more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
         mechanism = toml.read_into(mechanism, read_text(beside, more), more)
         source.places |= more.places
-    return mechanism, [*source.findings, *check_mechanism(mechanism, source)]
+    return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
+
+
+def _readable(findings: list[Finding], source: Source) -> list[Finding]:
+    """The findings, of very many those that matter most."""
+    if len(findings) <= MOST_FINDINGS:
+        return findings
+    order = list(Severity)
+    kept = sorted(findings, key=lambda finding: order.index(finding.severity))[:MOST_FINDINGS]
+    return [*kept, Finding(Severity.NOTE, source.name, "", "there is more than is told", "more")]
 
 
 def open_beside(file: Path, source: Source) -> Mechanism:

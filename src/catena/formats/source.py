@@ -23,6 +23,10 @@ from catena.mechanism import Mechanism
 
 LARGEST = 32 * 2**20
 """How many bytes a model file may have: the largest robots need a few, and reading takes memory many times that."""
+MOST_FINDINGS = 10_000
+"""How many findings are told of a file."""
+LONGEST_FINDING = 1000
+"""How many characters a finding tells."""
 MARKS = ("package.xml", "model.config")
 """Files that mark the folder of a package, to which the paths in its models are confined."""
 
@@ -51,9 +55,10 @@ class Source:
 
     def note(self, severity: Severity, who: str, message: str, line: int | None = None, what: str = "",
              repaired: str = "") -> None:  # fmt: skip
-        """Remember something about the text."""
+        """Remember something about the text, unless so much was remembered that nobody reads it."""
         place = self.name if line is None else f"{self.name}:{line}"
-        self.findings.append(Finding(severity, place, who, message, what, repaired))
+        if len(self.findings) <= MOST_FINDINGS:
+            self.findings.append(Finding(severity, place, _cut(who), _cut(message), what, _cut(repaired)))
 
     def place(self, what: str, name: str) -> str:
         """The place of a part as messages tell it: the file, and its line where known."""
@@ -133,6 +138,11 @@ class Source:
     def _roots(self) -> list[str]:
         """The folders that the text may reach, with all links followed."""
         return [os.path.realpath(folder) for folder in (*self._starts(), *self._packages)]
+
+
+def _cut(text: str) -> str:
+    """A text that holds what a file says, as much of it as can be read."""
+    return text if len(text) <= LONGEST_FINDING else f"{text[:LONGEST_FINDING]} ..."
 
 
 def search_folders(given: Any) -> tuple[Path, ...]:

@@ -20,16 +20,22 @@ from catena.joints import JointKind
 from catena.spatial import Pose
 
 INERTIA_TOLERANCE = 1e-9
+LONGEST_NAME = 500
+"""How many characters a name may have: it is told in messages, tables, files and pictures."""
 _DIAGONAL = np.eye(3, dtype=bool)
 _ITSELF = "friction opposes motion by itself"
 _OPPOSES = dict.fromkeys(("stiffness", "limit_stiffness"), "a spring opposes deflection by itself")
 
 
 def name_of(what: str, name: Any) -> str:
-    """Return a name that is a non-empty string."""
+    """Return a name that is a string, not empty and not too long."""
     if not isinstance(name, str) or not name.strip():
         article = "an" if what[0] in "aeiou" else "a"
         raise ModelError(f"{article} {what} needs a name, found {shown(name)}: give a non-empty string")
+    if len(name) > LONGEST_NAME:
+        raise ModelError(
+            f"{what} {shown(name)}: the name has {len(name)} characters: give one of at most {LONGEST_NAME}"
+        )
     return name
 
 

@@ -111,7 +111,7 @@ class PlainBar:
 
 
 def _is_terminal() -> bool:
-    return sys.stderr.isatty()
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _is_notebook() -> bool:

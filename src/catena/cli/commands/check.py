@@ -25,6 +25,9 @@ EXAMPLES = """  catena check robot.urdf
   catena check robot.urdf --fix mended.toml
   catena check robot.sdf --json"""
 
+# How many findings are worth listing to the eye.
+SHOWN = 200
+
 
 def add(commands: Commands) -> None:
     """Add the command and its options."""
@@ -71,8 +74,10 @@ def execute(arguments: Namespace, console: Console) -> int:
     if arguments.json:
         console.result(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        for finding in findings:
-            console.result(str(finding))
+        for finding in findings[:SHOWN]:
+            console.line(str(finding))
+        if len(findings) > SHOWN:
+            console.line(f"... and {len(findings) - SHOWN} more (--json lists all)")
         told = ", ".join(counted(number, severity.value) for severity, number in counts.items())
         console.say(f"{file}: {told}")
     if fix and mechanism is not None:

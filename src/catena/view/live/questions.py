@@ -149,7 +149,7 @@ def _numbers(given: Any, shape: tuple[int, ...]) -> Floats:
     """Finite numbers of the right shape, from whatever somebody sent."""
     try:
         values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StateError(f"{shown(given)} are no numbers.") from None
     if values.shape != shape or not np.all(np.isfinite(values)) or isinstance(given, bool):
         raise StateError(f"{shown(given)} has shape {values.shape}; send {shape} finite numbers.")

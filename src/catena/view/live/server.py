@@ -1,8 +1,10 @@
 """A small web server for one view: it hands out one page and answers one kind of question, and nothing else.
 
 It listens on this computer only unless told otherwise. The page's address has a secret in it, so other pages and other
-users of the computer cannot find it; requests that name another host or come from another site are refused. No file is
-ever read. Requests carry the whole state, so none is kept and browsers do not disturb each other.
+users of the computer cannot find it; requests that name another host or come from another site are refused, and other
+pages cannot frame it. A browser is started with an address that leads there once, because all users of a computer see
+how programs were started; one who is quicker than the browser gets the page in its place. No file is ever read.
+Requests carry the whole state, so none is kept and browsers do not disturb each other.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ import json
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from catena.errors import CatenaError, StateError
@@ -23,7 +26,11 @@ LONGEST = 1 << 20
 """Bytes of the longest question."""
 PATIENCE = 30.0
 """Seconds that a silent connection is kept."""
+MOST_CONNECTIONS = 64
+"""How many connections are kept at once; of more the one that has been open longest is hung up on."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 Answer = Callable[[Any], dict[str, Any]]
 
@@ -41,6 +48,9 @@ class Server:
                 f"port is {shown(port)}; give a whole number below 65536, or 0 for any that is free."
             )
         self.secret = secrets.token_urlsafe(16)
+        self.may_be_framed = False
+        """Whether other pages may show the page inside of them, as a notebook does."""
+        self._tickets: set[str] = set()
         self.was_fetched = threading.Event()
         self.host = host
         try:
@@ -58,6 +68,21 @@ class Server:
         """The address of the page."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.secret}/"
+
+    def ticket_url(self) -> str:
+        """An address that leads to the page once, for the command line of the browser, which every user of the
+        computer can read."""
+        ticket = secrets.token_urlsafe(16)
+        self._tickets.add(ticket)
+        return f"{self.url.removesuffix(f'{self.secret}/')}{ticket}"
+
+    def takes_ticket(self, path: str) -> bool:
+        """Whether a path is that of a ticket, which is void from then on."""
+        try:
+            self._tickets.remove(path.removeprefix("/"))
+        except KeyError:
+            return False
+        return True
 
     def is_known(self, host: str | None, origin: str | None) -> bool:
         """Whether a request was meant for this server, by the host it names and the site that it comes from."""
@@ -94,22 +119,30 @@ class _Listener(ThreadingHTTPServer):
     allow_reuse_address = False
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        self._open: set[socket.socket] = set()
+        # In the order in which they were opened.
+        self._open: dict[socket.socket, None] = {}
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._open.add(request)
+        connections = list(self._open)
+        for oldest in connections[: len(connections) + 1 - MOST_CONNECTIONS]:
+            self._hang_up(oldest)
+        self._open[request] = None
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._open.discard(request)
+        self._open.pop(request, None)
         super().shutdown_request(request)
 
     def end_connections(self) -> None:
         """Hang up on everybody."""
         for connection in list(self._open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            self._hang_up(connection)
+
+    def _hang_up(self, connection: socket.socket) -> None:
+        self._open.pop(connection, None)
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A connection that breaks is not worth a word on the terminal."""
@@ -127,6 +160,9 @@ def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> 
         def do_GET(self) -> None:
             if not self._is_allowed():
                 return
+            if server.takes_ticket(self.path):
+                self._send(302, b"", "text/plain", {"Location": f"/{server.secret}/"})
+                return
             if self.path.partition("?")[0] != f"/{server.secret}/":
                 self._reply(404, {"error": "there is nothing here"})
                 return
@@ -140,13 +176,14 @@ def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> 
                 self._reply(404, {"error": "there is nothing here"})
                 return
             length = self.headers.get("Content-Length", "")
-            if not length.isascii() or not length.isdigit() or int(length) > LONGEST:
+            is_number = length.isascii() and length.isdigit() and len(length) < 20
+            if not is_number or int(length) > LONGEST:
                 self._reply(413, {"error": f"a question has at most {LONGEST} bytes and says how many"})
                 return
             try:
                 question = json.loads(self.rfile.read(int(length)))
                 self._reply(200, answer(question))
-            except (CatenaError, ValueError, RecursionError) as error:
+            except (CatenaError, ValueError, OverflowError, RecursionError) as error:
                 self._reply(400, {"error": str(error)})
 
         def _is_allowed(self) -> bool:
@@ -161,13 +198,19 @@ def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> 
                 self.close_connection = True
             self._send(code, json.dumps(content, allow_nan=False).encode("utf-8"), "application/json")
 
-        def _send(self, code: int, content: bytes, kind: str) -> None:
+        def _send(self, code: int, content: bytes, kind: str, more: Mapping[str, str] = NOTHING) -> None:
             self.send_response(code)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Cache-Control", "no-store")
             self.send_header("X-Content-Type-Options", "nosniff")
             self.send_header("Referrer-Policy", "no-referrer")
+            if not server.may_be_framed:
+                # A page around it could lead the user's hand; in the page itself a browser does not heed this.
+                self.send_header("X-Frame-Options", "DENY")
+                self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
+            for name, value in more.items():
+                self.send_header(name, value)
             if self.close_connection:
                 self.send_header("Connection", "close")
             self.end_headers()

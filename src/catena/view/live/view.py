@@ -60,9 +60,11 @@ class View:
             from IPython.display import HTML, display
 
             return display(HTML(self._frame(height)))
-        self._is_opened = webbrowser.open(self.url)
+        url = self.url
+        assert self.server is not None
+        self._is_opened = webbrowser.open(self.server.ticket_url())
         if not self._is_opened:
-            print(f"There is no browser to open here; the view is at {self.url}")
+            print(f"There is no browser to open here; the view is at {url}")
         return None
 
     def wait(self) -> None:
@@ -95,6 +97,8 @@ class View:
 
     def _frame(self, height: int) -> str:
         """A run is part of the notebook; what asks questions has to come from the server."""
+        if self.questions and self.server is not None:
+            self.server.may_be_framed = True
         source = f'src="{self.url}"' if self.questions else f'srcdoc="{escape(self.html(), quote=True)}"'
         style = f"width: 100%; height: {int(height)}px; border: 1px solid #8884"
         return f'<iframe {source} style="{style}" title="{escape(self.movie.title, quote=True)}"></iframe>'
