@@ -5,8 +5,8 @@ Rounding differs from processor to processor: sums are taken in another order, p
 about rank, consistency, reach or acceptance must not hang on that (docs/notation.md, Thresholds).
 
 Usage: python tools/processors.py few    one other processor, on the tests that came out differently before
-       python tools/processors.py turns    all others that this machine can stand for, on the tests in which rounding may
-                                           decide: each file as one of them, another one tomorrow
+       python tools/processors.py turns    all others that this machine can stand for, on the tests in which rounding
+                                           may decide: each file as one of them, another one tomorrow
        python tools/processors.py turns 5    the same, as on the day with that number
        python tools/processors.py all    all others that this machine can stand for, on all tests that take seconds
        python tools/processors.py verdicts 0 200    all others, on what is decided about the random mechanisms 0 to 199
@@ -83,8 +83,8 @@ def others(features: Collection[str], own_lanes: int) -> list[Processor]:
 
 
 def turns(processors: Sequence[Processor], day: int) -> dict[Processor, list[str]]:
-    """The test files that each processor is to run on a day, so that all of them together run each file once. In as many
-    days as there are processors each has run every file."""
+    """The test files that each processor is to run on a day, so that all of them together run each file once. In as
+    many days as there are processors each has run every file."""
     files = sorted(
         str(file.relative_to(ROOT))
         for room in COMPUTING

@@ -1,5 +1,6 @@
-"""Every public call that takes a state, in all ways that it may be said: one state and a batch, a batch and each mechanism
-by itself where parameters differ, arrays and names, a parameter of the call and another system, steps by hand and a run.
+"""Every public call that takes a state, in all ways that it may be said: one state and a batch, a batch and each
+mechanism by itself where parameters differ, arrays and names, a parameter of the call and another system, steps by hand
+and a run.
 
 The table has a line for each call; a call that is new has none, and fails the first test.
 """
@@ -262,7 +263,7 @@ def test_steps_by_hand_are_those_of_a_run(machine, integrator):
             for _ in range(count):
                 q, v = stepper.step(force)
             run = ct.simulate(
-                s, x.q, x.v, count * step, control=lambda t, q, v: x.tau, integrator=integrator, step=step,
+                s, x.q, x.v, count * step, control=lambda t, q, v, tau=x.tau: tau, integrator=integrator, step=step,
                 check=False,
             )  # fmt: skip
             assert_same({"q": q, "v": v}, {"q": run.q[..., -1, :], "v": run.v[..., -1, :]}, 1e-10, integrator)
