@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help run test lint slow bench docs-check clean
+.PHONY: help run test lint slow fuzz bench docs-check clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make run         a machine tool falls and is caught: three simulations, with plots"
 	@echo "make test        ruff, mypy, import directions, private names, tests that take seconds; some as another processor"
-	@echo "make slow        the tests that take longer, and all others as several processors"
+	@echo "make slow        the tests that take longer, and those that compute as several processors: half an hour"
+	@echo "make fuzz        mechanisms, calls and files made by chance, a million of them: hours"
 	@echo "make bench       speed side by side with other engines"
 	@echo "make lint        ruff, mypy, import directions and private names only"
 	@echo "make docs-check  run the Python blocks of the documentation"
@@ -32,11 +33,15 @@ lint: $(INSTALLED)
 	$(BIN)/python tools/check_privates.py
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not fuzz"
 	$(BIN)/python tools/processors.py few
 
 slow: $(INSTALLED)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python tools/processors.py turns
+
+fuzz: $(INSTALLED)
+	$(BIN)/python -m pytest -m fuzz
 	$(BIN)/python tools/processors.py all
 
 bench: $(INSTALLED)

@@ -5,6 +5,9 @@ Rounding differs from processor to processor: sums are taken in another order, p
 about rank, consistency, reach or acceptance must not hang on that (docs/notation.md, Thresholds).
 
 Usage: python tools/processors.py few    one other processor, on the tests that came out differently before
+       python tools/processors.py turns    all others that this machine can stand for, on the tests in which rounding
+                                           may decide: each file as one of them, another one tomorrow
+       python tools/processors.py turns 5    the same, as on the day with that number
        python tools/processors.py all    all others that this machine can stand for, on all tests that take seconds
        python tools/processors.py verdicts 0 200    all others, on what is decided about the random mechanisms 0 to 199
 Prints which ones were run; the exit code is 1 if a test failed with one of them, or a verdict is another one.
@@ -19,8 +22,9 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +41,11 @@ FEW = (
     "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
 )
 ALL = ("tests",)
+# The rooms whose tests compute with numbers that differ from processor to processor.
+COMPUTING = (
+    "agreement", "bodies", "changing", "dynamics", "equations", "flying", "fuzz", "joints", "kinematics", "planning",
+    "seeds", "simulation", "structure", "system",
+)  # fmt: skip
 ROOT = Path(__file__).resolve().parents[1]
 # What a processor must have to run the kernels of this name.
 NEEDS = {"Nehalem": {"sse4_2"}, "Sandybridge": {"avx"}, "Haswell": {"avx2", "fma"}, "SkylakeX": {"avx512f"}}
@@ -71,6 +80,18 @@ def others(features: Collection[str], own_lanes: int) -> list[Processor]:
         return [Processor("", lanes) for lanes in (2, 4, 8) if lanes != own_lanes]
     able = [name for name, needs in NEEDS.items() if needs <= set(features)]
     return [Processor(*c) for c in CHOICES if c[0] in able and c != (able[-1], own_lanes)]
+
+
+def turns(processors: Sequence[Processor], day: int) -> dict[Processor, list[str]]:
+    """The test files that each processor is to run on a day, so that all of them together run each file once. In as
+    many days as there are processors each has run every file."""
+    files = sorted(
+        str(file.relative_to(ROOT))
+        for room in COMPUTING
+        for file in (ROOT / "tests" / room).rglob("test_*.py")
+    )
+    count = len(processors)
+    return {each: files[(k + day) % count :: count] for k, each in enumerate(processors)}
 
 
 def machine() -> tuple[set[str], int]:
@@ -125,19 +146,26 @@ def main(arguments: list[str]) -> int:
     """Run what is asked for and return the exit code."""
     if len(arguments) == 3 and arguments[0] == "verdicts" and all(map(str.isdigit, arguments[1:])):
         return compare(arguments[1:])
-    if arguments not in (["few"], ["all"]):
+    chosen = others(*machine())
+    day = date.today().toordinal() % max(1, len(chosen))
+    if arguments == ["few"]:
+        tests = {each: list(FEW) for each in chosen[:1]}
+    elif arguments == ["all"]:
+        tests = {each: list(ALL) for each in chosen}
+    elif arguments == ["turns"] or len(arguments) == 2 and arguments[0] == "turns" and arguments[1].isdigit():
+        day = int(arguments[1]) if len(arguments) == 2 else day
+        print(f"== the turns of day {day}: python tools/processors.py turns {day}", flush=True)
+        tests = turns(chosen, day)
+    else:
         print(__doc__)
         return 2
-    few = arguments == ["few"]
-    chosen = others(*machine())[: 1 if few else None]
-    tests = [*(FEW if few else ALL), "-m", "not slow"]
     failed = []
-    for processor in chosen:
+    for processor, names in tests.items():
         print(f"== as another processor: {processor}", flush=True)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *names, "-m", "not slow and not fuzz"]
         if subprocess.run(command, env=os.environ | processor.variables).returncode:
             failed.append(processor)
-    print(f"== as other processors were run: {'; '.join(map(str, chosen))}")
+    print(f"== as other processors were run: {'; '.join(map(str, tests))}")
     for processor in failed:
         print(f"== tests failed with {processor}")
     return 1 if failed else 0

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import catena as ct
 from catena.errors import ModelError
 from catena.joints import Prismatic, Revolute, Sdof
 from catena.mechanism import Mechanism, from_denavit_hartenberg, from_sdof, sdof_coordinates
@@ -220,3 +221,20 @@ def test_a_denavit_hartenberg_chain_may_stand_on_another_body():
 def test_bad_denavit_hartenberg_tables_are_refused(rows, message):
     with pytest.raises(ModelError, match=re.escape(message)):
         from_denavit_hartenberg(rows)
+
+
+def test_a_chain_begins_at_its_table_in_python_and_in_a_file(tmp_path):
+    """Joints without freedom have no coordinates, and what was there before stays."""
+    gammas, phis = (
+        [(0, 0.4, 0, 0.8, 0, 0), (0.2, 0, 0, 0, 0, 0), (0, 0, 0.3, 0, 0, 0)],
+        [("ry", "dx"), (), ("rz",)],
+    )
+    rows = ", ".join(str([float(x) for x in row]) for row in gammas)
+    head = '[mechanism]\nname = "c"\n[[chain]]\nnotation = "sdof"\n'
+    (tmp_path / "c.toml").write_text(f'{head}gammas = [{rows}]\nphis = [["ry", "dx"], [], ["rz"]]\n')
+    written, loaded = from_sdof(gammas, phis), ct.load(tmp_path / "c.toml")
+    assert written.initial.q.keys() == loaded.initial.q.keys() == {"joint1", "joint3"}
+    for name, q in sdof_coordinates(gammas, phis).items():
+        if len(q):
+            np.testing.assert_array_equal(written.initial.q[name], q)
+            np.testing.assert_array_equal(loaded.initial.q[name], q)

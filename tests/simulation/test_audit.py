@@ -93,8 +93,12 @@ def test_steps_that_are_too_large_are_seen_in_the_energy_and_warned_of():
     assert line.level == "warn"
     assert line.value == pytest.approx(np.max(np.abs(run.energy - run.energy[0])) / energy_balance(run).moved)
     assert "smaller step or rtol" in line.text
-    with pytest.warns(CatenaWarning, match=r"'four-bar': The energy changes by .* smaller step"):
+    with pytest.warns(CatenaWarning, match=r"'four-bar': The energy changes by .* smaller step") as given:
         run.audit().warn()
+        ct.simulate(system, q, v, 0.5, integrator="euler", step=1e-2, samples=11)
+    # About lines in this file, not about any in between.
+    assert {each.filename for each in given} == {__file__}
+    assert len({each.lineno for each in given}) == 2
 
 
 def test_work_that_was_not_counted_is_estimated_from_the_samples():

@@ -40,6 +40,20 @@ def test_the_tests_that_are_named_exist():
         assert not function or f"def {function}(" in (ROOT / path).read_text()
 
 
+def test_in_turns_every_file_is_run_by_one_processor_and_in_time_by_all():
+    chosen = processors.others({"sse4_2", "avx", "avx2", "fma"}, 4)
+    days = [processors.turns(chosen, day) for day in range(len(chosen))]
+    files = sorted(file for part in days[0].values() for file in part)
+    assert len(files) > 100 and len(set(files)) == len(files)
+    assert all((ROOT / file).exists() for file in files)
+    for day in days:
+        assert sorted(file for part in day.values() for file in part) == files
+    for processor in chosen:
+        assert sorted(file for day in days for file in day[processor]) == files
+    rooms = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+    assert set(processors.COMPUTING) <= rooms
+
+
 def test_this_machine_stands_for_others_and_words_that_mean_nothing_are_refused():
     features, lanes = processors.machine()
     chosen = processors.others(features, lanes)

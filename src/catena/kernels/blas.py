@@ -2,7 +2,7 @@
 
 OpenBLAS splits the work of a matrix of 60 rows among all cores, and its threads wait for each other without sleeping.
 Where a core is busy with something else, another thread of Catena for example, that takes up to hundreds of times as
-long as one thread alone would (docs/decisions/035). So calls that do such algebra ask OpenBLAS for one thread
+long as one thread alone would (docs/decisions/036). So calls that do such algebra ask OpenBLAS for one thread
 while they last. The library that comes with NumPy, and with SciPy where that is loaded, is found beside it; other
 libraries are left as they are.
 """

@@ -3,9 +3,9 @@
     x' = T x + w,      w' = (vdot by q) x + (vdot by v) w + (vdot by tau) dtau + (vdot by p) dp
 
 with everything that acts in the run. Actuators give what they can of tau: beyond a limit a change of tau changes
-nothing, and where limits shrink with the speed, w changes what they give. Wrenches that depend on the state add what they do through the joints. Joints
-whose motion is prescribed do not change: their drives give whatever that takes. Loops stay closed, J x = -dc/dp and
-J w = -(dJv/dq) x - dJv/dp, where a change of dimensions opens them by dc/dp.
+nothing, and where limits shrink with the speed, w changes what they give. Wrenches that depend on the state add what
+they do through the joints. Joints whose motion is prescribed do not change: their drives give whatever that takes.
+Loops stay closed, J x = -dc/dp and J w = -(dJv/dq) x - dJv/dp, where a change of dimensions opens them by dc/dp.
 """
 
 from __future__ import annotations

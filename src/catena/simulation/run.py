@@ -228,7 +228,7 @@ class Run:
         finally:
             self.progress.done()
         if self.check and run.v.size <= LARGE:
-            run.audit().warn(stacklevel=4)
+            run.audit().warn()
         return run
 
     def _stops(self) -> list[float]:

@@ -197,7 +197,7 @@ class ChangingRun:
         self._require_known(found)
         if self.check and sum(part.v.size for part in segments) <= 200_000:
             for audit in found.audit():
-                audit.warn(stacklevel=4)
+                audit.warn()
         return found
 
     def at_the_start(

@@ -11,7 +11,7 @@ from catena.formats.toml.tables import Table
 from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.merging import include
-from catena.mechanism.notations import add_denavit_hartenberg_chain, add_sdof_chain, sdof_coordinates
+from catena.mechanism.notations import add_denavit_hartenberg_chain, add_sdof_chain
 
 MOST = 1000
 """How often tables may be repeated."""
@@ -73,10 +73,6 @@ def add_chain(mechanism: Mechanism, table: Table) -> Mechanism:
         table.fail("gammas is one number: give six for each link", "gammas")
     with table.at_fault("gammas"):
         add_sdof_chain(mechanism, gammas, phis, **options)
-        # The coordinates of the notation are those of the table, so that is where a motion starts.
-        start = sdof_coordinates(gammas, phis, options.get("prefix", ""))
-        moving = {name: value for name, value in start.items() if len(value)}
-        mechanism.set_initial({**mechanism.initial.q, **moving}, dict(mechanism.initial.v))
     return mechanism
 
 

@@ -48,7 +48,7 @@ def from_sdof(
     rotations turn the frame "tip" at the end of the last link. Bodies are link1.., joints joint1...
 
     Joint coordinates are the moving entries of gamma themselves, so the table's configuration is not q = 0
-    but the one that `sdof_coordinates(gammas, phis)` returns.
+    but the one that `sdof_coordinates(gammas, phis)` returns. It is the initial state of the mechanism.
     """
     mechanism = Mechanism(name, gravity)
     add_sdof_chain(mechanism, gammas, phis, masses, coms, inertias, base=base, tip=tip)
@@ -70,7 +70,7 @@ def add_sdof_chain(
     """Add a chain in SDOF notation to a mechanism and return the name of its last link.
 
     Frame 0 sits at pose `base` of the body `on`; bodies are "{prefix}link{i}", joints "{prefix}joint{i}",
-    the tip frame "{prefix}tip".
+    the tip frame "{prefix}tip". Runs of the mechanism start at the configuration of the table.
     """
     table = _table(gammas, phis)
     properties = link_properties("SDOF table", len(table), masses, coms, inertias)
@@ -91,6 +91,8 @@ def add_sdof_chain(
         end = validation.vector("SDOF tip", "gamma", tip, 6)
         gimbal = gimbal * _rotation(end[:3]) * Pose(p=end[3:])
     mechanism.add_frame(f"{prefix}tip", parent, gimbal)
+    start = {name: value for name, value in sdof_coordinates(gammas, phis, prefix).items() if len(value)}
+    mechanism.set_initial({**mechanism.initial.q, **start}, dict(mechanism.initial.v))
     return parent
 
 

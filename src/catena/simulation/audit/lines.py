@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from catena.errors import CatenaWarning
+from catena.errors import warn
 
 if TYPE_CHECKING:
     from catena.simulation.trajectory import Trajectory
@@ -74,11 +73,11 @@ class Audit:
             text.append(textwrap.fill(line.text, 110, initial_indent=head, subsequent_indent=" " * len(head)))
         return "\n".join(text)
 
-    def warn(self, stacklevel: int = 2) -> None:
-        """Issue a `CatenaWarning` for each line that warns."""
+    def warn(self) -> None:
+        """Issue a `CatenaWarning` for each line that warns, about the line outside of Catena that asked for the run."""
         for line in self.lines:
             if not line.ok:
-                warnings.warn(f"{self.mechanism!r}: {line.text}", CatenaWarning, stacklevel=stacklevel + 1)
+                warn(f"{self.mechanism!r}: {line.text}")
 
 
 def worst(run: Trajectory, x: np.ndarray) -> tuple[float, str]:

@@ -423,7 +423,7 @@ class ContactRun:
         found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
         if self.changing.check:
             for audit in found.audit()[len(found.segments) :]:
-                audit.warn(stacklevel=4)
+                audit.warn()
         return found
 
     def _require_outside(self, q: np.ndarray) -> None:
