@@ -463,7 +463,7 @@ class Excitation(RunPart):
         found = {}
         asked = []
         for joint, motion in self.motion.items():
-            path = motion if as_formula(motion) is not None else as_polynomial(motion)
+            path: Any = motion if as_formula(motion) is not None else as_polynomial(motion)
             if path is None or not _is_plain(self.system, joint):
                 asked.append(joint)
             else:
