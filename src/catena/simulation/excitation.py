@@ -35,6 +35,9 @@ class Excitation(RunPart):
         self.low, self.high, self.speed = _limits(self.system)
         self.is_limited = bool(np.isfinite([self.low, self.high]).any())
         self.slows = bool(np.isfinite(self.speed).any())
+        self.holds_commands = False
+        """Whether commands are told as they hold from one sample to the next, and motors that slow down limit them at
+        every stage (`at_speed`)."""
         self.through_loops = np.zeros(self.system.nv, dtype=bool)
         """Where forces stand for those at loop joints."""
         self.at_loops: set[str] = set()
@@ -160,8 +163,15 @@ class Excitation(RunPart):
         return self._checked(t, given, (), q, v[None])[0]
 
     def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
-        return _limited(tau, v, self.low, self.high, self.speed) if self.is_limited else tau.copy()
+        """Return forces (..., nv) that actuators can give at velocities v (..., nv), or at rest where commands are
+        held."""
+        return (
+            tau.copy() if not self.is_limited else self.at_speed(tau, 0.0 * v if self.holds_commands else v)
+        )
+
+    def at_speed(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what actuators give of commands (..., nv) at velocities v (..., nv)."""
+        return _limited(tau, v, self.low, self.high, self.speed)
 
     def by_name(
         self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
