@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -21,6 +22,9 @@ from catena.spatial.scalars import array, where
 
 class CompiledLaw:
     """A controller that is a formula, for the compiled loop of one run."""
+
+    holds = False
+    """Whether control forces stay as they were given, so that the loop leaves them alone."""
 
     def __init__(self, excitation: Excitation) -> None:
         self.excitation, self.law = excitation, excitation.control
@@ -54,6 +58,9 @@ class CompiledLaw:
             return False
         if excitation.rate is None:
             return not law.memory(excitation.system) and excitation.law_paths is not None
+        if excitation.slows:
+            # A step has place for one law, and motors that slow down are one (`HeldCommand`).
+            return False
         # A method with a past would take forces that jump for smooth ones.
         if integrator == "abm4":
             return False
@@ -92,11 +99,45 @@ class CompiledLaw:
             x[who] = out[name][:, -1]
 
 
+class HeldCommand:
+    """What a controller with a rate has given last, behind motors whose limits shrink with their speed: these act at
+    every stage, and not at samples alone."""
+
+    holds, asked, kept = True, "always", MappingProxyType[str, np.ndarray]({})
+
+    def __init__(self, excitation: Excitation) -> None:
+        nv = excitation.system.nv
+        self.law, self.shape = _held, LawShape(0, nv, self.asked)
+        self.tau = np.zeros((0, nv))
+
+    def begin(self, states: int) -> None:
+        """Begin a run of so many states."""
+
+    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+        """Return what is held for the states `who`."""
+        return {"inputs": np.ascontiguousarray(self.tau[who])}
+
+    def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
+        """Remember nothing."""
+
+
+class _Held:
+    """The law that gives what it is given."""
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        return inputs, memory
+
+
+_held = _Held()
+
+
 def _is_whole(x: float) -> bool:
     return x > 0.5 and abs(x - round(x)) < 1e-9 * x
 
 
-def algorithm_for(variant: StepVariant, law: CompiledLaw | None, excitation: Excitation) -> Algorithm:
+def algorithm_for(
+    variant: StepVariant, law: CompiledLaw | HeldCommand | None, excitation: Excitation
+) -> Algorithm:
     """Return the step of a variant with the law and the formulas for wrenches and driven joints in it; kept as long as
     the controller, or the first of what is a formula, lives, so that its next run finds it."""
     push, guide = excitation.push, excitation.guide

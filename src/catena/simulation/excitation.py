@@ -48,6 +48,9 @@ class Excitation(RunPart):
         self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
         self.is_limited = self.limits.are_there
         self.slows = bool(np.isfinite(self.speed).any())
+        self.holds_commands = False
+        """Whether commands are told as they hold from one sample to the next, and motors that slow down limit them at
+        every stage (`at_speed`)."""
         loops = system.plan.loop_joints if self.named else ()
         ends = self.system.nv + np.cumsum([0, *(loop.kind.nv for loop in loops)])
         self.loop_columns = {
@@ -291,8 +294,17 @@ class Excitation(RunPart):
         return np.concatenate([tau, np.zeros((len(tau), self.width - tau.shape[-1]))], axis=-1)
 
     def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return forces (..., nv) that actuators can give at velocities v (..., nv)."""
-        return self.limits.given(tau, v) if self.is_limited else tau.copy()
+        """Return forces (..., nv) that actuators can give at velocities v (..., nv), or at rest where commands are
+        held."""
+        if not self.is_limited:
+            return tau.copy()
+        return self.limits.given(tau, 0.0 * v if self.holds_commands else v)
+
+    def at_speed(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what actuators give of commands (..., width) at velocities v (..., nv)."""
+        nv = self.system.nv
+        given = self.limits.given(tau[..., :nv], v)
+        return given if tau.shape[-1] == nv else np.concatenate([given, tau[..., nv:]], axis=-1)
 
     def by_name(
         self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray

@@ -19,7 +19,7 @@ from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
-from catena.simulation.compiled_law import CompiledLaw, algorithm_for
+from catena.simulation.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.drift import Drift
 from catena.simulation.excitation import Excitation
 from catena.simulation.faults import collapse_message, crawling_message, require_bounds, too_long_message
@@ -69,7 +69,7 @@ class Mover:
         self,
         excitation: Excitation,
         drift: Drift,
-        law: CompiledLaw | None,
+        law: CompiledLaw | HeldCommand | None,
         horizon: float,
         tick: Callable[[float], None],
         method: str | None = None,
@@ -219,6 +219,8 @@ class Mover:
         forces tau, which a controller that is always asked overwrites; add what they pass to `nodes`. A state whose
         time is infinite stays where it is."""
         t, q, v = t.copy(), q.copy(), v.copy()
+        if isinstance(self.law, HeldCommand):
+            self.law.tau = tau
         ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
@@ -294,12 +296,13 @@ class Mover:
             if self.law is None:
                 needed = nodes.needed(state, out["t"][state, play, 0])
                 state, play = state[needed], play[needed]
-            force = tau[active[state]] if self.law is None else out["tau_start"][state, play]
+            is_held = self.law is None or self.law.holds
+            force = tau[active[state]] if is_held else out["tau_start"][state, play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
                 self._carried(out, state, play), force, out[self.start_acceleration][state, play],
             )  # fmt: skip
-        if self.law is not None:
+        if self.law is not None and not self.law.holds:
             tau[active] = out[self.target][:, -1]
             self.law.remember(active, out)
         self._keep(active, t, q, v, {name: x[:, -1] for name, x in out.items()})
@@ -418,8 +421,9 @@ class Mover:
         self._keep(who, t, q, v, out)
         if count is not None:
             self.near[who] = count.at(t[who], q[who], v[who])
-        force = out.get("tau_start", tau[who])
-        if self.law is not None:
+        is_held = self.law is not None and self.law.holds
+        force = tau[who] if is_held else out.get("tau_start", tau[who])
+        if self.law is not None and not self.law.holds:
             tau[who] = out[self.target]
             self.law.remember(who, {name: x[:, None] for name, x in out.items()})
         accepted = out["accepted"][:, 0] > 0.5

@@ -18,7 +18,7 @@ from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.arguments import event_list, initial_state, sample_times
-from catena.simulation.compiled_law import CompiledLaw
+from catena.simulation.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import Event, locate
@@ -141,6 +141,10 @@ class Run:
         self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.excitation, self.duration)
         if self.law and CompiledLaw(self.excitation).asked != "due":
             self.excitation.use_law_paths()
+        excitation = self.excitation
+        # Limits that shrink with the speed of a motor hold between the samples of its controller too.
+        sampled = problem.rate is not None and not self.law and not excitation.has_python_elements
+        excitation.holds_commands = excitation.slows and sampled
         self.dense = self._needs_all_nodes()
         self.tau = self.excitation.begun(self.q, self.v)
         self.near = self.excitation.near_at(self.q, near_rows(system, problem.near, self.batch))
@@ -190,6 +194,8 @@ class Run:
         step = self.problem.step
         if self.times is None or not self.problem.is_fixed or self.events or self.law:
             return True
+        if self.excitation.holds_commands:
+            return True
         assert step is not None
         if self.duration / step * self.v.size < LARGE:
             # Going on to the end at once costs less than stopping, and samples are among the nodes.
@@ -204,7 +210,9 @@ class Run:
         if self.problem.integrator in SOLVERS:
             return StiffSteps(excitation, self.drift, self.duration, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
-        law = CompiledLaw(excitation) if inside else None
+        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation) if inside else None
+        if excitation.holds_commands:
+            law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = Mover(excitation, self.drift, law, self.duration, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
@@ -398,6 +406,8 @@ class Run:
                     times = np.append(times, np.max(t))
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, carried, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+        if self.excitation.holds_commands:
+            tau = self.excitation.at_speed(tau, v)
         wrenches = self._wrenches(times, q, v)
         driven = {
             name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))

@@ -272,7 +272,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
-            tau = np.broadcast_to(held, (len(v), len(held)))
+            tau = self._given(held, v)
         near = {}
         if self.count is not None:
             near = excitation.near_by_joint(self.count.at(np.array(times), q, v))
@@ -282,6 +282,11 @@ class StiffSteps:
             tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
         powers = loads.powers(system, q, v, tau, wrenches, driven, besides)
         return np.array([half * float(_WEIGHTS @ powers[source]) for source in SOURCES])
+
+    def _given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what motors give of commands that are held (width,), at velocities v (..., nv)."""
+        tau, excitation = np.broadcast_to(held, (*v.shape[:-1], len(held))), self.excitation
+        return excitation.at_speed(tau, v) if excitation.holds_commands else tau
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
@@ -298,7 +303,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
-            tau = np.broadcast_to(held, (len(v), len(held)))
+            tau = self._given(held, v)
         vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
             by_position, by_velocity = self.system.correction(q, v)

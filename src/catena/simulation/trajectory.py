@@ -496,9 +496,10 @@ class Trajectory:
 
     @cached_property
     def _jumps(self) -> np.ndarray:
-        """Return at the end of which intervals, (..., samples - 1), control forces jump while wrenches act. Those of
-        contacts answer them at once, so that what the wrenches were before is not known."""
-        if not (self.held and self.wrenches):
+        """Return at the end of which intervals, (..., samples - 1), control forces change and what was before is not
+        known: wrenches of contacts answer them at once, and motors give less with their speed."""
+        slows = any(np.isfinite(x.no_load_speed).any() for x in self.system.mechanism.actuators.values())
+        if not (self.held and (self.wrenches or slows)):
             return np.zeros((*self.batch, len(self.t) - 1), dtype=bool)
         return ((self.tau[..., 1:, :] != self.tau[..., :-1, :]) & ~self._drives).any(axis=-1)
 
@@ -577,7 +578,7 @@ class Trajectory:
         for name, work in self.work.items():
             w0, w1 = work[..., k], work[..., k + 1]
             p0, p1 = self.power[name][..., k] * h, last[name][..., k] * h
-            if name in ("wrenches", "motion"):
+            if name != "friction":
                 p1 = np.where(self._jumps[..., k], 2.0 * (w1 - w0) - p0, p1)
             rise = s * s * (3.0 - 2.0 * s)
             result[name] = w0 + rise * (w1 - w0) + s * (1.0 - s) * ((1.0 - s) * p0 - s * p1)

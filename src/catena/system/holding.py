@@ -5,6 +5,8 @@ H = L L^T over the joints that may move. Directions that the constraints hardly 
 jumps to another branch next to a singular configuration.
 """
 
+from functools import cached_property
+
 import numpy as np
 
 from catena.dynamics.closed.problem import LoopProblem, row_scales, typical_inertia
@@ -32,22 +34,21 @@ def project_holding(
     change, and the largest position error left of each, (states,)."""
     free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
     scales = scales_of(evaluator.plan)
-    problem = LoopProblem(evaluator, q, v)
-    before = _errors(problem)
+    nearest = _Nearest(LoopProblem(evaluator, q, v), free)
+    before = _errors(nearest.problem)
     for _ in range(STEPS):
+        if np.all(_worst(scales, before) < CLOSED):
+            break
         step = np.zeros_like(v)
-        step[:, free] = _least(problem, free, -before)
-        trial = LoopProblem(
-            evaluator, evaluator.evaluate(integrate, {"q": problem.q, "qd": step})["q_next"], v
-        )
+        step[:, free] = nearest.least(-before)
+        there = evaluator.evaluate(integrate, {"q": nearest.problem.q, "qd": step})["q_next"]
+        trial = LoopProblem(evaluator, there, v)
         after = _errors(trial)
         if not np.any(_worst(scales, after) < _worst(scales, before)):
             break
-        problem, before = trial, after
-        if np.all(_worst(scales, before) < CLOSED):
-            break
-    change = np.zeros_like(v)
-    change[:, free] = _least(problem, free, -np.einsum("smn,sn->sm", problem.J, v))
+        nearest, before = _Nearest(trial, free), after
+    problem, change = nearest.problem, np.zeros_like(v)
+    change[:, free] = nearest.least(-np.einsum("smn,sn->sm", problem.J, v))
     return problem.q, v + change, _worst(scales, before)
 
 
@@ -59,17 +60,30 @@ def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
     return np.asarray(np.max(np.abs(scales.errors(errors)), axis=-1, initial=0.0))
 
 
-def _least(problem: LoopProblem, free: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the x (states, free) of least x^T H x with J x = b, in the sense of least squares."""
-    H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
-    typical = typical_inertia(
-        coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
-    )[:, free]
-    lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
-    L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
-    scale = row_scales(problem.rows, L, problem.length, free)
-    A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
-    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
-    kept = effective(sigma, np.full(len(sigma), RANK))
-    along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
-    return solve_upper(L, apply(transposed(Vt), along))
+class _Nearest:
+    """The least changes of velocity components `free` at the states of a problem, which is decomposed once: most of
+    the time goes there."""
+
+    def __init__(self, problem: LoopProblem, free: np.ndarray) -> None:
+        self.problem, self.free = problem, free
+
+    def least(self, b: np.ndarray) -> np.ndarray:
+        """Return the x (states, free) of least x^T H x with J x = b (states, m), in the sense of least squares."""
+        L, scale, U, sigma, Vt = self._decomposed
+        kept = effective(sigma, np.full(len(sigma), RANK))
+        along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+        return solve_upper(L, apply(transposed(Vt), along))
+
+    @cached_property
+    def _decomposed(self) -> tuple[np.ndarray, ...]:
+        """Return the root L of H = L L^T, the scales of the rows of J, and J L^-T in these scales as U sigma Vt."""
+        problem, free = self.problem, self.free
+        H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
+        typical = typical_inertia(
+            coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
+        )[:, free]
+        lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
+        L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
+        scale = row_scales(problem.rows, L, problem.length, free)
+        A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
+        return L, scale, *np.linalg.svd(A, full_matrices=False)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import catena as ct
 from catena.mechanism.generators import four_bar
@@ -131,3 +132,79 @@ def test_an_actuator_whose_joint_closes_a_loop_acts_within_its_limits():
         held = ct.simulate(s, q, np.zeros(s.nv), 0.1, control=lambda t, q, v: {"C": 3.0}, check=False)
         np.testing.assert_allclose(run.q[-1], held.q[-1], atol=1e-9)
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
+
+
+def slowing():
+    """A wheel of 0.1 kg m^2 whose motor gives 2 N m at rest and nothing at 10 rad/s, told to and fro twice a second."""
+    m = ct.Mechanism("wheel", gravity=(0, 0, 0))
+    m.add_body("wheel", 1.0, inertia=0.1)
+    m.add_joint("axle", "ground", "wheel", ct.Revolute("z"))
+    m.add_actuator("motor", "axle", limits=2.0, no_load_speed=10.0)
+    table = np.array([5.0, -1.5, 5.0, 0.7, -5.0])
+    return m.system(), lambda t: table[min(int(t * 2.0 + 1e-6), 4)]
+
+
+def oracle(command, speeds, times):
+    """The speeds of such wheels by SciPy, from sample to sample."""
+
+    def given(u, v):
+        part = v / 10.0
+        return np.clip(u, -2.0 * np.clip(1.0 + part, 0.0, 1.0), 2.0 * np.clip(1.0 - part, 0.0, 1.0))
+
+    v, found = np.array(speeds, dtype=float), []
+    for k in range(5):
+        u = command(0.5 * k)
+        own = times[(times >= 0.5 * k - 1e-12) & (times < 0.5 * (k + 1) - 1e-12)]
+        ends = np.append(np.clip(own, 0.5 * k, None), 0.5 * (k + 1))
+        part = solve_ivp(lambda t, v, u=u: given(u, v) / 0.1, (0.5 * k, 0.5 * (k + 1)), v, t_eval=ends,
+                         rtol=1e-11, atol=1e-12, max_step=0.01)  # fmt: skip
+        found.append(part.y[:, :-1])
+        v = part.y[:, -1]
+    speed = np.concatenate(found, axis=1)
+    last = np.minimum((times * 2.0 + 1e-6).astype(int), 4)
+    return speed, given(np.array([command(0.5 * k) for k in last]), speed)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"integrator": "rk4", "step": 0.001}, {"integrator": "dop853"}, {"integrator": "radau"}]
+)
+def test_motors_slow_down_between_the_samples_of_their_controller(settings):
+    """One wheel and three at once, at samples of their own, against SciPy: speeds, forces, and the work they do."""
+    s, command = slowing()
+    hold = ct.sampled(lambda t, q, v: np.full(v.shape, command(t)), 2.0)
+    for start in ([0.0], [0.0, 4.0, -9.0]):
+        if len(start) > 1 and settings.get("integrator") == "radau":
+            continue
+        v = np.array(start)[:, None] if len(start) > 1 else np.array(start)
+        run = ct.simulate(s, 0.0 * v, v, 2.5, control=hold, samples=51, **settings)
+        speed, force = oracle(command, start, run.t[:-1])
+        told, tau = (x[..., :-1, 0].reshape(len(start), -1) for x in (run.v, run.tau))
+        np.testing.assert_allclose(told, speed, atol=2e-5)
+        np.testing.assert_allclose(tau, force, atol=2e-5)
+        gained = run.kinetic_energy - run.kinetic_energy[..., :1]
+        np.testing.assert_allclose(run.work["actuators"], gained, atol=1e-5)
+        assert run.audit().ok
+
+
+def test_slowing_motors_are_heeded_by_events_formulas_and_loops():
+    s, _ = slowing()
+    hold = ct.sampled(lambda t, q, v: np.array([5.0]), 2.0)
+    # v = 10 (1 - exp(-2 t)) passes 6 rad/s at ln(2.5) / 2.
+    fast = ct.Event(lambda t, q, v: v[0] - 6.0, "fast", terminal=True)
+    run = ct.simulate(s, [0.0], [0.0], 2.5, control=hold, events=[fast])
+    assert run.t[-1] == pytest.approx(np.log(2.5) / 2.0, abs=1e-8)
+    law = SymbolicControl(lambda t, q, v: [5.0], rate=2.0)
+    same = ct.simulate(s, [0.0], [0.0], 2.0, control=law)
+    np.testing.assert_allclose(same.v[:, 0], 10.0 * (1.0 - np.exp(-2.0 * same.t)), atol=1e-8)
+    m = ct.generators.four_bar()
+    m.add_actuator("motor", "A", limits=3.0, no_load_speed=5.0)
+    bars = m.system()
+    q = bars.assemble({"A": 0.5})
+    push = np.zeros(bars.nv)
+    push[bars.slice_v("A")] = 10.0
+    sampled, always = (
+        ct.simulate(bars, q, None, 0.6, control=law, samples=13)
+        for law in (ct.sampled(lambda t, q, v: push, 2.0), lambda t, q, v: push)
+    )
+    np.testing.assert_allclose(sampled.v, always.v, atol=1e-7)
+    np.testing.assert_allclose(sampled.tau, always.tau, atol=1e-7)
