@@ -166,10 +166,12 @@ class Plan:
     @property
     def partly_driven(self) -> NDArray[np.bool_]:
         """Which velocity components (nv,) nothing drives although something drives others of their joint."""
+        first = np.cumsum(self.v_size) - self.v_size
+        node = np.repeat(np.arange(self.n), self.v_size)
+        component = self.v_start[node] + np.arange(len(node)) - first[node]
+        has_drive = np.bincount(node, weights=self.actuated[component], minlength=self.n) > 0.0
         found = np.zeros(self.nv, dtype=bool)
-        for i in range(1, self.n):
-            own = slice(int(self.v_start[i]), int(self.v_start[i] + self.v_size[i]))
-            found[own] = ~self.actuated[own] & self.actuated[own].any()
+        found[component] = ~self.actuated[component] & has_drive[node]
         return found
 
     @property
