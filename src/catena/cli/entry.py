@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from catena.cli.commands import COMMANDS
 from catena.cli.console import Console, Exit, drop, in_words
 from catena.cli.parsing import Commands, Parser, parse
-from catena.errors import CatenaError
+from catena.errors import CatenaError, CatenaWarning
 
 ABOUT = "The dynamics of mechanisms whose chains branch, close into loops and change their structure while they move."
 EPILOG = """exit codes: 0 done, 1 the simulation stopped with an error, 2 the command line or the model is wrong,
@@ -31,7 +33,9 @@ def main(words: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else list(words)
     console = Console(debug="--debug" in words)
     try:
-        return _execute(words, console)
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown_by(console, warnings.showwarning)
+            return _execute(words, console)
     except KeyboardInterrupt:
         console.error("interrupted")
         return int(Exit.INTERRUPTED)
@@ -45,6 +49,18 @@ def main(words: Sequence[str] | None = None) -> int:
         return int(Exit.STOPPED)
     finally:
         _flush()
+
+
+def _shown_by(console: Console, usual: Callable[..., None]) -> Callable[..., None]:
+    """What shows warnings while a command runs: Catena's as sentences, without the lines of source that Python adds."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, CatenaWarning):
+            console.warning(str(message).replace(": warning: ", ": "))
+        else:
+            usual(message, category, *where, **more)
+
+    return show
 
 
 def _execute(words: Sequence[str], console: Console) -> int:
