@@ -47,3 +47,14 @@ def test_convert_writes_another_format_and_tells_what_it_found(catena, robot, tm
 
 def test_schema_is_printed(catena):
     assert json.loads(catena("schema").out)["title"] == "Catena model"
+
+
+def test_a_command_shows_the_warnings_of_a_file_as_sentences(catena, tmp_path):
+    robot = tmp_path / "r.urdf"
+    robot.write_text(
+        '<robot name="r"><link name="a"><visual><geometry><sphere radius="0"/></geometry></visual></link></robot>'
+    )
+    done = catena("info", robot)
+    assert done.code == 0
+    assert done.err.startswith(f"warning: {robot}:1: link 'a': visual: a sphere: radius is 0.0")
+    assert "CatenaWarning" not in done.err and ".py:" not in done.err

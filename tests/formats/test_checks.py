@@ -135,7 +135,7 @@ def test_what_has_one_obvious_repair_is_repaired_and_told(tmp_path):
     (frame,) = found(urdf(link(mass=0.0), joint("fixed")), tmp_path, fix=True)
     assert frame.repaired == "the inertia was dropped"
     swapped = urdf(link(), joint("revolute", more='<limit lower="1" upper="-1" effort="1" velocity="1"/>'))
-    assert found(swapped, tmp_path)[0].severity is Severity.ERROR
+    assert found(swapped, tmp_path)[0].severity is Severity.WARNING
     assert [one.repaired for one in found(swapped, tmp_path, fix=True)] == ["swapped"]
 
 

@@ -47,7 +47,9 @@ def _tried(words: Sequence[str], console: Console) -> int:
     try:
         with warnings.catch_warnings():
             # They hold names from files, as everything else that is written.
-            warnings.showwarning = lambda message, *about, **more: console.warning(str(message))
+            warnings.showwarning = lambda message, *about, **more: console.warning(
+                str(message).replace(": warning: ", ": ")
+            )
             return _execute(words, console)
     except KeyboardInterrupt:
         console.error("interrupted")

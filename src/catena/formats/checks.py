@@ -182,7 +182,8 @@ def _meshes(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
                 continue
             seen.add((shape.path, shape.scale))
             place, who = source.place("body", body.name), f"body {body.name!r}"
-            if shape.file is None or not os.path.isfile(shape.file):
+            is_there = shape.file is not None and os.path.isfile(shape.file)
+            if not is_there and shape.path not in source.outside:
                 message = f"the mesh {shape.path!r} is not there"
                 yield Finding(Severity.WARNING, place, who, message, "mesh")
             if np.prod(shape.scale) < 0.0:

@@ -43,13 +43,13 @@ class Element:
 
     def fail(self, message: str, who: str | None = None) -> NoReturn:
         """Raise a fault of this element."""
-        raise FormatError(f"{self.where}: {self.who if who is None else who}: {message}") from None
+        raise ElementFault(self, self.who if who is None else who, message) from None
 
     def refuse(self, error: CatenaError, who: str | None = None) -> NoReturn:
         """Raise what a builder refused as a fault of this element."""
         called = self.who if who is None else who
         message = str(error).removeprefix(f"{called}: ").removeprefix("Pose: ")
-        raise FormatError(f"{self.where}: {called}: {message}") from error
+        raise ElementFault(self, called, message) from error
 
     def all(self, tag: str) -> Iterator[Element]:
         """The children with a tag."""
@@ -126,6 +126,14 @@ class Element:
         return found
 
 
+class ElementFault(FormatError):
+    """A fault of an element: its line, who it is about, and what is wrong, for readers that can do without the part."""
+
+    def __init__(self, element: Element, who: str, message: str) -> None:
+        super().__init__(f"{element.where}: {who}: {message}")
+        self.line, self.who, self.message = element.line, who, message
+
+
 class _Builder:
     """Collects elements while expat reads."""
 
@@ -136,6 +144,8 @@ class _Builder:
         self._open: list[Element] = []
         self._parser: Any = expat.ParserCreate()
         self._parser.buffer_text = True
+        # Long texts come in few pieces, because each is put behind those before it.
+        self._parser.buffer_size = 2**20
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters

@@ -1,4 +1,4 @@
-"""Triangles from mesh files (STL as text or binary, and OBJ), and the mass that they enclose."""
+"""Triangles from mesh files (STL as text or binary, OBJ, COLLADA), and the mass that they enclose."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import FormatError
+from catena.formats.collada import read_collada
 from catena.formats.complete import reason
 from catena.formats.regular import read_regular
 from catena.mechanism.shapes import MassProperties, Mesh
@@ -19,7 +20,8 @@ Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def read_mesh(file: Path) -> Triangles:
-    """Return the vertices (n, 3) and the triangles (m, 3), which count vertices from 0, of an STL or OBJ file."""
+    """Return the vertices (n, 3) and the triangles (m, 3), which count vertices from 0, of an STL, OBJ or
+    COLLADA file."""
     reader = READERS.get(file.suffix.lower())
     if reader is None:
         raise FormatError(f"{file}: meshes are read from {' and '.join(READERS)} files: convert it")
@@ -30,7 +32,7 @@ def read_mesh(file: Path) -> Triangles:
     except (OSError, ValueError) as error:
         raise FormatError(f"{file}: the mesh cannot be read: {reason(error)}") from error
     try:
-        vertices, triangles = reader(content)
+        vertices, triangles = reader(content, str(file))
     except (ValueError, IndexError, OverflowError) as error:
         raise FormatError(f"{file}: the mesh is damaged: {error}") from None
     inside = not triangles.size or (triangles.min() >= 0 and triangles.max() < len(vertices))
@@ -64,7 +66,7 @@ def mesh_mass_properties(mesh: Mesh, density: float) -> MassProperties:
     return MassProperties(mass, com, inertia).placed(mesh.pose)
 
 
-def _stl(content: bytes) -> Triangles:
+def _stl(content: bytes, name: str) -> Triangles:
     count = int.from_bytes(content[80:84], "little") if len(content) >= 84 else -1
     if len(content) == 84 + 50 * count:
         record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
@@ -78,7 +80,7 @@ def _stl(content: bytes) -> Triangles:
     return corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3)
 
 
-def _obj(content: bytes) -> Triangles:
+def _obj(content: bytes, name: str) -> Triangles:
     vertices: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
     for line in content.decode("utf-8", "replace").splitlines():
@@ -96,4 +98,4 @@ def _obj(content: bytes) -> Triangles:
     return np.array(vertices), np.array(triangles, dtype=np.int64)
 
 
-READERS: dict[str, Callable[[bytes], Triangles]] = {".stl": _stl, ".obj": _obj}
+READERS: dict[str, Callable[[bytes, str], Triangles]] = {".stl": _stl, ".obj": _obj, ".dae": read_collada}

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from catena.errors import ModelError
-from catena.formats.markup import Element
+from catena.errors import FormatError, ModelError
+from catena.formats.findings import Severity
+from catena.formats.markup import Element, ElementFault
 from catena.formats.source import Source
 from catena.mechanism.shapes import Mesh, Shape
+
+
+def readable(
+    elements: Iterable[Element], read: Callable[[Element], Shape | None], who: str, source: Source
+) -> list[Shape]:
+    """Return the shapes of elements that can be read. Dynamics knows no shapes, so a fault in one is told as a warning,
+    and the shape is left out."""
+    found = []
+    for element in elements:
+        try:
+            shape = read(element)
+        except ElementFault as fault:
+            told = fault.who if fault.who.startswith(who) else f"{who}: {fault.who}"
+            message = f"{fault.message}: the shape is left out"
+            source.note(Severity.WARNING, told, message, fault.line, "shape")
+            continue
+        if shape is not None:
+            found.append(shape)
+    return found
 
 
 def make_shape(element: Element, who: str, made: type[Shape], **arguments: Any) -> Shape:
@@ -20,8 +41,15 @@ def make_shape(element: Element, who: str, made: type[Shape], **arguments: Any) 
 
 
 def make_mesh(element: Element, who: str, source: Source, uri: str, **arguments: Any) -> Shape:
-    """Return a mesh, with the file that its path or URI stands for where that is known."""
-    found = source.find(uri, element.where, who)
+    """Return a mesh, with the file that its path or URI stands for where that is known. A path that leads out of the
+    folder of the model is told, and its file is not opened."""
+    try:
+        found = source.find(uri, element.where, who)
+    except FormatError as error:
+        found = None
+        message = str(error).removeprefix(f"{element.where}: {who}: ")
+        source.note(Severity.WARNING, who, message, element.line, "mesh")
+        source.outside.add(uri)
     return make_shape(element, who, Mesh, path=uri, file=found, **arguments)
 
 

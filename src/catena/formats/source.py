@@ -37,8 +37,9 @@ class Source:
 
     `folder` is None for a text that lies in no folder; it reaches no other file. `fix` allows readers to repair what
     has one obvious repair, `macros` to run a macro language on the text. `findings` collects what readers notice,
-    `places` the lines of parts by ("body", name). `opened` are the files that led to this one, and `open_file` reads
-    one that the text includes; `budget` counts what all of them have used.
+    `places` the lines of parts by ("body", name), `outside` the paths of meshes that lead where it may not reach.
+    `opened` are the files that led to this one, and `open_file` reads one that the text includes; `budget` counts what
+    all of them have used.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Source:
     macros: bool = False
     findings: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str], int] = field(default_factory=dict)
+    outside: set[str] = field(default_factory=set)
     opened: tuple[Path, ...] = ()
     open_file: Callable[[Path, Source], Mechanism] | None = None
     budget: Budget = field(default_factory=Budget)

@@ -22,6 +22,8 @@ from catena.spatial import Pose
 INERTIA_TOLERANCE = 1e-9
 LONGEST_NAME = 500
 """How many characters a name may have: it is told in messages, tables, files and pictures."""
+POINT = 1e-12
+"""Metres that a body may measure and be a point: the moments of its mass so far away are rounding."""
 _DIAGONAL = np.eye(3, dtype=bool)
 _ITSELF = "friction opposes motion by itself"
 _OPPOSES = dict.fromkeys(("stiffness", "limit_stiffness"), "a spring opposes deflection by itself")
@@ -177,7 +179,7 @@ def inertia(who: str, value: Any, body_mass: float, physical: bool = True) -> ND
 def inertia_fault(moments: Sequence[float], body_mass: float) -> str | None:
     """Say why no body of that mass has these principal moments (3,) in ascending order, or None if one may."""
     smallest, middle, largest = moments
-    slack = INERTIA_TOLERANCE * max(abs(smallest), abs(largest))
+    slack = INERTIA_TOLERANCE * max(abs(smallest), abs(largest)) + body_mass * POINT**2
     if smallest < -slack:
         return (
             f"inertia has the negative principal moment {smallest:.6g}: give a positive semidefinite "

@@ -70,7 +70,8 @@ def _from_file(shape: shapes.Mesh, who: str) -> Solid | None:
     try:
         corners, faces = _read(shape.file, shape.file.stat().st_mtime_ns)
     except (CatenaError, OSError) as error:
-        warn(f"{who}: the mesh {shape.path!r} cannot be shown: {error}")
+        reason = str(error).removeprefix(f"{shape.file}: ")
+        warn(f"{who}: the mesh {shape.path!r} cannot be shown: {reason}")
         return None
     return Mesh(surface=Triangles(corners * np.asarray(shape.scale), faces))
 

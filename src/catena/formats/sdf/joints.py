@@ -46,7 +46,7 @@ def add_sdf_joint(
         "actuated": kind.nv > 0,
     }
     axes = [axis for axis in (element.first("axis"), element.first("axis2")) if axis is not None][: kind.nv]
-    told = [_axis_options(axis) for axis in axes]
+    told = [_axis_options(axis, element, source) for axis in axes]
     springs = [one.pop("spring") for one in told]
     efforts = [one.pop("effort") for one in told]
     if told and kind.nv == len(told):
@@ -129,14 +129,17 @@ def _pitch(element: Element) -> float:
     return -1.0 / ratio
 
 
-def _axis_options(axis: Element) -> dict[str, Any]:
+def _axis_options(axis: Element, joint: Element, source: Source) -> dict[str, Any]:
     """Limits, friction and spring of one axis."""
     limit, dynamics = axis.first("limit"), axis.first("dynamics")
     found: dict[str, Any] = {"limits": (-np.inf, np.inf), "velocity_limit": np.inf, "effort": np.inf}
     if limit is not None:
         low, high = limit.value("lower", -UNLIMITED), limit.value("upper", UNLIMITED)
         if low > high:
-            limit.fail(f"lower is {low:g}, above upper, {high:g}: swap them")
+            message = f"lower is {low:g}, above upper, {high:g}: they are taken the other way round"
+            repaired = "swapped" if source.fix else ""
+            source.note(Severity.WARNING, joint.who, message, limit.line, "limits", repaired)
+            low, high = high, low
         found["limits"] = (low if low > -UNLIMITED else -np.inf, high if high < UNLIMITED else np.inf)
         for key, tag in (("velocity_limit", "velocity"), ("effort", "effort")):
             value = limit.value(tag, -1.0)

@@ -10,7 +10,7 @@ from catena.errors import CatenaError
 from catena.formats.findings import Severity
 from catena.formats.markup import Element
 from catena.formats.sdf.poses import own_pose
-from catena.formats.shape_files import make_mesh, make_shape
+from catena.formats.shape_files import make_mesh, make_shape, readable
 from catena.formats.source import Source
 from catena.mechanism import Mechanism, Shape
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
@@ -51,8 +51,10 @@ def _mass_properties(link: Element, who: str, source: Source) -> dict[str, Any]:
 
 
 def _shapes(link: Element, tag: str, who: str, source: Source) -> list[Shape]:
-    shapes = (_shape(element, f"{who}: {tag} {element.get('name')!r}", source) for element in link.all(tag))
-    return [shape for shape in shapes if shape is not None]
+    def read(element: Element) -> Shape | None:
+        return _shape(element, f"{who}: {tag} {element.get('name')!r}", source)
+
+    return readable(link.all(tag), read, f"{who}: {tag}", source)
 
 
 def _shape(element: Element, who: str, source: Source) -> Shape | None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from catena.errors import CatenaError
 from catena.formats.findings import Severity
-from catena.formats.markup import Element
-from catena.formats.shape_files import make_mesh, make_shape
+from catena.formats.markup import Element, ElementFault
+from catena.formats.shape_files import make_mesh, make_shape, readable
 from catena.formats.source import Source
 from catena.mechanism import Mechanism, Shape
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Sphere
@@ -38,13 +38,17 @@ def pose_of(element: Element) -> Pose:
         element.refuse(error)
 
 
-def colours(robot: Element) -> Colours:
-    """The colours of the materials that stand outside of links, by name."""
+def colours(robot: Element, source: Source) -> Colours:
+    """The colours of the materials that stand outside of links, by name; what is no colour is told."""
     found = {}
     for material in robot.all("material"):
         colour = material.first("color")
-        if colour is not None:
+        if colour is None:
+            continue
+        try:
             found[material.get("name")] = _rgba(colour)
+        except ElementFault as fault:
+            source.note(Severity.WARNING, material.who, f"{fault.message}: left out", fault.line, "shape")
     return found
 
 
@@ -94,12 +98,8 @@ def mass_properties(link: Element) -> dict[str, Any]:
 
 
 def _shapes(link: Element, tag: str, who: str, source: Source, palette: Colours) -> list[Shape]:
-    found = []
-    for element in link.all(tag):
-        shape = _shape(element, f"{who}: {tag}", source, palette)
-        if shape is not None:
-            found.append(shape)
-    return found
+    called = f"{who}: {tag}"
+    return readable(link.all(tag), lambda one: _shape(one, called, source, palette), called, source)
 
 
 def _shape(element: Element, who: str, source: Source, palette: Colours) -> Shape | None:

@@ -50,7 +50,7 @@ def build(robot: Element, source: Source) -> Mechanism:
                 joints[name].fail(f"no link is named {end!r}: {_some(links)}")
     roots = _roots(links, ends, robot, source)
     bodies = _bodies(links, roots, source)
-    palette = colours(robot)
+    palette = colours(robot, source)
     for name, link in links.items():
         if bodies[name] == GROUND:
             add_ground_shapes(mechanism, link, source, palette)
