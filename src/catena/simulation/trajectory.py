@@ -84,7 +84,7 @@ class Trajectory:
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False
-    failed: Mapping[tuple[int, ...], str] = field(default_factory=_nothing)
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
