@@ -140,3 +140,16 @@ def test_plain_numbers_follow_formulas_too():
 def test_a_formula_that_does_not_fit_its_joint_is_named():
     with pytest.raises(ct.SimulationError, match="motion of joint 'B' has 1, 1 and 1 components"):
         ct.simulate(arm(), [0.0, 0, 0, 0], [0.0, 0, 0, 0], 1.0, motion={"B": FORMULA})
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5", "dop853"])
+def test_a_stepper_moves_driven_joints_as_a_run_does(way, integrator):
+    s = arm()
+    q, v = np.array([C[0], 0.3, 0.2, -0.1]), np.array([C[1], 0.0, 0.0, 0.0])
+    stepper = ct.Stepper(s, q, v, step=2e-3, integrator=integrator, motion={"x": WAYS[way]})
+    for _ in range(50):
+        there, rates = stepper.step()
+    run = ct.simulate(s, q, v, 0.1, motion={"x": WAYS[way]}, samples=2)
+    np.testing.assert_allclose(there, run.q[-1], atol=1e-9)
+    np.testing.assert_allclose(rates, run.v[-1], atol=1e-9)

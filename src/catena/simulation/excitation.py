@@ -19,7 +19,7 @@ from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
 from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.function import Formula, as_formula
+from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
 from catena.spatial.scalars import array
 from catena.system import System
@@ -475,7 +475,7 @@ class Excitation(RunPart):
         found = {}
         asked = []
         for joint, motion in self.motion.items():
-            path: Any = motion if as_formula(motion) is not None else as_polynomial(motion)
+            path = motion if isinstance(motion, Function) else as_polynomial(motion)
             if path is None or not _is_plain(self.system, joint):
                 asked.append(joint)
             else:

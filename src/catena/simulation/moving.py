@@ -51,6 +51,8 @@ WALKED, CAREFUL = 50.0, 2000.0
 WATCHED, ENDLESS = 1e5, 1e8
 # How many careful steps are taken together.
 GATHERED = 64
+# The longest step [s] where none is too long.
+UNBOUNDED = 1e300
 
 
 class BrokenOff(Exception):
@@ -137,9 +139,9 @@ class Mover:
             found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
             found["driven"][self.excitation.driven] = 1.0
         if self.judges:
-            found["longest"], found["energy"] = (
-                np.array([x]) for x in (self.excitation.longest, self.excitation.energy)
-            )
+            # Numbers that are not finite are taken for a trial that went astray.
+            longest = min(self.excitation.longest, UNBOUNDED)
+            found["longest"], found["energy"] = np.array([longest]), np.array([self.excitation.energy])
         if self.excitation.has_python_elements:
             found[wrench] = np.zeros(6 * system.plan.n)
         if self.excitation.forces or self.motors:

@@ -1,24 +1,24 @@
 """Where the function of an event changes its sign between the nodes of a motion, however far apart these are.
 
 A step is as long as the motion allows, and an event may happen many times on the way. So every interval is looked at in
-a few places, in more where joints go far in it, and in still more wherever parabolas through neighbouring values leave
-room for a zero: where two of them differ by as much as the function is away from zero it is not resolved yet, and where
+a few places, in more where joints turn far, and in still more wherever parabolas through neighbouring values leave room
+for a zero: where two of them differ by as much as the function is away from zero it is not resolved yet, and where
 their lowest place is beyond zero there may be two zeros close together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from catena.kinematics.scales import scales_of
 from catena.simulation.events import Event, crossings
 from catena.structure import Plan
 
-# An interval is looked at in this many parts at least, and once for every so far [rad or sizes of the mechanism] that a
-# joint goes.
+# An interval is looked at in this many parts at least, and once for every so far [rad] that a joint turns. What slides
+# has no such measure: places are added there where values ask for them.
 PARTS, FAR = 4, 0.5
 # How far places are moved to and fro, as a part of their distance, so that nothing periodic is met at its zeros only.
 UNEVEN = 0.1
@@ -45,9 +45,9 @@ class Change(NamedTuple):
 
 def places(plan: Plan, t: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the times (places,) at which to look between nodes at times t (nodes,) with velocities v (nodes, nv):
-    the nodes themselves, and more where joints go far."""
+    the nodes themselves, and more where joints turn far."""
     h = np.diff(t)
-    speed = np.max(np.abs(v) / scales_of(plan).units, axis=-1, initial=0.0)
+    speed = np.max(np.abs(v) * _turning(plan), axis=-1, initial=0.0)
     wanted = np.ceil(np.maximum(speed[:-1], speed[1:]) * h / FAR)
     room = max(PARTS, MOST // max(1, len(h)))
     parts = np.where(h > 0.0, np.clip(wanted, PARTS, room), 1.0).astype(int)
@@ -56,6 +56,19 @@ def places(plan: Plan, t: np.ndarray, v: np.ndarray) -> np.ndarray:
     # The nodes stay where they are; others are moved by a sequence that never repeats.
     moved = np.where(number > 0, UNEVEN * (2.0 * np.modf(0.6180339887498949 * number)[0] - 1.0), 0.0)
     return np.append(t[interval] + h[interval] * (number + moved) / parts[interval], t[-1])
+
+
+@lru_cache(maxsize=64)
+def _turning(plan: Plan) -> np.ndarray:
+    """Return by how many radians a unit of each velocity component turns a body, (nv,)."""
+    found = np.zeros(plan.nv)
+    for i in range(1, plan.n):
+        kind = plan.kind[i]
+        assert kind is not None
+        own = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+        S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
+        found[own] = np.maximum(found[own], np.linalg.norm(S[:3], axis=0))
+    return found
 
 
 def sign_changes(

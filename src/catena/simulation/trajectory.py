@@ -93,7 +93,7 @@ class Trajectory:
     loop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     stop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
-    failed: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""

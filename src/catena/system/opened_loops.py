@@ -29,7 +29,7 @@ def opened_loops(
     for parameter in find_parameters(mechanism, names):
         columns = []
         for k, value in enumerate(parameter.value):
-            h = INCREMENT * max(abs(float(value)), extent(plan))
+            h = INCREMENT * (max(abs(float(value)), extent(plan)) or 1.0)
             ends = []
             for step in (h, -h):
                 moved = np.array(parameter.value, dtype=float)
