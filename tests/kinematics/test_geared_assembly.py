@@ -74,6 +74,30 @@ def test_a_train_of_gears_is_followed_from_any_of_its_wheels():
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("cut", ["A", "B", "C", "D"])
+@pytest.mark.parametrize("joint", ["B", "C"])
+def test_a_motor_at_any_joint_is_followed_whichever_joint_closes_the_loop(joint, cut):
+    ratio, angles = 150.0, 0.3 + np.linspace(-0.9, 1.5, 9)
+    m = four_bar()
+    add_rotor(m, "motor", {joint: -ratio})
+    s = m.system(cut=[cut])
+    assert s.loops == (cut,)
+    alone = four_bar().system(cut=[cut])
+    # Guesses by name, so that all plans begin on the same branch.
+    begin = dict(zip("ABD", plain([0.3])[0]))
+    begin = {name: x for name, x in begin.items() if name in s.joints}
+    start = s.assemble({"A": 0.3}, guess=begin)
+    expected = alone.assemble({"A": angles[:, None]}, guess=alone.assemble({"A": 0.3}, guess=begin))
+    found = s.assemble({"A": angles[:, None]}, guess=start)
+    for name in "ABCD":
+        here, there = s.joint_position(found, name), alone.joint_position(expected, name)
+        np.testing.assert_allclose(np.exp(1j * here), np.exp(1j * there), atol=1e-9)
+    turned = s.joint_position(found, "motor") / ratio - s.joint_position(found, joint)
+    np.testing.assert_allclose(np.exp(1j * turned), 1.0, atol=1e-9)
+    if cut != "A":
+        assert s.drive("A", guess=start, samples=5).turns
+
+
 def test_the_fast_side_of_a_gear_may_be_in_a_loop_of_its_own():
     m = four_bar()
     four_bar(prefix="fast ", m=m, at=(0.0, 1.0, 0.0))

@@ -211,7 +211,7 @@ class _Solver:
             S = kind.motion_space(q[self._q(i)]).array
             size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / self.length
             scale[self._v(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
-        return geared_units(self.plan, scale)
+        return geared_units(self.plan, scale, self.length)
 
     # Steps.
 

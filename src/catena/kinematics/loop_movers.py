@@ -35,26 +35,31 @@ def only_geared(plan: Plan) -> np.ndarray:
     return np.isin(np.arange(plan.nv), plan.v_start[found])
 
 
-def geared_units(plan: Plan, units: np.ndarray) -> np.ndarray:
-    """What is about a radian or a length of each velocity component (nv,), given `units` (nv,) of that size: for joints
-    that are only geared, what they move by when those that they are geared to move by theirs."""
+def geared_units(plan: Plan, units: np.ndarray, length: float) -> np.ndarray:
+    """What is about a radian or a `length` [m] of each velocity component (nv,), given `units` (nv,) of that size: for
+    joints that are only geared, what they move by when those that they are geared to move by theirs."""
+    if not plan.couplings:
+        return units
     unknown = only_geared(plan)
     found = units.copy()
-    rows = [dict(row) for row in _linear_rows(plan)]
-    while unknown.any() and rows:
-        ready = [row for row in rows if any(unknown[k] for k in row) and not all(unknown[k] for k in row)]
-        if not ready:
+    rows = [
+        ({_column(plan, t): abs(_slope(t)) for t in coupling.terms if t.node >= 0 and _slope(t)},
+         max((abs(_slope(t)) * (1.0 if t.turns else length) for t in coupling.terms if t.loop >= 0), default=0.0))
+        for coupling in plan.couplings if coupling.constraints and _is_linear(coupling)
+    ]  # fmt: skip
+    while unknown.any():
+        left = [(row, loops) for row, loops in rows if any(unknown[k] for k in row)]
+        if not left:
+            break
+        row, loops = next(((r, x) for r, x in left if x or not all(unknown[k] for k in r)), left[0])
+        moved = max([loops, *(c * found[k] for k, c in row.items() if not unknown[k])])
+        if not moved:
             # Gears without any loop: the first of them is what the others are measured by.
-            first = next((k for row in rows for k in row if unknown[k]), None)
-            if first is None:
-                break
-            unknown[first] = False
+            unknown[next(k for k in row if unknown[k])] = False
             continue
-        row = ready[0]
-        moved = max(abs(c) * found[k] for k, c in row.items() if not unknown[k])
         for k, c in row.items():
             if unknown[k]:
-                found[k], unknown[k] = moved / abs(c), False
+                found[k], unknown[k] = moved / c, False
     return found
 
 
@@ -75,12 +80,19 @@ def gear_response(plan: Plan, held: np.ndarray, ways: np.ndarray) -> np.ndarray:
 
 def _linear_rows(plan: Plan) -> list[dict[int, float]]:
     """The coefficients of linear couplings among joints of the tree, {velocity component: coefficient}."""
-    rows = []
-    for coupling in plan.couplings:
-        if coupling.constraints and _is_linear(coupling) and all(term.node >= 0 for term in coupling.terms):
-            own = {int(plan.v_start[t.node]): float(t.sign * t.profile.slope(0.0)) for t in coupling.terms}
-            rows.append({k: c for k, c in own.items() if c})
-    return rows
+    return [
+        {_column(plan, term): _slope(term) for term in coupling.terms}
+        for coupling in plan.couplings
+        if coupling.constraints and _is_linear(coupling) and all(term.node >= 0 for term in coupling.terms)
+    ]
+
+
+def _column(plan: Plan, term: Term) -> int:
+    return int(plan.v_start[term.node])
+
+
+def _slope(term: Term) -> float:
+    return float(term.sign * term.profile.slope(0.0))
 
 
 def _is_linear(coupling: PlannedCoupling) -> bool:

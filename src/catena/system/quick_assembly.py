@@ -22,7 +22,7 @@ from catena.joints import JointKind, Revolute
 from catena.joints.around import described
 from catena.kernels import Program
 from catena.kinematics import difference, integrate
-from catena.kinematics.assembly import CLOSED, FAR, FINISHED, FOLLOWED, ROUGHLY, STEP
+from catena.kinematics.assembly import CLOSED, FAR, FINISHED, FOLLOWED, ROUGHLY, STEP, characteristic_length
 from catena.kinematics.held import Held
 from catena.kinematics.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.kinematics.scales import scales_of
@@ -48,7 +48,7 @@ class QuickAssembly:
         plan: Plan = evaluator.plan
         self.plan, self.evaluator = plan, evaluator
         self.scales = scales_of(plan)
-        self.units = geared_units(plan, self.scales.units)
+        self.units = geared_units(plan, self.scales.units, characteristic_length(plan))
         self.bends = ~only_geared(plan)
         counts = np.array([each.constraints for each in plan.constraints], dtype=int)
         self.kept = np.flatnonzero(np.arange(sort_for(plan).columns) < counts[:, None])

@@ -365,8 +365,10 @@ class System:
         `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
         is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given):
         coordinates (..., nq), or positions of some joints by name.
-        If the given values over-determine the loops by no more than `slack` [m or rad] they move by the least
-        amount that closes them; otherwise a LoopError tells what is left of each loop.
+        If the given values over-determine the loops by no more than `slack` [rad or m, of mechanisms smaller than a
+        metre that part of their size] they move by the least amount that closes them; otherwise a LoopError tells what
+        is left of each loop. Configurations with joints within their limits come first; where none is found, a
+        warning names a joint, its position and its limit.
         """
         return closed_states.assemble(self, given, guess, slack)
 
