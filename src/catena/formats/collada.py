@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from catena.formats.budget import Budget
 from catena.formats.markup import Element, parse
 
 Numbers = NDArray[np.float64]
@@ -38,7 +39,7 @@ def read_collada(content: bytes, name: str) -> tuple[Numbers, NDArray[np.int64]]
     `name`."""
     if len(content) > TEXT:
         raise ValueError(f"it has more than {TEXT} bytes")
-    return _Document(parse(content.decode("utf-8-sig", "replace"), name)).triangles()
+    return _Document(parse(content.decode("utf-8-sig", "replace"), name, Budget())).triangles()
 
 
 class _Document:
