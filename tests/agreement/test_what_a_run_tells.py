@@ -517,3 +517,23 @@ def test_a_batch_tells_what_its_states_tell_alone():
             one = ct.simulate(system, Q[k], V[k], TIME, samples=SAMPLES, control=control)
             alone, among = told_by(one, m, "R3"), told_by(many.state(k), m, "R3")
             check_alike({"alone": alone, "among others": among})
+
+
+@pytest.mark.parametrize("options", [{}, {"integrator": "rk4", "step": 1e-3}, {"integrator": "radau"}])
+def test_a_joint_that_constrains_nothing_rubs_whether_it_is_cut_or_not(options):
+    """Two free joints carry one body, and the one that a plan leaves out still damps it."""
+    m = ct.Mechanism("damped flight", gravity=(0.0, 0.0, -1.0))
+    m.add_body("body", 1.0, (0.1, 0.0, 0.2), (0.1, 0.2, 0.25))
+    m.add_joint("bare", "ground", "body", ct.Free())
+    m.add_joint("damped", "ground", "body", ct.Free(), damping=0.5)
+    told = {}
+    for cut in m.joints:
+        system = m.system(cut=[cut])
+        v = np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])
+        run = ct.simulate(system, system.neutral(), v, 0.2, samples=SAMPLES, **options)
+        drag = -0.5 * run.twist("body")
+        check_wrenches(run, m, {"damped": drag})
+        told[cut] = {f"reaction of {j}": run.reaction(j) for j in m.joints} | {"pose": run.pose("body")}
+        told[cut] |= {f"work, {name}": x for name, x in run.work.items()}
+        np.testing.assert_allclose(run.work["friction"][-1], run.energy[-1] - run.energy[0], rtol=1e-6)
+    check_alike(told)

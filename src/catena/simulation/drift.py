@@ -86,7 +86,9 @@ class Drift(RunPart):
         system.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = system.constrained
-        self.in_python = self.closed and not _compiles(system)
+        self.couples = system.couples
+        """Whether loops are more than what the tree has: joints may rub that constrain nothing."""
+        self.in_python = self.couples and not _compiles(system)
         """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
 
     @property

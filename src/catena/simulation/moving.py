@@ -90,7 +90,7 @@ class Mover:
         self.controls = excitation.is_asked_always and law is None
         variant = StepVariant(
             self.method,
-            sort_for(self.system.effective_plan) if drift.closed and not drift.in_python else None,
+            sort_for(self.system.effective_plan) if drift.couples and not drift.in_python else None,
             bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,

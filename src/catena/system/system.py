@@ -220,6 +220,11 @@ class System:
         """Return whether loops or couplings constrain the joints of the tree."""
         return self._plan.total_constraints > 0
 
+    @property
+    def couples(self) -> bool:
+        """Return whether joints that the tree leaves out constrain it or rub, or couplings constrain it."""
+        return self._closed
+
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
