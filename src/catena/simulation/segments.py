@@ -179,8 +179,30 @@ class SegmentedTrajectory:
 
     def reaction(self, joint: str) -> np.ndarray:
         """Return the wrench [moment; force] that a joint passes to its child, (..., samples, 6), NaN where it is not
-        there."""
-        return self._named("joint", joint, lambda run: run.reaction(joint))
+        there. Where contacts hold more than can move, it is the one that keeps bodies in balance with the contact
+        forces that are told."""
+        return self._named("joint", joint, lambda run: self._reaction(run, joint))
+
+    def _reaction(self, run: Trajectory, joint: str) -> np.ndarray:
+        """Return what a joint passes to its child in a segment, (..., samples, 6)."""
+        found = self._beside_contacts.get(id(run), {})
+        return found[joint] if joint in found else run.reaction(joint)
+
+    @cached_property
+    def _beside_contacts(self) -> dict[int, dict[str, np.ndarray]]:
+        """Return what all joints pass on, by segment, where contacts stick as joints."""
+        if not self.contacts:
+            return {}
+        from catena.simulation.contacts.stuck_reactions import reactions_beside_contacts
+
+        sticking = {
+            k: self.pressing(k)
+            for k, run in enumerate(self.segments)
+            if any(contact.joint in run.system.loops for contact in self.contacts)
+        }
+        return {
+            id(self.segments[k]): reactions_beside_contacts(self.segments[k], f) for k, f in sticking.items()
+        }
 
     # What belongs to the whole mechanism.
 

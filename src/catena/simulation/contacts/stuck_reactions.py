@@ -1,0 +1,46 @@
+"""What joints carry while points stick.
+
+A run has points that stick as joints, whose forces are open where they hold more than can move. Those of contacts are
+told, because they must not pull and must stay in their cones. So what the other joints carry is found with these forces
+on the bodies, and without the joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from catena.simulation import loads
+from catena.simulation.contacts.geometry import Places
+from catena.simulation.pressing import Pressing
+from catena.simulation.trajectory import Trajectory
+
+
+def reactions_beside_contacts(run: Trajectory, pressing: Sequence[Pressing]) -> dict[str, np.ndarray]:
+    """Return the wrench (samples, 6) that each joint of a run passes to its child, beside contacts that push so; those
+    of contacts which stick as joints are among them."""
+    stuck = [each for each in pressing if each.contact.joint in run.system.loops]
+    names = [each.contact.joint for each in stuck]
+    if not stuck:
+        return run.reactions()
+    mechanism, plan = run.system.mechanism, run.system.plan
+    for name in names:
+        mechanism = mechanism.detach(name)
+    # Joints of contacts are no part of the tree, so that its coordinates are the same without them.
+    system = mechanism.system(root=plan.root, cut=[x for x in plan.cut if x not in names], keep=plan.keep)
+    places = Places(system, [each.contact for each in stuck])
+    touches = places.at(run.q, run.v)
+    in_ground = np.stack([each.f for each in stuck], axis=1)[..., None, :] @ touches.axes
+    forces = (in_ground @ np.swapaxes(touches.E, -1, -2))[..., 0, :]
+    wrenches = dict(run.wrenches)
+    for body, wrench in places.wrenches(touches, forces).items():
+        wrenches[body] = wrenches[body] + wrench if body in wrenches else wrench
+    known = run.acceleration if run.driven else None
+    found = loads.reactions(system, run.q, run.v, run.tau, wrenches, known, run.besides)
+    for k, name in enumerate(names):
+        joint = run.system.mechanism.joints[name]
+        turned = run.pose(joint.child)[..., :3, :3] @ joint.in_child.R
+        force = (in_ground[:, k] @ turned)[:, 0]
+        found[name] = np.concatenate([np.zeros_like(force), force], axis=-1)
+    return found
