@@ -72,6 +72,57 @@ for seed, loops in ((1, 0), (2, 2)):
     ct.simulate(s, q, v, 1e-3, check=False)
 """
 
+# What else is compiled: all kinds of forces at joints and between bodies, couplings and rotors, flexible bodies, contacts,
+# the methods, laws, formulas and polynomials that move and push.
+REST = """
+from catena.forces import KINDS, FrameForce
+from catena.simulation.references import function
+m = ct.generators.four_bar()
+for k, kind in enumerate(kind for kind in KINDS if not kind.inputs):
+    if isinstance(kind, FrameForce):
+        m.add_force(f"force {k}", kind, between=("ground", "coupler"))
+    else:
+        for joint in ("A", "D"):
+            try:
+                m.add_force(f"force {k} {joint}", kind, joint)
+            except ct.ModelError:
+                pass
+m.add_body("wheel", mass=1.0, inertia=0.1)
+m.add_joint("shaft", "ground", "wheel", ct.Revolute("y"), armature=0.2)
+m.add_coupling("gear", {"shaft": 1.0, "A": -3.0})
+s = m.system(cut=["D"])
+q = s.assemble({"A": 0.3})
+v = s.velocity(q, {"A": 0.1})
+s.inverse_dynamics(q, v, s.forward_dynamics(q, v)), s.potential_energy(q), s.forward_dynamics_derivatives(q, v)
+for drift in ("projection", "baumgarte", "corrective"):
+    ct.simulate(s, q, v, 1e-3, check=False, drift=drift)
+for method in ("rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "abm4"):
+    ct.simulate(ct.generators.arm6().system(), None, None, 2e-3, check=False, integrator=method, step=1e-3)
+arm = ct.generators.arm6().system()
+tip, first = list(arm.mechanism.bodies)[-1], arm.joints[0]
+push = ct.ExternalWrench(lambda t, q, v: [0.0, 0.0, 0.0, t, q[..., 0], v[..., 1]], symbolic=True)
+moves = {first: ct.quintic([0.0, 1.0], [0.0, 1.0]), arm.joints[1]: function(lambda t: ct.symbols.sin(t))}
+ct.simulate(arm, None, None, 1e-3, check=False, motion=moves, forces={tip: push})
+ct.simulate(arm, None, None, 1e-3, check=False, control=ct.SymbolicControl(lambda t, q, v: -q - v))
+bending = ct.Mechanism("bending")
+bending.add_body("beam", flexible=ct.Beam(1.0, 1e-4, 1e-9, 7800.0, 2e11, modes={"y": 2}))
+bending.add_joint("pin", "ground", "beam", ct.Revolute("z"))
+bending = bending.system()
+bending.forward_dynamics(bending.neutral(), np.zeros(bending.nv))
+ct.simulate(bending, None, None, 1e-4, check=False)
+hopper = ct.Mechanism("hopper")
+hopper.add_body("trunk", mass=1.0, inertia=0.1)
+hopper.add_body("leg", mass=0.2, com=(0, 0, -0.2), inertia=0.01)
+hopper.add_joint("base", "ground", "trunk", ct.Free(), in_parent=ct.Pose(p=(0, 0, 0.41)))
+hopper.add_joint("knee", "trunk", "leg", ct.Revolute("y"))
+hopper.add_frame("tip", "leg", ct.Pose(p=(0, 0, -0.4)))
+hopper.add_spring("tendon", "knee", 50.0, damping=0.5)
+hopper = hopper.system()
+start = np.array([0, 0, 0, 1, 0, 0, 0, 0.3])
+for friction in (0.05, 1.0):
+    ct.simulate(hopper, start, None, 0.2, check=False, contacts=[ct.Contact("tip", friction=friction)])
+"""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def every_target():
@@ -113,8 +164,9 @@ def test_steps_of_a_pendulum_are_compiled_for_every_system(texts):
 
 
 @pytest.mark.slow
-def test_steps_of_all_kinds_of_joints_are_compiled_for_every_system(texts):
-    found = [text for text in texts(MANY) if "@offer_and_run" not in text]
+@pytest.mark.parametrize("calls", [MANY, REST], ids=["joints and algorithms", "all that acts"])
+def test_all_steps_are_compiled_for_every_system(texts, calls):
+    found = [text for text in texts(calls) if "@offer_and_run" not in text]
     assert len(found) > 50
     for triple in BEGINNINGS:
         for text in (*found, matrix_kernels.text(2)):
