@@ -72,8 +72,8 @@ for seed, loops in ((1, 0), (2, 2)):
     ct.simulate(s, q, v, 1e-3, check=False)
 """
 
-# What else is compiled: all kinds of forces at joints and between bodies, couplings and rotors, flexible bodies, contacts,
-# the methods, laws, formulas and polynomials that move and push.
+# What else is compiled: all kinds of forces at joints and between bodies, couplings and rotors, flexible bodies,
+# contacts, the methods, laws, formulas and polynomials that move and push.
 REST = """
 from catena.forces import KINDS, FrameForce
 from catena.simulation.references import function
