@@ -347,9 +347,6 @@ TOLD = {
     "friction by axis of spherical and free joints 'j1'": lambda m: m.with_joint(
         "j1", friction=(0.0, 0.3, 0.9)
     ),
-    "armature by axis of spherical and free joints 'j1'": lambda m: m.with_joint(
-        "j1", armature=(0.0, 0.3, 0.9)
-    ),
     "springs by axis of spherical joints, and springs of free joints 'j1'": lambda m: m.add_spring(
         "s", "j1", (1.0, 2.0, 3.0)
     ),

@@ -212,7 +212,7 @@ GOOD: dict[str, Any] = {
     "base_radius": 1.0, "platform_radius": 0.5, "height": 1.0, "arm": 0.25, "forearm": 0.5, "width": 0.1, "angle": 0.4,
     "crank": 0.4, "coupler": 1.2, "rocker": 0.9, "ground": 1.0, "misalignment": 0.0, "standing": 4,
     "contact": "point", "depth": 2, "grip": None, "posture": None,
-    "on_radius": None, "places": {},
+    "on_radius": None, "places": {}, "near": None, "at_loops": None, "on_error": "raise",
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),

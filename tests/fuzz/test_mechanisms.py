@@ -282,7 +282,7 @@ class Case:
             largest = max(largest, *(float(np.abs(arms * w).max()) for w in (on_child, on_parent)))
         accelerations = subject.accelerations(self.v, vdot)
         # Forces of the mechanism between frames; those at joints pass through the joints.
-        own = subject.system.forces_by_place(subject.q, self.v)[2]
+        own = subject.system.element_forces(subject.q, self.v).between
         for k, (name, pose) in enumerate(self.made.poses.items()):
             body = mechanism.bodies[name]
             if name == "ground":

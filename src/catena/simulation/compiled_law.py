@@ -115,7 +115,7 @@ class HeldCommand:
 
     def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
         """Return what is held for the states `who`."""
-        return {"inputs": np.ascontiguousarray(self.tau[who])}
+        return {"inputs": np.ascontiguousarray(self.tau[who, : self.shape.inputs])}
 
     def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
         """Remember nothing."""

@@ -533,11 +533,11 @@ class Excitation(RunPart):
         """Return the accelerations (states, nv) under the control forces tau (states, width) and everything else, where
         loop joints are next to positions near (states, n)."""
         tau, f_ext = self.at_tree(q, tau), self.wrenches(t, q, v) if self.forces else None
-        turned = None if near is None else self.near_by_joint(near)
+        turned = None if near is None else self.near_by_joint(near) or None
         if self.motion:
             vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
             return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext, near=turned)[0]
-        if f_ext is None and not turned and len(q) == 1:
+        if f_ext is None and turned is None and len(q) == 1:
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
         return self.system.forward_dynamics(q, v, tau, f_ext=f_ext, near=turned)

@@ -62,7 +62,7 @@ def accelerations(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    tau, near = given(system, q, tau, besides), besides.near
+    tau, near = given(system, q, tau, besides), besides.near or None
     if not driven:
         return system.forward_dynamics(q, v, tau, f_ext=wrenches or None, near=near)
     return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None, near=near)[0]
@@ -73,7 +73,7 @@ def with_drives(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
-    total, near = given(system, q, tau, besides), besides.near
+    total, near = given(system, q, tau, besides), besides.near or None
     taken = system.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
     found = np.array(np.broadcast_to(tau, taken.shape))
     for joint in driven:
@@ -107,7 +107,7 @@ def reactions(
     passes its force through it, in the tree or where it closes a loop; `vdot` are accelerations that are known."""
     return system.reactions(
         q, v, with_stops(system, tau, besides), f_ext=wrenches or None, vdot=vdot, at_loops=besides.motors,
-        near=besides.near,
+        near=besides.near or None,
     )  # fmt: skip
 
 
@@ -121,7 +121,12 @@ def coupling_forces(
 ) -> dict[str, np.ndarray]:
     """Return the force (...) that each coupling carries."""
     return system.coupling_forces(
-        q, v, with_stops(system, tau, besides), wrenches or None, at_loops=besides.motors, near=besides.near
+        q,
+        v,
+        with_stops(system, tau, besides),
+        wrenches or None,
+        at_loops=besides.motors,
+        near=besides.near or None,
     )
 
 

@@ -161,9 +161,9 @@ class Trajectory:
         mode = self._mode(joint)
         if mode is not None:
             return self.q[..., mode].copy()
-        if joint in self.loop_positions:
-            return np.array(self.loop_positions[joint])
         if self._joint(joint) in self.system.loops:
+            if joint in self.loop_positions:
+                return np.array(self.loop_positions[joint])
             return turns.counted(self.system, self.t, self.q, self.v, joint)
         return self.system.joint_position(self.q, joint)
 

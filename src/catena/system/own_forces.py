@@ -40,7 +40,7 @@ def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None)
     next to positions `near`."""
     if system.elements.is_empty:
         return tau
-    own = system.own_at_joints(q, v, near)
+    own = system._own_at_joints(q, v, near)
     if tau is None:
         return own
     given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)

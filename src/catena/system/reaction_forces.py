@@ -13,6 +13,8 @@ from catena import dynamics
 from catena.dynamics.closed import LoopProblem, LoopSolution
 from catena.dynamics.closed.certified_elimination import is_for, is_trusted
 from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.errors import StateError
+from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.system import closed_chains, wrenches
 from catena.system.by_name import as_arrays, forces_by_name
@@ -93,6 +95,10 @@ def _by_place(
 ) -> tuple[Any, Any, Any, np.ndarray | None]:
     """Return q, v, the forces at joints of the tree, and those at loop joints, some of which `at_loops` may name."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau, apart=True)
+    if at_loops is not None and not isinstance(at_loops, Mapping):
+        raise StateError(
+            f"at_loops is {shown(at_loops)}; give a mapping from joints that close loops to forces."
+        )
     if at_loops:
         more = forces_by_name(system.evaluator, at_loops)[1]
         loop_tau = more if loop_tau is None or more is None else loop_tau + more

@@ -623,7 +623,7 @@ class System:
             return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
-        if f_ext is None and base_acceleration is None and method == "auto" and not near:
+        if f_ext is None and base_acceleration is None and method == "auto" and near is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
@@ -1158,9 +1158,10 @@ class System:
 
     def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the accelerations of one ordinary state."""
+        shortest = self._shortest_without_own()
         if self._acts and not self.elements.is_empty:
-            return with_own_load(self._shortest_without_own(), self.elements.shortest, self.nv)
-        return self._shortest_without_own()
+            shortest = with_own_load(shortest, self.elements.shortest, self.nv)
+        return self._looking_first(shortest) if self._closed else shortest
 
     def _shortest_inverse(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the joint forces of one ordinary state."""
@@ -1171,18 +1172,20 @@ class System:
 
     def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
+        if near is not None and not isinstance(near, Mapping):
+            self._near_rows(near, ())
         return with_own(self, q, v, tau, near) if self._acts else tau
 
     def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
         if not self._acts or self.elements.is_empty:
             return taken
-        return taken - self.own_at_joints(q, v, near)
+        return taken - self._own_at_joints(q, v, near)
 
-    def own_at_joints(self, q: Any, v: Any, near: Near | None = None) -> np.ndarray:
+    def _own_at_joints(self, q: Any, v: Any, near: Near | None = None) -> np.ndarray:
         """Return the forces (..., nv) of the tree's joints that do what all forces of the mechanism do, where loop
         joints are next to positions `near`."""
-        if not near:
+        if near is None:
             return self.elements.at_joints(q, v)
         batch, q, v = self.states(q, v)
         return self.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
@@ -1196,7 +1199,7 @@ class System:
 
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
-            return self._looking_first(closed_chains.shortest(self.evaluator, _NO_WRENCH))
+            return closed_chains.shortest(self.evaluator, _NO_WRENCH)
         if self._inertia.lacking is not None:
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
@@ -1236,6 +1239,12 @@ class System:
         self, near: Mapping[str, ArrayLike] | None, batch: tuple[int, ...]
     ) -> dict[str, np.ndarray] | None:
         """Return positions (states, nq of the joint) that loop joints are near, checked; None for nothing."""
+        if near is None:
+            return None
+        if not isinstance(near, Mapping):
+            raise StateError(
+                f"near is {shown(near)}; give a mapping from joints that close loops to positions."
+            )
         if not near:
             return None
         found = {}

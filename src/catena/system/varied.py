@@ -236,10 +236,10 @@ class VariedSystem(System):
             self._bare = self._origin.bare.vary(numbers)
         return self._bare
 
-    def own_at_joints(self, q: Any, v: Any, near: Mapping[str, Any] | None = None) -> np.ndarray:
+    def _own_at_joints(self, q: Any, v: Any, near: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return what the forces of the mechanism do at the joints of the tree, as of a system that is not varied."""
-        if not near:
-            return super().own_at_joints(q, v)
+        if near is None:
+            return super()._own_at_joints(q, v)
         batch, flat, rows = self._flattened(q, v)
         found = flat.elements.at_joints(*rows, near=self._near_rows(near, batch))
         return found.reshape(*batch, self.nv)

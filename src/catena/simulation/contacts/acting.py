@@ -202,7 +202,7 @@ class Acting:
         besides = self.besides(t, q, v)
         rows = rows + np.repeat(loads.given(system, q, np.zeros_like(tau), besides), n, axis=0)
         acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
-        near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()}
+        near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()} or None
         if excitation.motion:
             driven = {j: np.repeat(x, n, axis=0) for j, x in excitation.accelerations_driven(t).items()}
             found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts, near=near)[0]
