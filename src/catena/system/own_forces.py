@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics
+from catena.errors import StateError
+from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.structure import plan
 from catena.system import arrays
@@ -33,6 +35,12 @@ def has_forces(mechanism: Mechanism) -> bool:
 
 Near = Mapping[str, Any]
 """Positions (..., nq of the joint) that loop joints are next to, by joint."""
+
+
+def require_near(near: Any) -> None:
+    """Refuse what does not say which positions loop joints are next to."""
+    if near is not None and not isinstance(near, Mapping):
+        raise StateError(f"near is {shown(near)}; give a mapping from joints that close loops to positions.")
 
 
 def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:

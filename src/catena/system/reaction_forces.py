@@ -18,7 +18,7 @@ from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.system import closed_chains, wrenches
 from catena.system.by_name import as_arrays, forces_by_name
-from catena.system.own_forces import with_own_by_place
+from catena.system.own_forces import require_near, with_own_by_place
 from catena.system.reactions import from_lanes
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def reactions(
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
     known already are used in trees, and `at_loops` are forces at loop joints besides those in tau."""
     q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
+    require_near(near)
     given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
@@ -73,6 +74,7 @@ def coupling_forces(
     """Return the force that each coupling carries, {coupling: (...)}: in lanes where it is unique, and what belongs to
     the reactions where redundant constraints leave a choice."""
     q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
+    require_near(near)
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
     problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)

@@ -64,6 +64,7 @@ from catena.system.own_forces import (
     has_forces,
     less_own_load,
     of_bare,
+    require_near,
     with_own,
     with_own_load,
     without_forces,
@@ -1172,8 +1173,7 @@ class System:
 
     def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
-        if near is not None and not isinstance(near, Mapping):
-            self._near_rows(near, ())
+        require_near(near)
         return with_own(self, q, v, tau, near) if self._acts else tau
 
     def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
@@ -1239,12 +1239,7 @@ class System:
         self, near: Mapping[str, ArrayLike] | None, batch: tuple[int, ...]
     ) -> dict[str, np.ndarray] | None:
         """Return positions (states, nq of the joint) that loop joints are near, checked; None for nothing."""
-        if near is None:
-            return None
-        if not isinstance(near, Mapping):
-            raise StateError(
-                f"near is {shown(near)}; give a mapping from joints that close loops to positions."
-            )
+        require_near(near)
         if not near:
             return None
         found = {}

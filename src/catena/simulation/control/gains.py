@@ -75,13 +75,13 @@ def _pair(who: str, value: Any) -> tuple[float, float]:
 
 
 def _numbers(who: str, value: Any, size: int) -> np.ndarray:
-    # As a number None would be NaN, which nobody wrote.
-    if any(x is None for x in np.asarray(value, dtype=object).flat):
-        raise StateError(f"{who} is {shown(value)}; give a number, or {size} of them (0 for none).")
     try:
         x = np.array(real_array(value))
     except ValueError as error:
         raise StateError(f"{who} is {shown(value)} ({error}); give a number, or {size} of them.") from error
+    # As a number None is NaN, which nobody wrote.
+    if np.isnan(x).any() and any(each is None for each in np.asarray(value, dtype=object).flat):
+        raise StateError(f"{who} is {shown(value)}; give a number, or {size} of them (0 for none).")
     if x.ndim == 0:
         x = np.full(size, float(x))
     if x.shape[-1] != size:
