@@ -50,7 +50,9 @@ def add_file(parser: Parser) -> None:
     )
     any_file(action)
     parser.add_argument(
-        "--loops", metavar="FILE", help="a .toml file that adds loops and other parts to those of FILE"
+        "--loops",
+        metavar="FILE",
+        help="a .toml file that adds loops and other parts to those of FILE, or a .yaml file of Extended URDF",
     )
     parser.add_argument(
         "--macros", action="store_true", help="expand a .xacro file, which evaluates what it says"
