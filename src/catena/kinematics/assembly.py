@@ -528,8 +528,8 @@ def _complaint(solver: _Solver, best: _Fit, slack: float) -> LoopError:
         free = solver.descend(best.q, hold=False)
         if free.closed:
             return LoopError(
-                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {_left(best)} are left "
-                f"open, more than the slack of {slack:.3g}. They close when those values change by "
+                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {_left(best)} are "
+                f"left open, more than the slack of {slack:.3g}. They close when those values change by "
                 f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to "
                 f"the configuration wanted."
             )
