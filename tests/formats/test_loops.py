@@ -383,3 +383,38 @@ def test_joints_that_mimic_others_move_by_themselves_if_asked(tmp_path):
     m.save(tmp_path / "m.toml")
     assert not ct.load(tmp_path / "m.toml", mimic=False).couplings
     assert [found for found in ct.check(tmp_path / "m.toml", mimic=False) if "error" in found.severity] == []
+
+
+@pytest.mark.parametrize("kind", [
+    ct.Revolute("y"), ct.Cylindrical("y"), ct.Spherical(), ct.Prismatic((0.3, 0, 1)), ct.Fixed(),
+], ids=repr)  # fmt: skip
+def test_loops_are_saved_as_elements(kind, tmp_path):
+    places = ct.Pose(p=(1, 0, 0), rpy=(0.1, 0, 0.2)), ct.Pose(p=(0, 0, 1), rpy=(0.1, 0, 0.2))
+    m = closed(load(tmp_path, robot()), kind, *places)
+    m.save(tmp_path / "saved.urdf", loops="elements")
+    assert not (tmp_path / "saved.loops.toml").exists()
+    joint, again = m.joints["closes"], ct.load(tmp_path / "saved.urdf").joints["closes"]
+    assert (joint.parent, joint.child) == (again.parent, again.child) and not again.actuated
+    assert type(again.kind) is type(kind) and again.kind.signature == kind.signature
+    for side in ("in_parent", "in_child"):
+        np.testing.assert_allclose(getattr(again, side).p, getattr(joint, side).p, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(getattr(again, side).R, getattr(joint, side).R, rtol=0, atol=1e-15)
+
+
+def test_what_an_element_cannot_say_goes_beside_the_file(tmp_path):
+    m = load(tmp_path, robot())
+    m.add_joint(
+        "rubs",
+        "c",
+        "a",
+        ct.Revolute("y"),
+        ct.Pose(p=(1, 0, 0)),
+        ct.Pose(p=(0, 0, 1)),
+        damping=0.3,
+        actuated=False,
+    )
+    m.save(tmp_path / "saved.urdf", loops="elements")
+    again = ct.load(tmp_path / "saved.urdf")
+    assert again.joints["rubs"].damping == 0.3 and (tmp_path / "saved.loops.toml").exists()
+    with pytest.raises(ct.FormatError, match="loops is 'x': give 'beside' or 'elements'"):
+        m.save(tmp_path / "saved.urdf", loops="x")

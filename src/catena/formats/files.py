@@ -83,10 +83,10 @@ def _read_mjcf(text: str, source: Source) -> Mechanism:
     return read(text, source)
 
 
-def _write_urdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+def _write_urdf(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str, str]:
     from catena.formats.urdf.writing import write
 
-    return write(mechanism, path)
+    return write(mechanism, path, elements)
 
 
 def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
@@ -207,12 +207,13 @@ def open_beside(file: Path, source: Source) -> Mechanism:
     return _format(file).read(read_text(file, inner), inner)
 
 
-def save(mechanism: Mechanism, path: PathLike) -> None:
+def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None:
     """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf or .xml (MJCF).
 
     A .toml file holds everything. URDF holds trees: loops and what else it cannot say go to a file beside it with the
-    ending .loops.toml. The file appears complete or not at all: one that exists is replaced in one step, and stays as
-    it is if anything goes wrong.
+    ending .loops.toml; with `loops="elements"` loops stand in the file itself where <loop> of URDF+ can say them. The
+    file appears complete or not at all: one that exists is replaced in one step, and stays as it is if anything goes
+    wrong.
     """
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"there is no mechanism to save, but {shown(mechanism)}: give a Mechanism")
@@ -222,7 +223,9 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    texts = write(mechanism, file)
+    if loops not in ("beside", "elements"):
+        raise FormatError(f"{file}: loops is {shown(loops)}: give 'beside' or 'elements'")
+    texts = _write_urdf(mechanism, file, True) if _says_loops(file, loops) else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))
     if beside is not None and LOOPS not in texts:
         raise FormatError(
@@ -233,6 +236,11 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
     for ending, content in contents.items():
         write_complete(own_name(file.with_suffix(ending)) if ending else file, content)
     _warn_of_meshes(mechanism, file)
+
+
+def _says_loops(file: Path, loops: str) -> bool:
+    """Whether elements of a tree file are to say loops; other formats have their own way."""
+    return loops == "elements" and bool(_format(file).side)
 
 
 def _warn_of_meshes(mechanism: Mechanism, file: Path) -> None:

@@ -598,13 +598,14 @@ class Mechanism:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
         return hook("view")(self, q, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, loops: str = "beside") -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml, .urdf or .xml (MJCF).
 
         From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
-        that exists is replaced, or left alone if anything goes wrong.
+        that exists is replaced, or left alone if anything goes wrong. URDF has loops in a file beside it, or, with
+        `loops="elements"`, as elements of URDF+ where these can say them.
         """
-        hook("save")(self, path)
+        hook("save")(self, path, loops=loops)
 
     def _couple(self, coupling: Coupling) -> None:
         """Add a coupling whose joints exist and have one degree of freedom each."""
