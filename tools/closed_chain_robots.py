@@ -5,8 +5,8 @@ Usage: python tools/closed_chain_robots.py FOLDER [ROBOT ...]
 A robot is a folder with a URDF tree, robot.urdf, and its companion of Extended URDF, robot.yaml, as in the collection
 example-parallel-robots. Each is loaded by one call and assembled; its mobility is told beside the number of its motors,
 forward dynamics is compared with Pinocchio's constraintDynamics on a model built from the same files without Catena,
-and half a second of falling is audited. A robot that falls into its stops is let down with its motors as brakes instead,
-from within its limits. What cannot be closed is told with the loops at fault and the repair.
+and half a second of falling is audited. A robot that falls into its stops is let down with its motors as brakes, from
+within its limits. What cannot be closed is told with the loops at fault and the repair.
 """
 
 import sys
@@ -65,7 +65,7 @@ def pinocchio_model(folder: Path) -> tuple[Any, Any, Any]:
 
 def difference(folder: Path, m: ct.Mechanism) -> float:
     """The largest difference of accelerations between Catena and Pinocchio in a closed state that moves, over the
-    largest acceleration."""
+    largest acceleration where that is more than 1."""
     model, constraints, datas = pinocchio_model(folder)
     # With the loops cut where the file has them, the tree is that of Pinocchio.
     s = m.system(cut=[name for name, joint in m.joints.items() if " on " in name and not joint.actuated])
@@ -90,7 +90,7 @@ def difference(folder: Path, m: ct.Mechanism) -> float:
     pin.initConstraintDynamics(model, data, constraints, datas)
     settings = pin.ProximalSettings(1e-14, 1e-10, 1000)
     expected = pin.constraintDynamics(model, data, p, w, np.zeros(model.nv), constraints, datas, settings)
-    return float(np.abs(own - expected).max() / np.abs(expected).max())
+    return float(np.abs(own - expected).max() / max(1.0, np.abs(expected).max()))
 
 
 def margin(s: ct.System, q: np.ndarray) -> float:
@@ -143,7 +143,8 @@ def look_at(folder: Path) -> bool:
         audit = ct.simulate(m.system(), q, np.zeros(s.nv), duration=0.5).audit()
     print(
         f"{folder.name:22} mobility {mobility:2} motors {len(motors):2} loops {len(s.loops)} closed to {closed:.0e} in "
-        f"{taken:.2f} s; against Pinocchio {difference(folder, m):.1e}; {falls}: audit {'ok' if audit.ok else 'NOT OK'}",
+        f"{taken:.2f} s; against Pinocchio {difference(folder, m):.1e}; {falls}: audit "
+        f"{'ok' if audit.ok else 'NOT OK'}",
         flush=True,
     )
     if not audit.ok:

@@ -34,11 +34,12 @@ def add_ball_constraint(
             element.fail(f"there is no <{BALL}_{point}> in it: give three numbers")
         inside = "value" in at.attributes
         places.append(Pose(p=at.numbers("value", 3) if inside else element.values(f"{BALL}_{point}", 3)))
-    name = element.get("name").strip() or loop_name(*bodies)
+    (first, second), (on_first, on_second) = bodies, places
+    name = element.get("name").strip() or loop_name(first, second)
     while name in mechanism.joints:
         name += "'"
     try:
-        mechanism.add_joint(name, *bodies, Spherical(), *places, actuated=False)
+        mechanism.add_joint(name, first, second, Spherical(), on_first, on_second, actuated=False)
     except CatenaError as error:
         element.refuse(error, f"joint {name!r}")
     source.places["joint", name] = element.line
