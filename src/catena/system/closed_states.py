@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import kinematics
-from catena.errors import LoopError
+from catena.errors import CatenaError, LoopError
 from catena.given import is_one_of
 from catena.system import arrays, flexible_loops, loop_closure, projection
 from catena.system.by_name import Given
@@ -60,7 +60,11 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
     """Return the error with the smallest change of dimensions that would close loops which nothing else closes."""
     if error.gaps is None:
         return error
-    repair = smallest_repair(system, list(error.gaps), error.configuration)
+    try:
+        repair = smallest_repair(system, list(error.gaps), error.configuration)
+    except CatenaError:
+        # It is advice: what cannot be advised about is told as it is.
+        repair = None
     if not repair:
         return error
     told = LoopError(

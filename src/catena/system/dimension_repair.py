@@ -59,7 +59,9 @@ def smallest_repair(system: System, faulty: Sequence[str], q: Any) -> Mapping[st
     for name in system.joints:
         start[wide.slice_q(name)] = np.asarray(q)[system.slice_q(name)]
     search = _Search(wide, list(free.values()), characteristic_length(system.plan))
-    at = search.run(start)
+    # Numbers too large for any mechanism overflow, and nothing is found then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        at = search.run(start)
     if at is None:
         return None
     moved = {name: search.displacement(at, joint) for name, joint in free.items()}
@@ -135,6 +137,8 @@ class _Search:
         """Return the configuration (nq,) of the smallest change, None where the steps do not end in one."""
         floor, stiff = 0.1 * self.length, 1.0
         e, J = self._equations(q)
+        if not (np.isfinite(e).all() and np.isfinite(J).all()):
+            return None
         for _ in range(ITERATIONS):
             d = self._displacements(q)
             step = self._step(e, J, d, self._smoothed(d, floor), stiff)
@@ -164,8 +168,9 @@ class _Search:
             ]
         for _ in range(12):
             e, J = self._equations(q)
-            if float(np.abs(e).max(initial=0.0)) <= CLOSED:
-                return q
+            worst = float(np.abs(e).max(initial=0.0))
+            if worst <= CLOSED or not np.isfinite(worst):
+                return q if worst <= CLOSED else None
             costs = np.where(few, self.length, 1e-20 * self.length)
             q = np.asarray(self.system.integrate(q, self._step(e, J, np.zeros(len(costs)), costs, 1.0)))
         return None
