@@ -5,6 +5,8 @@ A message names who is at fault (body, joint, frame, file), says what was found,
 
 import sys
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 
 class CatenaError(Exception):
@@ -44,9 +46,16 @@ class SingularDynamicsError(CatenaError, ArithmeticError):
 
 class LoopError(CatenaError):
     """A request that the loops of the mechanism do not allow. Where goals of frames were asked for, `reach` tells what
-    was found for all of them."""
+    was found for all of them.
+
+    Where loops cannot be closed at all, `gaps` maps those at fault to what is left of them, (rad, m), at the
+    `configuration` (nq,) that comes nearest, and `repair` maps joints to the poses `in_parent` that would close them.
+    """
 
     reach: object = None
+    gaps: Mapping[str, tuple[float, float]] | None = None
+    configuration: Any = None
+    repair: Mapping[str, Any] | None = None
 
 
 class SimulationError(CatenaError, RuntimeError):

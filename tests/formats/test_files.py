@@ -140,3 +140,31 @@ def test_a_replaced_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path):
     assert link.is_symlink() and ct.load(file).name == "chain2"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert sorted(tmp_path.iterdir()) == [link, file]
+
+
+def test_a_joint_of_a_file_may_end_on_frames(tmp_path):
+    text = """
+    [mechanism]
+    name = "m"
+    [[joint]]
+    name = "pin"
+    kind = "revolute"
+    parent = "hook"
+    child = "eye"
+    in_parent = { p = [0, 0, 1] }
+    [[body]]
+    name = "rod"
+    mass = 1
+    [[frame]]
+    name = "hook"
+    body = "ground"
+    pose = { p = [1, 0, 0] }
+    [[frame]]
+    name = "eye"
+    body = "rod"
+    pose = { p = [0, 2, 0] }
+    """
+    (tmp_path / "m.toml").write_text(text)
+    pin = ct.load(tmp_path / "m.toml").joints["pin"]
+    assert (pin.parent, pin.child) == ("ground", "rod")
+    assert pin.in_parent.p.tolist() == [1, 0, 1] and pin.in_child.p.tolist() == [0, 2, 0]

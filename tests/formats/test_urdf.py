@@ -99,6 +99,18 @@ LOOPS = {
     '<successor link="a"><origin xyz="0 0 1"/></successor><axis xyz="0 1 0"/></loop>',
     "constraint": '<constraint name="D" type="revolute"><predecessor link="c"><origin xyz="1 0 0"/></predecessor>'
     '<successor link="a"><origin xyz="0 0 1"/></successor><axis xyz="0 1 0"/></constraint>',
+    "urdfdom": '<constraint name="D" type="revolute"><parent link="c"/><parent_origin xyz="1 0 0" rpy="0 0 0.4"/>'
+    '<parent_axis xyz="0.3894183423086505 0.9210609940028851 0"/><child link="a"/>'
+    '<child_origin xyz="0 0 1" rpy="1.5707963267948966 0 0"/><child_axis xyz="0 0 -2"/></constraint>',
+    "urdfdom, one axis": '<constraint name="D" type="continuous"><parent link="c"/><parent_origin xyz="1 0 0"/>'
+    '<parent_axis xyz="0 1 0"/><child link="a"/><child_origin xyz="0 0 1"/><child_axis xyz="0 1 0"/></constraint>',
+    "a point": '<constraint name="D" type="position"><predecessor link="c"><origin xyz="1 0 0"/></predecessor>'
+    '<successor link="a"><origin xyz="0 0 1"/></successor></constraint>',
+    "without a type": '<loop_constraint name="D"><parent link="c"/><parent_origin xyz="1 0 0"/><child link="a"/>'
+    '<child_origin xyz="0 0 1"/></loop_constraint>',
+    "drake": '<drake:ball_constraint><drake:ball_constraint_body_A name="c"/>'
+    '<drake:ball_constraint_p_AP value="1 0 0"/><drake:ball_constraint_body_B name="a"/>'
+    '<drake:ball_constraint_p_BQ value="0 0 1"/></drake:ball_constraint>',
     "gazebo": '<gazebo><joint name="D" type="revolute"><parent>c</parent><child>a</child><pose>0 0 1 0 0 0</pose>'
     "<axis><xyz>0 1 0</xyz></axis></joint></gazebo>",
 }

@@ -279,6 +279,7 @@ SPECIAL: dict[tuple[str, str], Good] = {
     **{(name, "name"): lambda s: s.frame for name in ("with_body",)},
     **{(name, "name"): lambda s: s.joint for name in ("with_joint", "reduce_to", "lock", "unlock", "detach")},
     ("with_spring", "name"): lambda s: "spring",
+    **{(name, "name"): lambda s: "*" for name in ("without_coupling", "without_actuator")},
     ("with_force", "name"): lambda s: "spring",
     ("JointPath", "step"): lambda s: 0.01,
     ("TaskPath", "step"): lambda s: 0.01,

@@ -7,15 +7,16 @@ meshes, so that every format reports missing and unwritable files alike and neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from catena.errors import FormatError, warn
-from catena.formats import toml
+from catena.formats import extended_urdf, toml
 from catena.formats.checks import check_mechanism
+from catena.formats.closing import close_by_names, close_given
 from catena.formats.complete import file_path, own_name, reason, write_complete
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
@@ -27,9 +28,13 @@ from catena.mechanism import Mechanism
 from catena.mechanism.shapes import Mesh
 
 PathLike = str | os.PathLike[str]
+Loops = PathLike | Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]] | Literal[False] | None
+"""Where loops come from: a file, joints by name, pairs of frames, False for nowhere, None for what lies beside."""
 
 LOOPS = ".loops.toml"
 """The ending of a file beside a tree file that adds what the tree file cannot say."""
+COMPANIONS = (".yaml", ".yml")
+"""The endings of a file beside a tree file that may be one of Extended URDF."""
 TOLD = 4
 """How many findings a warning tells before it refers to `catena check`."""
 
@@ -40,13 +45,15 @@ class Format:
 
     What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
     whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the
-    format is one of trees and the other file has the rest; a format that says loops itself has none.
+    format is one of trees and the other file has the rest; a format that says loops itself has none. Where it
+    `closes_by_names`, frames called closing_<name>_1 and _2 close loops.
     """
 
     name: str
     read: Callable[[str, Source], Mechanism]
     write: Callable[[Mechanism, Path], dict[str, str]] | None = None
     side: str = ""
+    closes_by_names: bool = False
 
 
 # The formats of others are imported when a file needs them, because `import catena` must stay quick.
@@ -76,10 +83,10 @@ def _read_mjcf(text: str, source: Source) -> Mechanism:
     return read(text, source)
 
 
-def _write_urdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+def _write_urdf(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str, str]:
     from catena.formats.urdf.writing import write
 
-    return write(mechanism, path)
+    return write(mechanism, path, elements)
 
 
 def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
@@ -90,11 +97,11 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
 
 FORMATS = {
     ".toml": Format("Catena model", toml.read, toml.write_file),
-    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS),
-    ".xacro": Format("xacro", _read_xacro, side=LOOPS),
+    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, closes_by_names=True),
+    ".xacro": Format("xacro", _read_xacro, side=LOOPS, closes_by_names=True),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
-    ".sdf": Format("SDF", _read_sdf),
+    ".sdf": Format("SDF", _read_sdf, closes_by_names=True),
 }
 
 
@@ -103,7 +110,8 @@ def load(
     *,
     search: PathLike | Iterable[PathLike] = (),
     kinds: Iterable[type[Any] | str] = (),
-    loops: PathLike | None = None,
+    loops: Loops = None,
+    mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
 ) -> Mechanism:
@@ -112,15 +120,20 @@ def load(
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
-    `loops` is a .toml file that adds joints and other parts to those of the file; one beside a .urdf or .xacro file
-    that has the same name and the ending .loops.toml is read by itself. `fix` repairs what has one obvious repair.
-    `macros` lets a .xacro file be expanded, which evaluates what the file says: only for files that you trust.
+    `fix` repairs what has one obvious repair. `macros` lets a .xacro file be expanded, which evaluates what the file
+    says: only for files that you trust.
+
+    `loops` closes loops: a .toml file that adds joints and other parts, a .yaml file of Extended URDF, a mapping from
+    new joints to (parent, child, kind), or a list of pairs of frames that coincide. Unless given, what lies beside a
+    .urdf or .xacro file is read by itself: a file of its name that ends in .loops.toml, else one that ends in .yaml;
+    and frames called closing_<name>_1 and _2 are closed. `loops=False` leaves all that out. With `mimic=False` joints
+    that mimic others, or are coupled to them otherwise, move by themselves.
 
     A fault in the file raises a `FormatError` that starts with the file and the line. What looks wrong but can be
     loaded is told in one `CatenaWarning`; `check` lists it.
     """
     mechanism, findings = read_and_check(
-        path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros
+        path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros
     )
     told = [finding for finding in findings if finding.severity is Severity.WARNING]
     if told:
@@ -135,12 +148,13 @@ def convert(
     *,
     search: PathLike | Iterable[PathLike] = (),
     kinds: Iterable[type[Any] | str] = (),
-    loops: PathLike | None = None,
+    loops: Loops = None,
+    mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
 ) -> Mechanism:
     """Read a model file and write it in another format; the arguments are those of `load`. Returns the mechanism."""
-    mechanism = load(path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros)
+    mechanism = load(path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros)
     save(mechanism, into)
     return mechanism
 
@@ -150,7 +164,8 @@ def read_and_check(
     *,
     search: PathLike | Iterable[PathLike] = (),
     kinds: Iterable[type[Any] | str] = (),
-    loops: PathLike | None = None,
+    loops: Loops = None,
+    mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
 ) -> tuple[Mechanism, list[Finding]]:
@@ -160,13 +175,16 @@ def read_and_check(
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
     )
-    source = replace(source, opened=(_real(file),))
+    source = replace(source, opened=(_real(file),), mimic=mimic)
     mechanism = _format(file).read(read_text(file, source), source)
-    beside = _loops_file(file, loops)
-    if beside is not None:
-        more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
-        mechanism = toml.read_into(mechanism, read_text(beside, more), more)
-        source.places |= more.places
+    if loops is None:
+        mechanism = _with_what_lies_beside(mechanism, file, source)
+    elif isinstance(loops, str | os.PathLike):
+        mechanism = _with_side_file(mechanism, file_path(loops), source)
+    elif loops is not False:
+        close_given(mechanism, loops)
+    if not mimic and mechanism.couplings:
+        mechanism = mechanism.without_coupling(list(mechanism.couplings))
     return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
 
 
@@ -189,12 +207,13 @@ def open_beside(file: Path, source: Source) -> Mechanism:
     return _format(file).read(read_text(file, inner), inner)
 
 
-def save(mechanism: Mechanism, path: PathLike) -> None:
+def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None:
     """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf or .xml (MJCF).
 
     A .toml file holds everything. URDF holds trees: loops and what else it cannot say go to a file beside it with the
-    ending .loops.toml. The file appears complete or not at all: one that exists is replaced in one step, and stays as
-    it is if anything goes wrong.
+    ending .loops.toml; with `loops="elements"` loops stand in the file itself where <loop> of URDF+ can say them. The
+    file appears complete or not at all: one that exists is replaced in one step, and stays as it is if anything goes
+    wrong.
     """
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"there is no mechanism to save, but {shown(mechanism)}: give a Mechanism")
@@ -204,8 +223,10 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    texts = write(mechanism, file)
-    beside = _beside(file)
+    if loops not in ("beside", "elements"):
+        raise FormatError(f"{file}: loops is {shown(loops)}: give 'beside' or 'elements'")
+    texts = _write_urdf(mechanism, file, True) if _says_loops(file, loops) else write(mechanism, file)
+    beside = _beside(file) or _companion(file, Source(str(file)))
     if beside is not None and LOOPS not in texts:
         raise FormatError(
             f"{file}: beside it lies {beside.name!r}, which would be read with it and belongs to another mechanism: "
@@ -215,6 +236,11 @@ def save(mechanism: Mechanism, path: PathLike) -> None:
     for ending, content in contents.items():
         write_complete(own_name(file.with_suffix(ending)) if ending else file, content)
     _warn_of_meshes(mechanism, file)
+
+
+def _says_loops(file: Path, loops: str) -> bool:
+    """Whether elements of a tree file are to say loops; other formats have their own way."""
+    return loops == "elements" and bool(_format(file).side)
 
 
 def _warn_of_meshes(mechanism: Mechanism, file: Path) -> None:
@@ -238,9 +264,29 @@ def _encoded(file: Path, text: str) -> bytes:
         ) from None
 
 
-def _loops_file(file: Path, given: PathLike | None) -> Path | None:
-    """The file that adds loops: the one given, or the one that lies beside a tree file."""
-    return _beside(file) if given is None else file_path(given)
+def _with_what_lies_beside(mechanism: Mechanism, file: Path, source: Source) -> Mechanism:
+    """The mechanism with what is read by itself: a file beside a tree file, and frames whose names close loops."""
+    beside, companion = _beside(file), _companion(file, source)
+    if beside is not None:
+        mechanism = _with_side_file(mechanism, beside, source)
+        if companion is not None:
+            message = f"{companion.name!r} lies beside it too and is not read, because {beside.name!r} is"
+            source.note(Severity.WARNING, "", message, what="loop")
+    elif companion is not None:
+        mechanism = _with_side_file(mechanism, companion, source)
+    if _format(file).closes_by_names:
+        close_by_names(mechanism, source)
+    return mechanism
+
+
+def _with_side_file(mechanism: Mechanism, beside: Path, source: Source) -> Mechanism:
+    """The mechanism with what another file adds to it: one of our own, or one of Extended URDF."""
+    more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
+    is_companion = beside.suffix.lower() in COMPANIONS
+    read_into = extended_urdf.read_into if is_companion else toml.read_into
+    mechanism = read_into(mechanism, read_text(beside, more), more)
+    source.places |= more.places
+    return mechanism
 
 
 def _beside(file: Path) -> Path | None:
@@ -248,6 +294,24 @@ def _beside(file: Path) -> Path | None:
     side = _format(file).side
     beside = file.with_suffix(side) if side else None
     return beside if beside is not None and os.path.isfile(beside) else None
+
+
+def _companion(file: Path, source: Source) -> Path | None:
+    """The file of Extended URDF beside a tree file, None where there is none. It lies there, links followed, and looks
+    like one: other files of such names are none of ours."""
+    for ending in COMPANIONS if _format(file).side else ():
+        beside = file.with_suffix(ending)
+        if not os.path.isfile(beside) or os.path.getsize(beside) > extended_urdf.LARGEST:
+            continue
+        if not os.path.samefile(Path(os.path.realpath(beside)).parent, file.absolute().parent):
+            continue
+        try:
+            text = read_text(beside, source)
+        except FormatError:
+            continue
+        if extended_urdf.is_companion(text):
+            return beside
+    return None
 
 
 def _format(file: Path) -> Format:

@@ -36,10 +36,10 @@ class Source:
     """A text on its way to a mechanism: what messages call it, the folder it lies in, and what it may use.
 
     `folder` is None for a text that lies in no folder; it reaches no other file. `fix` allows readers to repair what
-    has one obvious repair, `macros` to run a macro language on the text. `findings` collects what readers notice,
-    `places` the lines of parts by ("body", name), `outside` the paths of meshes that lead where it may not reach.
-    `opened` are the files that led to this one, and `open_file` reads one that the text includes; `budget` counts what
-    all of them have used.
+    has one obvious repair, `macros` to run a macro language on the text; without `mimic` no joint follows another.
+    `findings` collects what readers notice, `places` the lines of parts by ("body", name), `outside` the paths of
+    meshes that lead where it may not reach. `opened` are the files that led to this one, and `open_file` reads one that
+    the text includes; `budget` counts what all of them have used.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Source:
     kinds: Kinds = field(default_factory=Kinds)
     fix: bool = False
     macros: bool = False
+    mimic: bool = True
     findings: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     outside: set[str] = field(default_factory=set)

@@ -130,7 +130,7 @@ def _assembled(runner: Runner, held: Sequence[Held], guess: np.ndarray, slack: f
             return moved.q
         warn(_warning(solver, best))
         return best.q
-    raise LoopError(_complaint(solver, best, slack))
+    raise _complaint(solver, best, slack)
 
 
 def close(runner: Runner, q: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -152,6 +152,7 @@ class _Solver:
         for h in self.tree:
             self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         self.given = {h.name: h.value for h in held}
+        self.ignored: set[int] = set()
         self.moves_loops = moving_loops(self.plan)
         self.bends = ~only_geared(self.plan)
         self.coupled = {term.joint for coupling in self.plan.couplings for term in coupling.terms}
@@ -192,12 +193,13 @@ class _Solver:
         e: list[np.ndarray] = [np.zeros(0)]
         J: list[np.ndarray] = [np.zeros((0, self.plan.nv))]
         for k, (state, error) in enumerate(zip(states, errors)):
+            if k in self.ignored:
+                continue
             rows = [state.Phi.T]
             if hold and k in self.on_loops and isinstance(state, LoopState):
                 rows.append(np.linalg.pinv(state.S, rcond=1e-10)[self.on_loops[k].mask])
             for D in rows:
-                size = np.linalg.norm(D[:, :3], axis=1) + self.length * np.linalg.norm(D[:, 3:], axis=1)
-                D = D / np.where(size > 0.0, size, 1.0)[:, None]
+                D = scaled_rows(D, self.length)
                 e.append(D @ error)
                 J.append(D @ state.J_rel)
         return np.concatenate(e), np.concatenate(J)
@@ -363,6 +365,23 @@ class _Solver:
             fit = trial
         return fit if fit.closed else None
 
+    def apart(self, fit: _Fit) -> _Fit:
+        """The fit with every set of loops that no joint ties to the others closed by itself as well as it can be, so
+        that those that cannot be closed do not hold up the rest."""
+        moved_by = [np.any(state.J_rel != 0.0, axis=0) for state in fit.states]
+        sets: list[set[int]] = []
+        for k, own in enumerate(moved_by):
+            tied = [one for one in sets if any(np.any(own & moved_by[other]) for other in one)]
+            sets = [one for one in sets if one not in tied] + [{k}.union(*tied)]
+        if len(sets) > 1:
+            for one in sets:
+                self.ignored = {*range(len(fit.states))} - one
+                self.left = max(self.left, FEWEST)
+                fit = self.descend(fit.q)
+            self.ignored = set()
+            fit = self.fit(fit.q, self.given)
+        return fit
+
     def moved(self, fit: _Fit) -> float:
         """How far the given values are from those of a configuration."""
         return float(np.abs(self._held_equations(fit)[1]).max(initial=0.0))
@@ -450,6 +469,12 @@ class _Solver:
         return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
+def scaled_rows(D: np.ndarray, length: float) -> np.ndarray:
+    """Rows (m, 6) that take error twists to radians, or to parts of a length [m]."""
+    size = np.linalg.norm(D[:, :3], axis=1) + length * np.linalg.norm(D[:, 3:], axis=1)
+    return D / np.where(size > 0.0, size, 1.0)[:, None]
+
+
 def rounding_left(plan: Plan, q: np.ndarray) -> float:
     """What rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
     out = 0.0
@@ -474,13 +499,15 @@ def _sizes(S: np.ndarray, length: float) -> np.ndarray:
     return 1.0 / np.where(size > 0.0, size, 1.0)
 
 
-def _left(fit: _Fit) -> str:
-    """What is left of each loop, in words."""
+def _left(fit: _Fit, slack: float = 0.0) -> str:
+    """What is left of each loop that is open by more than the slack, in words."""
+    unit = min(1.0, fit.length)
     return "; ".join(
         f"coupling {state.name!r} {float(state.position[0]):.3g}"
         if isinstance(state, CouplingState)
         else f"loop {state.name!r} {gap(error)[1]:.3g} m and {gap(error)[0]:.3g} rad"
         for state, error in zip(fit.states, fit.errors)
+        if max(gap(error)[0], gap(error)[1] / unit) > slack
     )
 
 
@@ -494,21 +521,30 @@ def _warning(solver: _Solver, fit: _Fit) -> str:
     )
 
 
-def _complaint(solver: _Solver, best: _Fit, slack: float) -> str:
-    """Why the loops do not close: what was given, or the mechanism itself; with what is left of each loop."""
-    left = _left(best)
+def _complaint(solver: _Solver, best: _Fit, slack: float) -> LoopError:
+    """Why the loops do not close: what was given, or the mechanism itself; with what is left of those at fault."""
     names = ", ".join(repr(h.name) for h in solver.held)
     if solver.held:
         free = solver.descend(best.q, hold=False)
         if free.closed:
-            return (
-                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {left} are left "
-                f"open, more than the slack of {slack:.3g}. They close when those values change by "
+            return LoopError(
+                f"The loops of {solver.plan.name!r} do not close with the values given for {names}: {_left(best)} are "
+                f"left open, more than the slack of {slack:.3g}. They close when those values change by "
                 f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to "
                 f"the configuration wanted."
             )
     told = f" with or without the values given for {names}" if solver.held else ""
-    return (
+    best = solver.apart(best)
+    left = _left(best, slack)
+    error = LoopError(
         f"The loops of {solver.plan.name!r} cannot be closed from this guess{told}: {left} are left open, more than "
         f"the slack of {slack:.3g}. Check the dimensions and poses of the joints of these loops, or give a guess."
     )
+    error.configuration = best.q
+    unit = min(1.0, best.length)
+    error.gaps = {
+        state.name: gap(one)
+        for state, one in zip(best.states, best.errors)
+        if max(gap(one)[0], gap(one)[1] / unit) > slack
+    }
+    return error

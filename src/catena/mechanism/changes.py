@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError
 from catena.forces import ForceKind
+from catena.mechanism.edits import without_what_belongs_to
 from catena.mechanism.elements import JointSpring, Spring
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.validation import known, pose
@@ -48,15 +49,8 @@ def with_joint(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> M
     old = mechanism.joints[known("joint", name, mechanism.joints)]
     made = _changed_joint(_empty(mechanism), old, numbers)
     if (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
-        there = [n for n, a in mechanism.actuators.items() if a.joint == name]
-        there += [n for n, f in mechanism.force_elements.items() if f.at_joint == name]
-        there += [n for n, c in mechanism.couplings.items() if name in c.joints]
-        if there or name in mechanism.initial.q or name in mechanism.initial.v:
-            belong = ", ".join(map(repr, there)) or "the initial state"
-            raise ModelError(
-                f"joint {name!r}: {belong} needs its {old.kind.nv} velocities, and {type(made.kind).__name__} has "
-                f"{made.kind.nv}: detach the joint and attach another"
-            )
+        # What was said for each coordinate of the old kind says nothing about those of the new one.
+        mechanism = without_what_belongs_to(mechanism, {name})
     for actuator in mechanism.actuators.values():
         if actuator.joint == name and not made.powered[list(actuator.components)].all():
             raise ModelError(

@@ -5,7 +5,7 @@ Each returns a new mechanism, which shares all parts that did not change; names 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from catena.given import entries, shown
 from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.locking import lock, unlock
+from catena.mechanism.naming import end_of_joint
 from catena.mechanism.parts import GROUND
 from catena.mechanism.selection import selected
 from catena.mechanism.whereabouts import Whereabouts
@@ -44,12 +45,7 @@ def attach(
     With `at`, a pose that is not given follows from where the bodies are; if both are given they must fit.
     """
     who = f"joint {name!r}"
-    bodies, bases = [], []
-    for end in (parent, child):
-        validation.known("body or frame", end, [*mechanism.bodies, *mechanism.frames], who)
-        frame = mechanism.frames.get(end)
-        bodies.append(end if frame is None else frame.body)
-        bases.append(Pose() if frame is None else frame.pose)
+    bodies, bases = zip(*(end_of_joint(mechanism, who, end) for end in (parent, child)), strict=True)
     if at is not None and not isinstance(at, Whereabouts):
         raise ModelError(f"{who}: at is {shown(at)}: give where the bodies are now, as in s.configuration(q)")
     for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
@@ -85,14 +81,38 @@ def joints_at(mechanism: Mechanism, places: Mapping[str, tuple[Pose, Pose]]) -> 
 def detach(mechanism: Mechanism, names: Names) -> Mechanism:
     """Return the mechanism without joints, and without what acts at them or was said of them."""
     gone = set(selected("joint", names, mechanism.joints))
-    changed = mechanism.copy()
+    changed = without_what_belongs_to(mechanism, gone)
     changed._joints = {n: j for n, j in mechanism.joints.items() if n not in gone}
+    return changed
+
+
+def without_what_belongs_to(mechanism: Mechanism, gone: Set[str]) -> Mechanism:
+    """Return the mechanism without the actuators, forces, couplings and initial values of some joints."""
+    changed = mechanism.copy()
     changed._actuators = {n: a for n, a in mechanism.actuators.items() if a.joint not in gone}
     changed._springs = {n: s for n, s in mechanism.springs.items() if s.at_joint not in gone}
     changed._forces = {n: f for n, f in mechanism.forces.items() if f.at_joint not in gone}
     changed._couplings = {n: c for n, c in mechanism.couplings.items() if not gone & set(c.joints)}
     for name in gone:
         changed._initial = changed._initial.without(name)
+    changed._revision += 1
+    return changed
+
+
+def without_couplings(mechanism: Mechanism, names: Names) -> Mechanism:
+    """Return the mechanism without couplings; their joints move by themselves."""
+    gone = set(selected("coupling", names, mechanism.couplings))
+    changed = mechanism.copy()
+    changed._couplings = {n: c for n, c in mechanism.couplings.items() if n not in gone}
+    changed._revision += 1
+    return changed
+
+
+def without_actuators(mechanism: Mechanism, names: Names) -> Mechanism:
+    """Return the mechanism without actuators; their joints stay as they are."""
+    gone = set(selected("actuator", names, mechanism.actuators))
+    changed = mechanism.copy()
+    changed._actuators = {n: a for n, a in mechanism.actuators.items() if n not in gone}
     changed._revision += 1
     return changed
 

@@ -236,7 +236,7 @@ class Mechanism:
         velocity_limit: ArrayLike | None = None,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
-        inverse(in_child).
+        inverse(in_child). `parent` and `child` may be frames, from which the poses then count.
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
         for each coordinate. The stops at the limits are rigid unless `limit_stiffness`, with `limit_damping`,
@@ -489,8 +489,8 @@ class Mechanism:
         """Return the mechanism with other numbers of a joint, such as damping, friction, limits, in_parent, in_child,
         or with another kind; all that `add_joint` takes but its bodies.
 
-        What is not named stays. A kind with another number of velocities is refused where actuators, forces, couplings
-        or the initial state belong to the joint.
+        What is not named stays. With a kind that has another number of coordinates the joint loses what was said for
+        each of them: friction and limits, and, as with `detach`, its actuators, forces, couplings and initial values.
         """
         return changes.with_joint(self, name, numbers)
 
@@ -527,6 +527,16 @@ class Mechanism:
         Actuators, forces and couplings at the joints go with them, and so does what the initial state says about them.
         """
         return edits.detach(self, name)
+
+    def without_coupling(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without a coupling, or without those of a pattern such as "*" or of a list; the joints
+        that it tied move by themselves."""
+        return edits.without_couplings(self, name)
+
+    def without_actuator(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without an actuator, or without those of a pattern or list. A joint that is to be driven
+        by nothing is then made so, m.with_joint(name, actuated=False)."""
+        return edits.without_actuators(self, name)
 
     def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
         """Return the mechanism in which only the named joints move and all others are locked, modes of flexible bodies
@@ -588,13 +598,14 @@ class Mechanism:
         """Show the mechanism in a browser or a notebook, where joints and bodies can be moved, and return the view."""
         return hook("view")(self, q, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, loops: str = "beside") -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml, .urdf or .xml (MJCF).
 
         From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
-        that exists is replaced, or left alone if anything goes wrong.
+        that exists is replaced, or left alone if anything goes wrong. URDF has loops in a file beside it, or, with
+        `loops="elements"`, as elements of URDF+ where these can say them.
         """
-        hook("save")(self, path)
+        hook("save")(self, path, loops=loops)
 
     def _couple(self, coupling: Coupling) -> None:
         """Add a coupling whose joints exist and have one degree of freedom each."""

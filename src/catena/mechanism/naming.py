@@ -9,6 +9,7 @@ from catena.errors import ModelError
 from catena.mechanism import validation
 from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.parts import GROUND, Joint
+from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
@@ -77,3 +78,11 @@ def body_of(mechanism: Mechanism, who: str, frame: Any) -> str:
     frames = mechanism.frames
     validation.known("body or frame", frame, [*mechanism.bodies, *frames], who)
     return frames[frame].body if frame in frames else frame
+
+
+def end_of_joint(mechanism: Mechanism, who: str, end: Any) -> tuple[str, Pose]:
+    """Return the body that a joint ends on, and the pose in it that the joint is placed from: a frame lends its own."""
+    frames = mechanism.frames
+    what = "body or frame" if frames else "body"
+    validation.known(what, end, [*mechanism.bodies, *frames], who)
+    return (frames[end].body, frames[end].pose) if end in frames else (end, Pose())

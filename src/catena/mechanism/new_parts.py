@@ -16,7 +16,7 @@ from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.elements import Actuator
 from catena.mechanism.flexible_bodies import flexible_body
-from catena.mechanism.naming import moving_joint
+from catena.mechanism.naming import end_of_joint, moving_joint
 from catena.mechanism.parts import Body, Frame, Joint
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
@@ -70,14 +70,12 @@ def make_joint(
     limit_stiffness: ArrayLike | None, limit_damping: ArrayLike, armature: ArrayLike | None,
     velocity_limit: ArrayLike | None,
 ) -> Joint:  # fmt: skip
-    """Return a joint between bodies of a mechanism as `add_joint` describes it."""
+    """Return a joint between bodies or frames of a mechanism as `add_joint` describes it."""
     who = f"joint {name!r}"
-    validation.known("body", parent, mechanism.bodies, who)
-    validation.known("body", child, mechanism.bodies, who)
-    if parent == child:
-        raise ModelError(
-            f"{who}: parent and child are both {parent!r}: a joint connects two different bodies"
-        )
+    (body, base), (other, other_base) = (end_of_joint(mechanism, who, end) for end in (parent, child))
+    if body == other:
+        told = f"both {body!r}" if parent == child else f"{parent!r} and {child!r}, both on body {body!r}"
+        raise ModelError(f"{who}: parent and child are {told}: a joint connects two different bodies")
     if not isinstance(kind, JointKind):
         called = f"{kind.__name__}(...)" if isinstance(kind, type) else "Revolute('z')"
         raise ModelError(
@@ -85,9 +83,12 @@ def make_joint(
         )
     validation.pose(who, "in_parent", in_parent)
     validation.pose(who, "in_child", in_child)
+    # The poses of bodies stay as they were given, to the last digit.
+    outer = in_parent if body == parent else base * in_parent
+    inner = in_child if other == child else other_base * in_child
     stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
     return Joint(
-        name, parent, child, kind, in_parent, in_child,
+        name, body, other, kind, outer, inner,
         validation.coefficients(who, "damping", damping, kind.nv),
         validation.coefficients(who, "friction", friction, kind.nv),
         validation.limits(who, limits, kind.nv),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, FormatError
-from catena.formats.files import PathLike, read_and_check
+from catena.formats.files import Loops, PathLike, read_and_check
 from catena.formats.findings import Finding, Severity
 from catena.mechanism import Mechanism
 from catena.system.system import System
@@ -20,7 +20,8 @@ def check(
     *,
     search: PathLike | Iterable[PathLike] = (),
     kinds: Iterable[type[Any] | str] = (),
-    loops: PathLike | None = None,
+    loops: Loops = None,
+    mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
 ) -> list[Finding]:
@@ -29,7 +30,7 @@ def check(
     Unlike `load` it does not raise for a fault in the file, which is a finding of severity "error", and it plans the
     mechanism and closes its loops to see whether that can be done.
     """
-    _, findings = examine(path, search=search, kinds=kinds, loops=loops, fix=fix, macros=macros)
+    _, findings = examine(path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros)
     return findings
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import kinematics
-from catena.errors import LoopError
+from catena.errors import CatenaError, LoopError
 from catena.given import is_one_of
 from catena.system import arrays, flexible_loops, loop_closure, projection
 from catena.system.by_name import Given
+from catena.system.dimension_repair import in_words, smallest_repair
 from catena.system.joint_limits import within_limits
 from catena.system.quick_assembly import QuickAssembly
 
@@ -48,8 +49,30 @@ def assemble(
             return _closed(system, held, start, slack)
         except LoopError:
             pass
-    q = _closed(system, given, start, slack)
+    try:
+        q = _closed(system, given, start, slack)
+    except LoopError as error:
+        raise _with_repair(system, error) from None
     return _closed(system, given, start, slack) if system.settle(q) else q
+
+
+def _with_repair(system: System, error: LoopError) -> LoopError:
+    """Return the error with the smallest change of dimensions that would close loops which nothing else closes."""
+    if error.gaps is None:
+        return error
+    try:
+        repair = smallest_repair(system, list(error.gaps), error.configuration)
+    except CatenaError:
+        # It is advice: what cannot be advised about is told as it is.
+        repair = None
+    if not repair:
+        return error
+    told = LoopError(
+        f"{error} The smallest change of dimensions found that closes them: move "
+        f"{in_words(system.mechanism, repair)}."
+    )
+    told.gaps, told.configuration, told.repair = error.gaps, error.configuration, repair
+    return told
 
 
 def _closed(system: System, given: Given | None, start: np.ndarray, slack: float) -> np.ndarray:

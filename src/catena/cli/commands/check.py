@@ -50,7 +50,14 @@ def add_file(parser: Parser) -> None:
     )
     any_file(action)
     parser.add_argument(
-        "--loops", metavar="FILE", help="a .toml file that adds loops and other parts to those of FILE"
+        "--loops",
+        metavar="FILE",
+        help="a .toml file that adds loops and other parts to those of FILE, or a .yaml file of Extended URDF",
+    )
+    parser.add_argument(
+        "--no-mimic",
+        action="store_true",
+        help="let joints that mimic others, or are coupled to them, move by themselves",
     )
     parser.add_argument(
         "--macros", action="store_true", help="expand a .xacro file, which evaluates what it says"
@@ -67,6 +74,7 @@ def execute(arguments: Namespace, console: Console) -> int:
         search=arguments.search,
         kinds=allowed(file, arguments.kind),
         loops=arguments.loops,
+        mimic=not arguments.no_mimic,
         fix=fix,
         macros=arguments.macros,
     )

@@ -38,6 +38,7 @@ def execute(arguments: Namespace, console: Console) -> int:
             search=arguments.search,
             kinds=allowed(file, arguments.kind),
             loops=arguments.loops,
+            mimic=not arguments.no_mimic,
             macros=arguments.macros,
         )
     for warning in told:

@@ -187,6 +187,33 @@ def add_gearbox(
         source.places["coupling", name] = element.line
 
 
+def add_mimics(mechanism: Mechanism, element: Element, source: Source) -> None:
+    """Couple a joint to those that it mimics: position = multiplier * (position(other) - reference) + offset, told by
+    <mimic> in its axis, or by <drake:mimic> in the joint."""
+    name, axis = element.needed("name"), element.first("axis")
+    own = None if axis is None else axis.first("mimic")
+    drakes = element.first("drake:mimic")
+    for mimic in (one for one in (own, drakes) if one is not None):
+        other = mimic.needed("joint")
+        if mimic is own:
+            multiplier, offset, reference = (
+                mimic.value(tag, value)
+                for tag, value in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+            )
+        else:
+            multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
+            reference = 0.0
+        coupling, right = f"{name} mimics {other}", offset - multiplier * reference
+        terms = {name: 1.0} if multiplier == 0.0 else {name: 1.0, other: -multiplier}
+        if name == other:
+            mimic.fail(f"it mimics itself: name another joint than {name!r}", element.who)
+        try:
+            mechanism.add_coupling(coupling, terms, right)
+        except CatenaError as error:
+            mimic.refuse(error, element.who)
+        source.places["coupling", coupling] = mimic.line
+
+
 def _turning(
     mechanism: Mechanism, reference: str, body: str, poses: Mapping[str, Pose], links: Mapping[str, str]
 ) -> Any:

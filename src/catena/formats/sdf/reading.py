@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError
+from catena.formats.ball_constraints import BALL, add_ball_constraint
 from catena.formats.findings import Severity
 from catena.formats.markup import Element, parse
-from catena.formats.sdf.joints import add_gearbox, add_sdf_joint
+from catena.formats.sdf.joints import add_gearbox, add_mimics, add_sdf_joint
 from catena.formats.sdf.links import add_link
 from catena.formats.sdf.poses import Frames, own_pose
 from catena.formats.source import Source
@@ -23,7 +24,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
 
 ROOT_JOINT = "root_joint"
-READ = {"link", "joint", "frame", "pose", "static", "self_collide", "plugin", "allow_auto_disable"}
+READ = {"link", "joint", "frame", "pose", "static", "self_collide", "plugin", "allow_auto_disable", BALL}
 
 
 def read(text: str, source: Source) -> Mechanism:
@@ -82,8 +83,12 @@ def _add_joints(mechanism: Mechanism, model: Element, frames: Frames, bodies: Ma
             gearboxes.append(joint)
             continue
         add_sdf_joint(mechanism, joint, bodies, poses, source, frames.of(joint.needed("name"), joint))
-    for joint in gearboxes:
+    for joint in gearboxes if source.mimic else ():
         add_gearbox(mechanism, joint, bodies, poses, source)
+    for joint in model.all("joint") if source.mimic else ():
+        add_mimics(mechanism, joint, source)
+    for ball in model.all(BALL):
+        add_ball_constraint(mechanism, ball, bodies, source)
 
 
 def _add_roots(

@@ -1,6 +1,7 @@
 """Reading a mechanism from TOML.
 
-Tables may stand in any order: bodies are added first, then included files, joints and frames, then what acts on them.
+Tables may stand in any order: bodies are added first, then included files, frames and joints, which may end on frames,
+then what acts on them.
 What the builder refuses is reported on the line of the file where it stands.
 """
 
@@ -86,7 +87,7 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
     """Add all parts of a file, sort after sort; those of repeated tables after those that stand for themselves."""
     parts: dict[str, list[Table]] = {
         word: [_named(word, k, entry, top) for k, entry in enumerate(top.content.get(word, []))]
-        for word in ("body", "include", *PARTS[1:])
+        for word in ("body", "include", "chain", "frame", *PARTS[2:])
     }
     initial = [top.inner("initial", "initial")] if "initial" in top else []
     for repeat in top.tables("repeat") if "repeat" in top else ():

@@ -79,7 +79,8 @@ def add_joint(
         # Zero stands for "not known" in many files; a joint that may neither move nor be driven would be fixed.
         options["velocity_limit"] = speed if speed > 0.0 else None
         effort = limit.number("effort", 0.0)
-    told = element.get("actuated", "true" if element.first("mimic") is None else "false").strip().lower()
+    follows = source.mimic and element.first("mimic") is not None
+    told = element.get("actuated", "false" if follows else "true").strip().lower()
     options["actuated"] = kind.nv > 0 and told not in ("false", "0")
     try:
         mechanism.add_joint(name, parent, child, kind, **options)
@@ -108,7 +109,7 @@ def _limits(element: Element, limit: Element, source: Source) -> tuple[float, fl
 def add_mimic(mechanism: Mechanism, element: Element, source: Source) -> None:
     """Couple a joint to the one that it mimics: position = multiplier * position(other) + offset."""
     mimic = element.first("mimic")
-    if mimic is None:
+    if mimic is None or not source.mimic:
         return
     name, other = element.needed("name"), mimic.needed("joint")
     multiplier, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)

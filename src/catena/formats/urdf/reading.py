@@ -24,6 +24,8 @@ ROOT_JOINT = "root_joint"
 """The name of the joint between ground and the root link, which Pinocchio gives to a free base as well."""
 WORLDS = ("world", GROUND)
 READ = {"link", "joint", "material", "gazebo", *TAGS}
+ACTS = {"drake:joint", "drake:linear_bushing_rpy", "drake:linear_spring_damper", "drake:tendon_constraint"}
+"""Elements that are not read although they would move the robot."""
 
 
 def read(text: str, source: Source) -> Mechanism:
@@ -158,7 +160,8 @@ def _note_unread(robot: Element, source: Source) -> None:
             counts[child.tag] = counts.get(child.tag, 0) + 1
     for tag, count in counts.items():
         times = f"{count} times" if count > 1 else "once"
-        source.note(Severity.NOTE, robot.who, f"<{tag}> stands there {times} and is not read", what="unread")
+        severity = Severity.WARNING if tag in ACTS else Severity.NOTE
+        source.note(severity, robot.who, f"<{tag}> stands there {times} and is not read", what="unread")
 
 
 def _some(links: dict[str, Element]) -> str:

@@ -22,7 +22,7 @@ from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
 from catena.formats.urdf.joints import UNLIMITED
-from catena.joints import Free
+from catena.joints import Cylindrical, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from catena.mechanism import GROUND, Actuator, Body, Coupling, Joint, LinearCoupling, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -33,8 +33,9 @@ WORLD = "world"
 EARTH = (0.0, 0.0, -9.81)
 
 
-def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    """Return the URDF text, and under its ending the text of the side file if there has to be one."""
+def write(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str, str]:
+    """Return the URDF text, and under its ending the text of the side file if there has to be one. With `elements`,
+    loops that <loop> of URDF+ can say stand in the URDF text itself."""
     lost = NamedParts()
     locked = [joint.name for joint in mechanism.joints.values() if joint.locked]
     mechanism, untold = fixed_where_locked(mechanism)
@@ -59,6 +60,10 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     for branch in branches:
         if branch.child != root:
             lines += _joints(mechanism, branch, mimics, lost)
+    told = [joint for joint in loops if elements and _loop_type(joint) and joint.name not in referred]
+    for joint in told:
+        lines += _loop(joint)
+    loops = [joint for joint in loops if joint not in told]
     lines.append("</robot>\n")
     texts = {"": "\n".join(lines)}
     rest = _rest(mechanism, [*unsaid, *loops], branches, mimics)
@@ -169,6 +174,32 @@ def _shape(tag: str, shape: Shape, path: Path, lost: NamedParts) -> list[str]:
     elif shape.colour is not None:
         lost.add("colours of collision shapes")
     return [*lines, f"    </{tag}>"]
+
+
+LOOP_TYPES: dict[type[JointKind], str] = {
+    Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Cylindrical: "cylindrical", Spherical: "spherical",
+}  # fmt: skip
+
+
+def _loop_type(joint: Joint) -> str:
+    """The type of a <loop> that says all about a joint, empty where none does."""
+    numbers = (joint.limits, joint.armature, joint.velocity_limit)
+    rubs = joint.damping.any() or joint.friction.any()
+    is_bare = not rubs and not joint.actuated and all(number is None for number in numbers)
+    return LOOP_TYPES.get(type(joint.kind), "") if is_bare else ""
+
+
+def _loop(joint: Joint) -> list[str]:
+    """The element of a joint that closes a loop."""
+    lines = [f'  <loop name={quoted(joint.name)} type="{_loop_type(joint)}">']
+    ends = ("predecessor", joint.parent, joint.in_parent), ("successor", joint.child, joint.in_child)
+    for tag, body, place in ends:
+        link = WORLD if body == GROUND else body
+        lines.append(f"    <{tag} link={quoted(link)}>{_origin(place)}</{tag}>")
+    axis = getattr(joint.kind, "axis", None)
+    if axis is not None:
+        lines.append(f'    <axis xyz="{_numbers(axis)}"/>')
+    return [*lines, "  </loop>"]
 
 
 def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: NamedParts) -> list[str]:
