@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catena.changing import Transfer
     from catena.simulation.contacts.contact import Contact
     from catena.simulation.recording.table import Table
-    from catena.simulation.sizing import Sizing
+    from catena.simulation.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
@@ -222,7 +222,7 @@ class SegmentedTrajectory:
         """Return the largest position error of a loop [rad or m]."""
         return max(run.closure_error for run in self.segments)
 
-    def sizing(self, motors: Mapping[str, Mapping[str, Any]] | None = None) -> Sizing:
+    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
         """Return what the motion asks of each motor, see `Trajectory.sizing`; a joint that is not there asks for
         nothing."""
         from catena.simulation.sizing import sizing

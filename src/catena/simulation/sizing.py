@@ -8,13 +8,14 @@ of u s are exact for these lines: intervals are cut there, and Simpson's rule do
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.given import printable, shown
@@ -31,11 +32,20 @@ if TYPE_CHECKING:
 Run = Trajectory | SegmentedTrajectory
 # A motor that gives this part of what it can is at its limit: what was cut there is equal up to rounding.
 AT_LIMIT = 1.0 - 1e-9
-OPTIONS = ("name", "components", "gear", "limits", "no_load_speed")
 HEADS = (
     "motor", "joint", "gear", "effort peak", "rms", "speed peak", "rms", "power peak [W]", "mean [W]",
     "regenerated peak [W]", "mean [W]", "of its limits", "at the limit",
 )  # fmt: skip
+
+
+class TriedMotor(TypedDict, total=False):
+    """A motor that is tried on a motion, described as `add_actuator` does."""
+
+    name: str
+    components: int | Iterable[int] | None
+    gear: ArrayLike
+    limits: ArrayLike | None
+    no_load_speed: ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +97,8 @@ class MotorUse:
     @property
     def peak_power(self) -> np.ndarray:
         """Return the largest power that the motor gives, (...) [W]."""
-        return np.max(self.power, axis=-1, initial=0.0)
+        # A motor that stands still has a power of -0, which is none.
+        return np.max(self.power, axis=-1, initial=0.0) + 0.0
 
     @property
     def mean_power(self) -> np.ndarray:
@@ -97,7 +108,7 @@ class MotorUse:
     @property
     def peak_regenerated(self) -> np.ndarray:
         """Return the largest power that comes back to the motor, (...) [W]."""
-        return np.max(-self.power, axis=-1, initial=0.0)
+        return np.max(-self.power, axis=-1, initial=0.0) + 0.0
 
     @property
     def mean_regenerated(self) -> np.ndarray:
@@ -227,7 +238,7 @@ class Sizing:
         return hook("plot_sizing")(self, show=show, path=path)
 
 
-def sizing(run: Run, motors: Mapping[str, Mapping[str, Any]] | None = None) -> Sizing:
+def sizing(run: Run, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
     """Return what a run asks of each motor: of all actuators of the mechanism, and of joints that were driven without
     one, as if by a motor without gear and limits.
 
@@ -256,12 +267,14 @@ def sizing(run: Run, motors: Mapping[str, Mapping[str, Any]] | None = None) -> S
     return Sizing(mechanisms[0].name, run.batch, (*uses, *bare))
 
 
-def _tried(mechanisms: Sequence[Mechanism], joint: str, about: Mapping[str, Any]) -> Actuator:
+def _tried(mechanisms: Sequence[Mechanism], joint: str, about: TriedMotor) -> Actuator:
     """Return a motor that somebody would like to see at a joint, whatever drives it now."""
-    options = dict(about)
-    unknown = [str(name) for name in options if name not in OPTIONS]
+    options: dict[str, Any] = dict(about)
+    unknown = [str(name) for name in options if name not in TriedMotor.__annotations__]
     if unknown:
-        raise StateError(f"motors: {shown(joint)} has {unknown[0]!r}; a motor has {', '.join(OPTIONS)}.")
+        raise StateError(
+            f"motors: {shown(joint)} has {unknown[0]!r}; a motor has {', '.join(TriedMotor.__annotations__)}."
+        )
     owner = next((m for m in mechanisms if joint in m.joints), mechanisms[0])
     kind = owner.joints[known("joint", joint, owner.joints, repr(owner.name))].kind
     # On a bench of its own it is in nobody's way.

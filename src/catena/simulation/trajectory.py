@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catena.simulation.audit import Audit
     from catena.simulation.recording.table import Table
     from catena.simulation.sensors import Sensor
-    from catena.simulation.sizing import Sizing
+    from catena.simulation.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
@@ -364,7 +364,7 @@ class Trajectory:
         """Return the power of the control forces at a joint, tree or loop, tau . v, (..., samples)."""
         return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
 
-    def sizing(self, motors: Mapping[str, Mapping[str, Any]] | None = None) -> Sizing:
+    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
         """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
         motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
         {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}."""

@@ -55,7 +55,7 @@ def draw_motor(ax: Any, motor: MotorUse) -> None:
     """Draw the cloud of a motor, what it can give, and the rms of effort and speed as a cross."""
     style(ax, motor.name if motor.gear == 1.0 else f"{motor.name}, gear {motor.gear:.4g}")
     speed, effort = (x.reshape(-1)[:: max(1, x.size // MOST_POINTS)] for x in (motor.speed, motor.effort))
-    reach = MARGIN * max(float(np.max(np.abs(motor.speed))), _useful(motor.no_load_speed), 1e-12)
+    reach = MARGIN * (max(float(np.max(np.abs(motor.speed))), _useful(motor.no_load_speed)) or 1.0)
     if motor.is_limited:
         _draw_limits(ax, motor, reach)
     ax.plot(speed, effort, ".", markersize=3, color=COLOURS[0], gid="cloud", label="run")
@@ -64,8 +64,9 @@ def draw_motor(ax: Any, motor: MotorUse) -> None:
     for line in (ax.axhline, ax.axvline):
         line(0.0, color=theme.FAINT_INK, linewidth=0.6, zorder=0)
     ax.set_xlim(-reach, reach)
-    top = max(float(np.max(np.abs(motor.effort))), *(_useful(abs(limit)) for limit in motor.limits), 1e-12)
-    ax.set_ylim(-MARGIN * top, MARGIN * top)
+    largest = max(float(np.max(np.abs(motor.effort))), *(_useful(abs(limit)) for limit in motor.limits))
+    top = MARGIN * (largest or 1.0)
+    ax.set_ylim(-top, top)
     ax.set_xlabel(f"speed [{literal(motor.units[1])}]")
     ax.set_ylabel(f"effort [{literal(motor.units[0])}]")
     ax.legend(
