@@ -40,6 +40,7 @@ def main(arguments: list[str]) -> None:
     given = sum(motor.energy_given - motor.energy_regenerated for motor in sizing)
     print(f"work of all motors: {given:.3f} J, change of energy: {run.energy[-1] - run.energy[0]:.3f} J")
     out.figure(sizing.plot(), "motors.png")
+    out.film(run)
     for name in ("arm.csv", "arm.mat"):
         run.save(out.folder / name, reactions=True, power=True, frames=["tool"])
         out.tell(name)
