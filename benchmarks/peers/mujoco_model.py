@@ -8,19 +8,18 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.peers.coordinates import (
-    Block,
-    Coordinates,
+from benchmarks.peers.coordinates import Coordinates, quaternion
+from benchmarks.peers.links import Link, damping_and_friction, links
+from benchmarks.peers.loops import Hold
+from catena.bridges.conventions import Block
+from catena.bridges.conventions.joint_maps import (
     FlippedBall,
     FlippedFree,
     FreeInWorldAxes,
     JointMap,
     Same,
-    quaternion,
     reversed_order,
 )
-from benchmarks.peers.links import Link, damping_and_friction, links
-from benchmarks.peers.loops import Hold
 
 # Nothing may change the inertias, and nothing but the tree's own dynamics should take time.
 HEADER = """<mujoco model={name}>
@@ -77,8 +76,8 @@ def to_mujoco(mechanism: Any, holds: Sequence[Hold] = ()) -> tuple[mujoco.MjMode
             Block(
                 q=slice(link.q_start, link.q_start + link.nq),
                 v=slice(link.v_start, link.v_start + link.nv),
-                q_peer=slice(q, q + link.nq),
-                v_peer=slice(v, v + link.nv),
+                q_there=slice(q, q + link.nq),
+                v_there=slice(v, v + link.nv),
                 map=_map(link),
             )
         )
@@ -87,7 +86,7 @@ def to_mujoco(mechanism: Any, holds: Sequence[Hold] = ()) -> tuple[mujoco.MjMode
             damping[link.v_start : link.v_start + link.nv] = 0.0
     if (q, v) != (model.nq, model.nv):
         raise ValueError(f"MuJoCo's model has nq, nv = {model.nq}, {model.nv}; the tree has {q}, {v}.")
-    return model, Coordinates(q, v, tuple(blocks), damping, friction)
+    return model, Coordinates.of(q, v, blocks, damping, friction)
 
 
 def _sites(holds: Sequence[Hold]) -> dict[int, list[str]]:

@@ -5,22 +5,11 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.peers.coordinates import (
-    Block,
-    Coordinates,
-    FlippedBall,
-    FlippedFree,
-    JointMap,
-    Reordered,
-    Same,
-    reversed_order,
-)
+from benchmarks.peers.coordinates import Coordinates
 from benchmarks.peers.links import Link, Motion, damping_and_friction, links
-
-# Pinocchio keeps quaternions as x, y, z, w and free velocities as [linear; angular], both in the body's axes;
-# its accelerations are componentwise derivatives of its velocities, as Catena's are.
-SPHERICAL = Reordered(q_order=(1, 2, 3, 0), v_order=(0, 1, 2))
-FREE = Reordered(q_order=(0, 1, 2, 4, 5, 6, 3), v_order=(3, 4, 5, 0, 1, 2))
+from catena.bridges.conventions import Block
+from catena.bridges.conventions.joint_maps import FlippedBall, FlippedFree, JointMap, Same, reversed_order
+from catena.bridges.conventions.pinocchio import FREE, SPHERICAL
 
 
 def to_pinocchio(mechanism: Any) -> tuple[pin.Model, Coordinates]:
@@ -46,13 +35,13 @@ def to_pinocchio(mechanism: Any) -> tuple[pin.Model, Coordinates]:
             Block(
                 q=slice(link.q_start, link.q_start + link.nq),
                 v=slice(link.v_start, link.v_start + link.nv),
-                q_peer=slice(q, q + link.nq),
-                v_peer=slice(v, v + link.nv),
+                q_there=slice(q, q + link.nq),
+                v_there=slice(v, v + link.nv),
                 map=_map(link),
             )
         )
     damping, friction = damping_and_friction(tree)
-    return model, Coordinates(model.nq, model.nv, tuple(blocks), damping, friction)
+    return model, Coordinates.of(model.nq, model.nv, blocks, damping, friction)
 
 
 def _map(link: Link) -> JointMap:

@@ -8,6 +8,22 @@ from .bodies import (
     FlexibleBody as FlexibleBody,
     Member as Member,
 )
+from .bridges.conventions import (
+    Coordinates as Coordinates,
+    JointState as JointState,
+    drake_coordinates as drake_coordinates,
+    from_mujoco_qpos as from_mujoco_qpos,
+    from_mujoco_qvel as from_mujoco_qvel,
+    from_pinocchio_q as from_pinocchio_q,
+    from_pinocchio_v as from_pinocchio_v,
+    joint_state as joint_state,
+    mujoco_coordinates as mujoco_coordinates,
+    pinocchio_coordinates as pinocchio_coordinates,
+    to_mujoco_qpos as to_mujoco_qpos,
+    to_mujoco_qvel as to_mujoco_qvel,
+    to_pinocchio_q as to_pinocchio_q,
+    to_pinocchio_v as to_pinocchio_v,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -140,14 +156,6 @@ from .structure import (
 from .system import (
     System as System,
     check as check,
-    from_mujoco_qpos as from_mujoco_qpos,
-    from_mujoco_qvel as from_mujoco_qvel,
-    from_pinocchio_q as from_pinocchio_q,
-    from_pinocchio_v as from_pinocchio_v,
-    to_mujoco_qpos as to_mujoco_qpos,
-    to_mujoco_qvel as to_mujoco_qvel,
-    to_pinocchio_q as to_pinocchio_q,
-    to_pinocchio_v as to_pinocchio_v,
 )
 
 __version__: str

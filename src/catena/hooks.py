@@ -13,6 +13,7 @@ _WHERE = {
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
     "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
+    "plot_sizing": ("catena.view.plots.sizing", "plot_sizing"),
     "report": ("catena.view.report", "report"),
     "course": ("catena.view.course", "Course"),
     "view": ("catena.view.live.view", "view"),

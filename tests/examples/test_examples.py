@@ -230,7 +230,17 @@ def check_pick_and_place(report: str, pictures: set[str]) -> None:
     assert numbers(report, "    the box is moved by")[0] == pytest.approx(0.5, abs=0.02)
 
 
+def check_motors(report: str, pictures: set[str]) -> None:
+    """Two motors are enough and one is not; their work is the change of energy."""
+    assert pictures == {"motors"}
+    assert report.count("is enough") == 2 and "joint3: the motor is too small" in report
+    work, change = numbers(report, "work of all motors:")
+    assert abs(work - change) < 2e-3 * abs(change)
+    assert "arm.mat" in report and "arm.csv" in report
+
+
 CHECKS = {
+    "33_motor_sizing": check_motors,
     "09_grapple_a_handle": check_grapple,
     "10_three_arms_two_loops": check_two_loops,
     "11_reduced_robot": check_reduction,

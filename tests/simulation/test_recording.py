@@ -159,7 +159,7 @@ def test_a_device_that_is_full_is_named_and_stays_a_device(run, tmp_path, ending
     ("name", "message"),
     [
         ("nowhere/run.nc", "there is no folder"),
-        ("run.mat", "the ending '.mat' is no format for runs"),
+        ("run.ods", "the ending '.ods' is no format for runs"),
         ("run", "a name without an ending"),
         (".", "this is a folder|without an ending"),
     ],

@@ -9,10 +9,10 @@ import pytest
 
 import catena as ct
 from catena.mechanism import generators
+from catena.simulation.quaternions import quaternions
 from catena.view.movie import MOST, movie
 from catena.view.player import page
 from catena.view.player.payload import payload
-from catena.view.quaternions import quaternions
 
 
 def swinging(**options):

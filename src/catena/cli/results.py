@@ -17,18 +17,22 @@ from catena.formats.complete import own_name
 from catena.mechanism import GROUND
 from catena.simulation import Trajectory
 from catena.simulation.audit import Audit
-from catena.simulation.recording.files import WRITERS
+from catena.simulation.recording.files import ENDINGS, WHOLE
+from catena.simulation.sizing import HEADS, Sizing
 from catena.view.plotting import require_matplotlib
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 PAGES = (".html", ".htm")
+# What --columns can name besides frames and bodies.
+COLUMNS = ("reactions", "power", "acceleration", "units")
 # Backends of matplotlib that draw files only.
 WITHOUT_SCREEN = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 
 @dataclass
 class Outputs:
-    """What is to be written: the trajectory, a picture (the empty name stands for the screen) and a page.
+    """What is to be written: the trajectory, a picture (the empty name stands for the screen) and a page; `columns` are
+    what the table of a trajectory has besides.
 
     `written` and `failed` name the files that came about and those that did not.
     """
@@ -36,18 +40,23 @@ class Outputs:
     out: Path | None = None
     plot: str | None = None
     report: Path | None = None
+    columns: Sequence[str] = ()
     written: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Refuse names of files whose ending is not known, before anything is computed."""
-        _check("--out", self.out, tuple(WRITERS))
+        _check("--out", self.out, ENDINGS)
+        if self.columns and (self.out is None or self.out.suffix.lower() in WHOLE):
+            raise UsageError("--columns chooses columns of a table: name one, such as --out run.xlsx")
         _check("--plot", Path(self.plot) if self.plot else None, PICTURES)
         _check("--report", self.report, PAGES)
 
     def write(self, run: Trajectory, console: Console) -> None:
         """Write all files that were asked for and that can be written."""
-        if self.out is not None and not self._attempt(self.out, run.save, console):
+        if self.out is not None and not self._attempt(
+            self.out, lambda path: run.save(path, **self._choices()), console
+        ):
             self._rescue(self.out, run, console)
         if self.plot:
             self._attempt(Path(self.plot), lambda path: run.plot(path=path), console)
@@ -70,6 +79,12 @@ class Outputs:
             console.note("there is no screen to show the plot on, so it goes to a file")
             named = Path(f"{_as_file_name(run)}.png")
             self._attempt(named, lambda path: run.plot(path=own_name(path)), console)
+
+    def _choices(self) -> dict[str, Any]:
+        """Return what `save` is asked for; names that are no words for columns are those of frames or bodies."""
+        words = dict.fromkeys((name for name in self.columns if name in COLUMNS), True)
+        frames = [name for name in self.columns if name not in COLUMNS]
+        return {**words, "frames": frames} if frames else dict(words)
 
     def _attempt(self, file: Path, write: Callable[[Path], object], console: Console) -> bool:
         try:
@@ -129,6 +144,14 @@ def print_summary(outcome: Outcome, outputs: Outputs, console: Console) -> None:
     for line in audit or ():
         if not line.ok:
             console.warning(line.text)
+
+
+def print_sizing(sizing: Sizing, console: Console) -> None:
+    """Write what the motion asks of its motors."""
+    console.say()
+    console.title(sizing.title)
+    if sizing.motors:
+        console.table([motor.cells() for motor in sizing], HEADS)
 
 
 def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, Any]:

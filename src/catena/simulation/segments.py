@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from catena.changing import Transfer
     from catena.simulation.contacts.contact import Contact
+    from catena.simulation.recording.table import Table
+    from catena.simulation.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
@@ -242,6 +244,13 @@ class SegmentedTrajectory:
         """Return the largest position error of a loop [rad or m]."""
         return max(run.closure_error for run in self.segments)
 
+    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
+        """Return what the motion asks of each motor, see `Trajectory.sizing`; a joint that is not there asks for
+        nothing."""
+        from catena.simulation.sizing import sizing
+
+        return sizing(self, motors)
+
     def audit(self) -> SegmentedAudit:
         """Check each segment (see `Trajectory.audit`), and the changes between them: energy lost, impulses, and the
         momentum of what touches nothing. Printed, it tells the worst of each kind."""
@@ -254,12 +263,35 @@ class SegmentedTrajectory:
         """Draw positions and energy over one time axis with matplotlib, with a line where the structure changes."""
         return hook("plot_segments")(self, show=show, path=path)
 
-    def save(self, path: PathLike) -> None:
-        """Write the motion to a file, .csv, .nc or .h5, with one time axis and joints by name, empty or NaN where a
-        joint is not there. `load_run` reads .nc and .h5 files back, with all structures."""
+    def table(
+        self,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+    ) -> Table:
+        """Return the motion as columns with names and units, see `Trajectory.table`; NaN where a joint is not there."""
+        from catena.simulation.recording.table import table
+
+        return table(self, reactions, frames, power, acceleration)
+
+    def save(
+        self,
+        path: PathLike,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+        units: bool = False,
+    ) -> None:
+        """Write the motion to a file with one time axis and joints by name, empty or NaN where a joint is not there;
+        formats and options are those of `Trajectory.save`. `load_run` reads .nc and .h5 files back, with all
+        structures."""
         from catena.simulation.recording import save_run
 
-        save_run(self, path)
+        save_run(
+            self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
+        )
 
     def to_xarray(self) -> Dataset:
         """Return the motion as an `xarray.Dataset` over one time axis, joints by name, with the changes of structure;

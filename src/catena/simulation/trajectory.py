@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
     from catena.simulation.audit import Audit
+    from catena.simulation.recording.table import Table
     from catena.simulation.sensors import Sensor
+    from catena.simulation.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
@@ -362,6 +364,14 @@ class Trajectory:
         """Return the power of the control forces at a joint, tree or loop, tau . v, (..., samples)."""
         return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
 
+    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
+        """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
+        motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
+        {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}."""
+        from catena.simulation.sizing import sizing
+
+        return sizing(self, motors)
+
     # Loops.
 
     @cached_property
@@ -419,13 +429,38 @@ class Trajectory:
 
         return to_dataset(self)
 
-    def save(self, path: PathLike) -> None:
+    def table(
+        self,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+    ) -> Table:
+        """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
+        energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
+        `acceleration` what they say. `dict(run.table())` is what data frames are made of."""
+        from catena.simulation.recording.table import table
+
+        return table(self, reactions, frames, power, acceleration)
+
+    def save(
+        self,
+        path: PathLike,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+        units: bool = False,
+    ) -> None:
         """Write the run to a file; the ending of its name says the format: .nc or .h5 (NetCDF 4, which is HDF5, with
-        the mechanism in it; `load_run` reads it back to the last digit) or .csv (a table). The file appears complete
-        or not at all."""
+        the mechanism in it; `load_run` reads it back to the last digit), or a table: .csv, .xlsx (Excel), .parquet or
+        .mat (MATLAB). The others choose what a table has, as in `table`; `units` puts them into the names of a .csv
+        file. The file appears complete or not at all."""
         from catena.simulation.recording import save_run
 
-        save_run(self, path)
+        save_run(
+            self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
+        )
 
     @staticmethod
     def load(

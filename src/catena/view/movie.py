@@ -22,6 +22,7 @@ from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.pressing import Pressing
 from catena.simulation.progress import Progress
+from catena.simulation.quaternions import quaternions
 from catena.system import System
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
@@ -30,7 +31,6 @@ from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
 from catena.view.plots.panels import Panel, default_panels, position_panels
 from catena.view.plots.segmented import contact_panels, segmented_panels
-from catena.view.quaternions import quaternions
 from catena.view.scene import Scene, scene
 
 Floats = NDArray[np.float64]

@@ -24,6 +24,7 @@ from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.audit import Audit
+from catena.simulation.sizing import HEADS, MotorUse
 from catena.system import System
 from catena.view import theme
 from catena.view.drawing import draw
@@ -33,6 +34,7 @@ from catena.view.player.page import POLICY, fragment, styles
 from catena.view.plots.figure import figure_of
 from catena.view.plots.panels import PANELS, AnyPanel, PathPanel, default_panels
 from catena.view.plots.segmented import segmented_panels
+from catena.view.plots.sizing import sizing_figure
 from catena.view.plotting import require_matplotlib
 from catena.view.structure_diagram import graph_edges, structure_diagram, tree_layout
 
@@ -40,6 +42,8 @@ from catena.view.structure_diagram import graph_edges, structure_diagram, tree_l
 FEW_BODIES = 60
 # Up to so many bodies the joints are named in the graph; otherwise the table has their names.
 NAMED_JOINTS = 16
+# So many motors get a picture; the table has them all.
+MOST_MOTORS = 12
 # Tables longer than this open on request.
 SHORT = 12
 LEVELS = {"ok": "fine", "note": "note", "warn": "warning"}
@@ -94,6 +98,7 @@ def _parts(run: Trajectory, name: str) -> list[str]:
         _section("Audit", _audit_table(audit)),
         _section("Animation", _animation(run)),
         _section("Motion", _figures(run, panels)),
+        _motors(run),
         _section("Events", _events(run)) if run.events or run.ended else "",
         _section("Mechanism", _mechanism(run)),
         _section("Settings", _settings(run)),
@@ -136,6 +141,7 @@ def _segmented_parts(run: SegmentedTrajectory, name: str) -> list[str]:
         _section("Structures", _table(heads, structures, numbers=(1, 2))),
         *(_section("Audit of the changes", _audit_table(audit)) for audit in over_changes),
         _section("Motion", _figures(run, segmented_panels(run))),
+        _motors(run),
         _section("Mechanism at the start", _mechanism(first)),
         _section("Settings", _settings(first)),
     ]
@@ -185,6 +191,30 @@ def _figures(run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel]) 
         svg = _svg(figure_of(run, [panel]), f"p{k}", _description(run, panel))
         figures.append(f"<figure>{svg}</figure>")
     return f'<div class="grid">{"".join(figures)}</div>'
+
+
+def _motors(run: Trajectory | SegmentedTrajectory) -> str:
+    """What the motion asks of its motors, where it has any: the table, and efforts over speeds."""
+    sizing = run.sizing()
+    if not sizing.motors:
+        return ""
+    rows = [tuple(map(escape, motor.cells())) for motor in sizing]
+    figures = "".join(
+        f"<figure>{_svg(sizing_figure((motor,)), f'm{k}', _motor_in_words(motor))}</figure>"
+        for k, motor in enumerate(sizing.motors[:MOST_MOTORS])
+    )
+    table = _folded(sizing.title.removesuffix(":"), rows, HEADS, numbers=range(2, len(HEADS)))
+    return _section("Motors", f'{table}<div class="grid">{figures}</div>')
+
+
+def _motor_in_words(motor: MotorUse) -> str:
+    """The cloud of a motor in words, for those who cannot see it."""
+    of = f"; of its limits: {motor.cells()[-2]}" if motor.is_limited else ""
+    return (
+        f"Effort of motor {motor.name} in {motor.units[0]} between {np.min(motor.effort):.3g} and "
+        f"{np.max(motor.effort):.3g} over its speed in {motor.units[1]} between {np.min(motor.speed):.3g} and "
+        f"{np.max(motor.speed):.3g}{of}."
+    )
 
 
 def _description(run: Trajectory | SegmentedTrajectory, panel: AnyPanel) -> str:
@@ -356,9 +386,7 @@ def _folded(
     title: str, rows: Sequence[Sequence[str]], heads: Sequence[str], numbers: Iterable[int] = ()
 ) -> str:
     is_open = " open" if len(rows) <= SHORT else ""
-    return (
-        f"<details{is_open}><summary>{title} ({len(rows)})</summary>{_table(heads, rows, numbers)}</details>"
-    )
+    return f"<details{is_open}><summary>{escape(title)} ({len(rows)})</summary>{_table(heads, rows, numbers)}</details>"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:

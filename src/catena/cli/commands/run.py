@@ -9,6 +9,7 @@ from pathlib import Path
 
 from catena.cli.console import Console, Exit
 from catena.cli.controls import BUILT_IN
+from catena.cli.description import plain
 from catena.cli.models import resolve
 from catena.cli.options import add_model, add_state
 from catena.cli.parsing import (
@@ -24,7 +25,7 @@ from catena.cli.parsing import (
     positive,
     vector,
 )
-from catena.cli.results import Outputs, as_data, print_summary, what_is_left
+from catena.cli.results import Outputs, as_data, print_sizing, print_summary, what_is_left
 from catena.cli.running import follow, prepare
 from catena.mechanism import Mechanism
 from catena.simulation import simulate
@@ -38,7 +39,8 @@ to keep it still); the others stand still."""
 EXAMPLES = """  catena run four_bar --v A=2 --time 5 --plot
   catena run robot.toml --control hold --out run.nc --report run.html
   catena run 'chain(2, axes="y")' --q joint1=30deg --event joint2=0
-  catena run arm.py:make --control arm.py:torque --rate 1000 --json"""
+  catena run arm.py:make --control arm.py:torque --rate 1000 --json
+  catena run robot.toml --control hold --sizing --out run.xlsx --columns reactions power tool"""
 
 
 def add(commands: Commands) -> None:
@@ -111,7 +113,7 @@ def _add_integration(group: Group) -> None:
 def _add_output(group: Group) -> None:
     group.add_argument("--samples", type=count, metavar="N", help="how many times to keep (every step)")
     for name, what in (
-        ("out", "write the trajectory: .nc, .h5 or .csv"),
+        ("out", "write the trajectory: .nc or .h5, or a table: .csv, .xlsx, .parquet, .mat"),
         ("report", "write a page with plots and the audit: .html"),
     ):
         any_file(group.add_argument(f"--{name}", type=Path, metavar="FILE", help=what))
@@ -119,6 +121,15 @@ def _add_output(group: Group) -> None:
         "--plot", nargs="?", const="", metavar="FILE", help="draw into a file, or on the screen"
     )
     any_file(plot)
+    group.add_argument(
+        "--columns", nargs="+", action="extend", default=[], metavar="NAME",
+        help="what a table of --out has besides: reactions, power, acceleration, units, or frames and bodies by name",
+    )  # fmt: skip
+    group.add_argument(
+        "--sizing",
+        action="store_true",
+        help="print what the motion asks of each motor: effort, speed, power, and parts of its limits",
+    )
     group.add_argument("--json", action="store_true", help="print the summary as JSON")
     group.add_argument("--quiet", action="store_true", help="print nothing but warnings and errors")
 
@@ -135,7 +146,7 @@ def execute(arguments: Namespace, console: Console) -> int:
 
 def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:
     """Simulate a mechanism, write the files, and then the summary: a reader that goes away costs no file."""
-    outputs = Outputs(arguments.out, arguments.plot, arguments.report)
+    outputs = Outputs(arguments.out, arguments.plot, arguments.report, columns=arguments.columns)
     outputs.check()
     outcome = follow(prepare(mechanism, arguments), console)
     if outcome.run is not None:
@@ -143,9 +154,14 @@ def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int
     if outcome.reason:
         console.error(f"{outcome.reason.rstrip('.')}. {what_is_left(outcome, outputs)}")
     if arguments.json:
-        console.result(json.dumps(as_data(outcome, outputs, console), indent=2, allow_nan=False))
+        data = as_data(outcome, outputs, console)
+        if arguments.sizing and outcome.run is not None:
+            data["sizing"] = [plain(motor.as_data()) for motor in outcome.run.sizing()]
+        console.result(json.dumps(data, indent=2, allow_nan=False))
     elif outcome.run is not None:
         print_summary(outcome, outputs, console)
+        if arguments.sizing:
+            print_sizing(outcome.run.sizing(), console)
     if outcome.run is not None:
         outputs.show(outcome.run, console)
     return outcome.code or (Exit.OUTPUT if outputs.failed else Exit.OK)

@@ -1,8 +1,7 @@
-"""A motion of several structures as one table or dataset: one time axis, joints by name, nothing where one is not."""
+"""A motion of several structures as one dataset: one time axis, joints by name, nothing where one is not."""
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from dataclasses import asdict
@@ -13,9 +12,9 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.labels import joint_labels
 from catena.simulation.recording import dataset as single
 from catena.simulation.recording.dataset import require_xarray
+from catena.simulation.recording.table import table
 from catena.simulation.segments import SegmentedTrajectory, Transition
 
 SEGMENTS = "catena_segments"
@@ -23,36 +22,12 @@ SEGMENTS = "catena_segments"
 
 
 def columns(run: SegmentedTrajectory) -> dict[str, np.ndarray]:
-    """Return columns (samples,) by name: the time t, the number of the segment, positions q.joint, velocities v.joint
-    and control forces tau.joint of all joints that are in some tree, and energies; NaN where there is none."""
+    """Return the columns (samples,) of the table of a single motion by name."""
     if run.batch:
         raise FormatError(
             f"A motion of several structures is written one at a time; this is a batch {run.batch}."
         )
-    found = {"t": run.t}
-    counts = [len(part.t) for part in run.segments]
-    found["segment"] = np.repeat(np.arange(len(counts)), counts).astype(np.float64)
-    for joint in dict.fromkeys(name for part in run.segments for name in part.system.joints):
-        owner = next(part.system for part in run.segments if joint in part.system.joints)
-        for prefix, quantity, values in (
-            ("q", "position", run[joint]),
-            ("v", "velocity", run.velocity(joint)),
-            ("tau", "velocity", run.force(joint)),
-        ):
-            titles = joint_labels(owner, joint, quantity)  # type: ignore[arg-type]
-            found |= {f"{prefix}.{label.key}": values[:, k] for k, label in enumerate(titles)}
-    return found | {"kinetic_energy": run.kinetic_energy, "potential_energy": run.potential_energy}
-
-
-def write_csv(run: SegmentedTrajectory) -> bytes:
-    """Return the table as text, numbers to the last digit and empty cells where there is none."""
-    found = columns(run)
-    stream = io.StringIO(newline="")
-    out = csv.writer(stream)
-    out.writerow(found)
-    for row in zip(*(x.tolist() for x in found.values()), strict=True):
-        out.writerow("" if x != x else repr(x) for x in row)
-    return stream.getvalue().encode("utf-8")
+    return dict(table(run))
 
 
 def to_dataset(run: SegmentedTrajectory) -> Any:

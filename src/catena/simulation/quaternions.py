@@ -1,4 +1,4 @@
-"""Quaternions of rotation matrices, for poses that are handed to players."""
+"""Quaternions of rotation matrices, for poses that are handed to tables and players."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def quaternions(R: Floats) -> Floats:
-    """The quaternions (w, x, y, z) of rotations R (..., 3, 3), each of the sign nearest to the one before it.
+    """Return quaternions (w, x, y, z) of rotations R (..., 3, 3), of either sign.
 
     The largest of the four components is found first and divides the others, so that none loses digits.
     """
@@ -30,3 +30,11 @@ def quaternions(R: Floats) -> Floats:
     largest = np.argmax(squares, axis=-1)
     q = np.take_along_axis(products, largest[..., None, None], axis=-2)[..., 0, :]
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def continued(q: Floats) -> Floats:
+    """Return quaternions (..., samples, 4), each of the sign that is nearest to the one before it, the first with w
+    not negative; what is NaN counts as nothing."""
+    first = np.where(q[..., :1, :1] < 0.0, -1.0, 1.0)
+    turned = np.sum(q[..., 1:, :] * q[..., :-1, :], axis=-1, keepdims=True) < 0.0
+    return q * np.cumprod(np.concatenate([first, np.where(turned, -1.0, 1.0)], axis=-2), axis=-2)
