@@ -187,9 +187,13 @@ FAULTS = [
     (
         'parent = "upper"',
         'parent = "uper" #!',
-        "joint 'elbow': no body is named 'uper': did you mean 'upper'",
+        "joint 'elbow': no body or frame is named 'uper': did you mean 'upper'",
     ),
-    ('child = "lower"', 'child = "tool" #!', "joint 'elbow': no body is named 'tool'"),
+    (
+        'child = "lower"',
+        'child = "tol" #!',
+        "joint 'elbow': no body or frame is named 'tol': did you mean 'tool'",
+    ),
     ('parent = "upper"', 'parent = "lower" #!', "joint 'elbow': parent and child are both 'lower'"),
     ('name = "elbow"', 'name = "shoulder" #!', "joint 'shoulder': the name is taken by another joint"),
     (

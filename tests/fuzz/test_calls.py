@@ -213,6 +213,7 @@ GOOD: dict[str, Any] = {
     "crank": 0.4, "coupler": 1.2, "rocker": 0.9, "ground": 1.0, "misalignment": 0.0, "standing": 4,
     "contact": "point", "depth": 2, "grip": None, "posture": None,
     "on_radius": None, "places": {}, "near": None, "at_loops": None, "on_error": "raise",
+    "mimic": True, "power": True, "reactions": True, "units": False, "motors": None,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),
@@ -248,6 +249,8 @@ SPECIAL: dict[tuple[str, str], Good] = {
     ("TipContact", "friction"): lambda s: None,
     ("TipContact", "axes"): lambda s: "tip",
     ("Support", "acceleration"): lambda s: np.zeros(6),
+    ("save", "acceleration"): lambda s: True,
+    ("table", "acceleration"): lambda s: True,
     ("set_initial", "q"): lambda s: {s.joint: s.position},
     ("set_initial", "v"): lambda s: {s.joint: s.rates},
     ("save", "path"): lambda s: FOLDER / "catena_fuzz.csv",

@@ -10,6 +10,7 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.complete import file_path, is_device, write_complete
 from catena.formats.kinds import Kinds
+from catena.given import shown
 from catena.simulation.recording import csv, excel, matlab, netcdf, parquet, segmented
 from catena.simulation.recording.table import Table, table
 from catena.simulation.segments import SegmentedTrajectory
@@ -48,8 +49,12 @@ def save_run(run: Run, path: PathLike, units: bool = False, **columns: Any) -> N
         raise FormatError(
             f"{file}: {found} no format for runs: name a file that ends in {', '.join(ENDINGS)}"
         )
+    if not isinstance(units, bool):
+        raise FormatError(f"{file}: units is {shown(units)}: give True or False")
     asked = [
-        name for name, value in (*columns.items(), ("units", units)) if value is not False and value != ()
+        name
+        for name, value in (*columns.items(), ("units", units))
+        if value is not False and not (isinstance(value, tuple) and not value)
     ]
     if ending in WHOLE:
         if asked:
