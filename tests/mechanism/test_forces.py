@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-import catena as ct
 from catena.errors import ModelError, UnknownNameError
 from catena.forces import Bushing, Cable, ConstantWrench, JointSpring, PointSpring, Table, TabledJointSpring
 from catena.joints import Fixed, Revolute, Spherical
@@ -119,11 +118,3 @@ def test_wrenches_may_have_the_axes_of_their_own_body():
     m = arm()
     m.add_force("thrust", ConstantWrench(force=(0.0, 0.0, 1.0)), between=("eye", "eye"))
     assert m.forces["thrust"].frames == ("eye", "eye")
-
-
-def test_a_force_that_waits_to_be_told_is_no_part_of_a_mechanism():
-    m = ct.generators.four_bar()
-    with pytest.raises(ct.ModelError, match="'push': a AppliedWrench is told 6 numbers from outside"):
-        m.add_force("push", ct.forces.AppliedWrench(), between=("ground", "coupler"))
-    with pytest.raises(ct.ModelError, match="simulate"):
-        m.add_force("motor", ct.forces.AppliedJointForce(), "A")

@@ -53,7 +53,7 @@ def test_files_and_plots_have_one_time_axis(tmp_path):
     run.save(tmp_path / "run.csv")
     rows = list(csv.DictReader((tmp_path / "run.csv").open()))
     assert len(rows) == len(run.t) and float(rows[-1]["q.a slides"]) == run["a slides"][-1, 0]
-    assert {row["segment"] for row in rows} == {"0.0", "1.0"}
+    assert {row["segment"] for row in rows} == {"0", "1"}
     data = run.to_xarray()
     assert data["change_name"].values.tolist() == ["meeting"] and data.sizes["time"] == len(run.t)
     figure = run.plot(path=tmp_path / "run.png")

@@ -387,3 +387,17 @@ def test_computed_torque_of_a_mechanism_with_springs_tracks():
     q = np.array([0.4, -0.1, 0.2])
     held = ct.simulate(s, q, np.zeros(3), 1.0, control=ct.GravityCompensation(s))
     assert np.abs(held.q - q).max() < 1e-8
+
+
+def test_a_force_that_waits_to_be_told_does_nothing_in_calls_and_is_refused_in_runs():
+    m, bare = ct.generators.four_bar(), ct.generators.four_bar().system()
+    m.add_force("push", ct.forces.AppliedWrench(), between=("ground", "coupler"))
+    s = m.system()
+    q = s.assemble({"A": 0.3})
+    v = s.velocity(q, {"A": 2.0})
+    vdot = bare.forward_dynamics(q, v)
+    np.testing.assert_allclose(s.forward_dynamics(q, v), vdot, atol=1e-12)
+    np.testing.assert_allclose(s.forward_dynamics(np.stack([q, q]), np.stack([v, v]))[1], vdot, atol=1e-12)
+    np.testing.assert_allclose(s.bias_force(q, v), bare.bias_force(q, v), atol=1e-12)
+    with pytest.raises(ct.StateError, match="'push', a AppliedWrench, is told 6 numbers from outside"):
+        ct.simulate(s, q, v, 0.1)

@@ -83,11 +83,6 @@ def make_force(
             f"{who}: kind is {shown(kind)}, which is no kind of force: give an instance such as "
             "catena.forces.PointSpring(100.0)"
         )
-    if kind.inputs:
-        raise ModelError(
-            f"{who}: a {type(kind).__name__} is told {kind.inputs} numbers from outside at every instant, which a "
-            "mechanism does not have: give it to a run, simulate(..., forces={frame: function}), or add a wrench"
-        )
     if isinstance(kind, JointForce):
         if joint is None or between is not None:
             raise ModelError(

@@ -70,6 +70,7 @@ class Excitation(RunPart):
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
+        system.elements.require_told()
         self.has_python_elements = not system.elements.is_compiled
         own = () if self.has_python_elements else system.elements.placed
         watched = [f for joint in self._looked_at() for f in system.elements.watch(joint)]

@@ -19,7 +19,7 @@ from catena.dynamics.element_force import element_force
 from catena.dynamics.force_report import force_report
 from catena.dynamics.force_sweeps import GIVEN
 from catena.dynamics.stops import Stops, joint_stops
-from catena.errors import CatenaError
+from catena.errors import CatenaError, StateError
 from catena.forces import AppliedJointForce, AtJoint, PlacedForce, Relative, Watch
 from catena.forces.placed import LOOP, TREE
 from catena.kernels import NEAR
@@ -130,6 +130,17 @@ class Elements:
         """Return whether there are formulas for all forces: joints that close loops must find their coordinates by
         one."""
         return all(force.is_compiled for force in self.placed)
+
+    def require_told(self) -> None:
+        """Refuse a run of forces that wait to be told numbers: nobody gives them there."""
+        waiting = [force for force in self.placed if force.kind.inputs]
+        if waiting:
+            kind = waiting[0].kind
+            raise StateError(
+                f"Force {waiting[0].name!r}, a {type(kind).__name__}, is told {kind.inputs} numbers from outside at "
+                "every instant, and in a run nobody does so: take it out of the mechanism, and give wrenches by "
+                "simulate(..., forces={frame: function})."
+            )
 
     @property
     def is_empty(self) -> bool:
