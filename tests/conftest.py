@@ -1,6 +1,7 @@
 """What all tests share: one cache of compiled code, random mechanisms of bounded variety, and a comparison."""
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -84,6 +85,14 @@ def nothing_is_left_in_the_project():
     yield
     left = [name for name in set(os.listdir(ROOT)) - before if name[0] not in "._" and name not in MADE]
     assert not left, f"a test wrote {sorted(left)} into the project's folder: let it write to tmp_path"
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left_to_others():
+    """Close the figures of a test: which test comes next on a worker hangs on how quick the machine is."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,9 @@
-"""Pictures are drawn without a screen and closed after each test."""
+"""Pictures are drawn without a screen."""
 
 import matplotlib
 import pytest
 
 matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    from matplotlib import pyplot
-
-    pyplot.close("all")
 
 
 @pytest.fixture
