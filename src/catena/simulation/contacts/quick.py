@@ -31,7 +31,7 @@ from catena.simulation.moving import COLLAPSE, Mover
 from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Touching
 from catena.simulation.steps.work import SOURCES
-from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.trajectory import EventHit, Trajectory
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
@@ -250,7 +250,7 @@ class Quick:
     change: Change | None
     stiff: bool
     steps: int
-    events: tuple[Found, ...] = ()
+    events: tuple[EventHit, ...] = ()
     ended: str = ""
 
     def until(self, count: int, end: State) -> Quick:
