@@ -14,7 +14,7 @@ import numpy as np
 from catena.simulation import loads
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.pressing import Pressing
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 
 def reactions_beside_contacts(run: Trajectory, pressing: Sequence[Pressing]) -> dict[str, np.ndarray]:
