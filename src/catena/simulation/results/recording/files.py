@@ -11,10 +11,10 @@ from catena.errors import FormatError
 from catena.formats.complete import file_path, is_device, write_complete
 from catena.formats.kinds import Kinds
 from catena.given import shown
-from catena.simulation.recording import csv, excel, matlab, netcdf, parquet, segmented
-from catena.simulation.recording.table import Table, table
-from catena.simulation.segments import SegmentedTrajectory
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.recording import csv, excel, matlab, netcdf, parquet, segmented
+from catena.simulation.results.recording.table import Table, table
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.system import System
 
 PathLike = str | os.PathLike[str]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from catena.simulation.audit.lines import Audit, Line
+from catena.simulation.results.audit.lines import Audit, Line
 
 # So many changes are told line by line; of more of them only those that warn, and how much they lost together.
 FEW = 8

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
-from catena.simulation.recording.dataset import from_dataset, require_xarray, to_dataset
-from catena.simulation.recording.plain_file import require_plain
-from catena.simulation.recording.segmented import SEGMENTS, from_dataset as segments_from
-from catena.simulation.segments import SegmentedTrajectory
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.recording.dataset import from_dataset, require_xarray, to_dataset
+from catena.simulation.results.recording.plain_file import require_plain
+from catena.simulation.results.recording.segmented import SEGMENTS, from_dataset as segments_from
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.system import System
 
 

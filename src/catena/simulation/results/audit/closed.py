@@ -8,10 +8,10 @@ import numpy as np
 
 from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.scales import scales_of
-from catena.simulation.audit.lines import Line, worst
+from catena.simulation.results.audit.lines import Line, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # What a run at default tolerances stays well below: loops [rad or sizes of the mechanism; per second for a speed of 1
 # or less, and for more a part of it], and lengths of quaternions.

@@ -18,10 +18,10 @@ from catena.changing.transfer import told_energy
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
-from catena.simulation.audit import Audit, Line, SegmentedAudit
 from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.on_demand import NumberOnDemand
-from catena.simulation.trajectory import EventHit, PathLike, Trajectory
+from catena.simulation.results.audit import Audit, Line, SegmentedAudit
+from catena.simulation.results.on_demand import NumberOnDemand
+from catena.simulation.results.segment import EventHit, PathLike, Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from catena.changing import Transfer
     from catena.simulation.contacts.contact import Contact
-    from catena.simulation.recording.table import Table
-    from catena.simulation.sizing import Sizing, TriedMotor
+    from catena.simulation.results.recording.table import Table
+    from catena.simulation.results.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 # Segments follow each other where their times differ by no more than this part of the whole time.
@@ -247,7 +247,7 @@ class SegmentedTrajectory:
     def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
         """Return what the motion asks of each motor, see `Trajectory.sizing`; a joint that is not there asks for
         nothing."""
-        from catena.simulation.sizing import sizing
+        from catena.simulation.results.sizing import sizing
 
         return sizing(self, motors)
 
@@ -271,7 +271,7 @@ class SegmentedTrajectory:
         acceleration: bool = False,
     ) -> Table:
         """Return the motion as columns with names and units, see `Trajectory.table`; NaN where a joint is not there."""
-        from catena.simulation.recording.table import table
+        from catena.simulation.results.recording.table import table
 
         return table(self, reactions, frames, power, acceleration)
 
@@ -287,7 +287,7 @@ class SegmentedTrajectory:
         """Write the motion to a file with one time axis and joints by name, empty or NaN where a joint is not there;
         formats and options are those of `Trajectory.save`. `load_run` reads .nc and .h5 files back, with all
         structures."""
-        from catena.simulation.recording import save_run
+        from catena.simulation.results.recording import save_run
 
         save_run(
             self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
@@ -296,7 +296,7 @@ class SegmentedTrajectory:
     def to_xarray(self) -> Dataset:
         """Return the motion as an `xarray.Dataset` over one time axis, joints by name, with the changes of structure;
         needs `pip install "catena-dynamics[record]"`."""
-        from catena.simulation.recording.segmented import to_dataset
+        from catena.simulation.results.recording.segmented import to_dataset
 
         return to_dataset(self)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.kinematics.scales import scales_of
-from catena.simulation.audit.lines import COARSE, Level, Line, percent, worst
 from catena.simulation.faults import joint_of
+from catena.simulation.results.audit.lines import COARSE, Level, Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
 # sample to sample; what moves less than STILL [rad or sizes] stands still.

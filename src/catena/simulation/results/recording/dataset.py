@@ -12,8 +12,8 @@ from catena.errors import CatenaError, FormatError
 from catena.formats import toml
 from catena.formats.kinds import Kinds
 from catena.formats.source import LARGEST, Source
-from catena.simulation.labels import labels
-from catena.simulation.trajectory import EventHit, Trajectory
+from catena.simulation.results.labels import labels
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.system import System
 
 VERSION = 2

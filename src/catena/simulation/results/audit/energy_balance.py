@@ -11,7 +11,7 @@ from catena.kinematics.extent import largest_coordinate
 from catena.simulation import loads
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # What a run at default tolerances stays well below, as a part of the energy that is moved about; where works are
 # estimated from samples, the second.

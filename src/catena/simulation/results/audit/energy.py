@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import LoopError, StateError
-from catena.simulation.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, energy_balance
-from catena.simulation.audit.lines import COARSE, Line, listed, percent, worst
+from catena.simulation.results.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, energy_balance
+from catena.simulation.results.audit.lines import COARSE, Line, listed, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 
 def energy(run: Trajectory) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from catena.simulation.recording.table import Table
+from catena.simulation.results.recording.table import Table
 
 
 def write(table: Table, units: bool = False) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from catena.errors import CatenaError, FormatError
 from catena.given import printable
-from catena.simulation.recording.table import Column, Table
+from catena.simulation.results.recording.table import Column, Table
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 """How many rows and columns a sheet can have."""

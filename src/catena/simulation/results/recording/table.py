@@ -15,10 +15,10 @@ import numpy as np
 from catena.errors import FormatError
 from catena.given import listed, shown
 from catena.mechanism.validation import known
-from catena.simulation.labels import Quantity, joint_labels
-from catena.simulation.quaternions import continued, quaternions
-from catena.simulation.segments import SegmentedTrajectory
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.labels import Quantity, joint_labels
+from catena.simulation.results.quaternions import continued, quaternions
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.system import System
 
 Run = Trajectory | SegmentedTrajectory

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catena.mechanism import MODES
-from catena.simulation.audit.lines import Line, percent, worst
+from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # A deflection up to this part of a body's length is small: modes are good to about one part in a hundred there.
 SMALL_RANGE = 0.13

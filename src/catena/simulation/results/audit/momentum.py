@@ -8,10 +8,10 @@ import numpy as np
 
 from catena import dynamics
 from catena.joints import Free, described
-from catena.simulation.audit.lines import Line, percent, worst
+from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # What a run at default tolerances stays well below, as a part of the momentum of this motion.
 MOMENTUM = 1e-6

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import CatenaError
-from catena.simulation.audit.closed import closure, quaternions
-from catena.simulation.audit.deformation import deformation
-from catena.simulation.audit.energy import energy
-from catena.simulation.audit.joints import actuators, limits
-from catena.simulation.audit.lines import Audit, Line
-from catena.simulation.audit.momentum import momentum
-from catena.simulation.audit.velocities import velocities
-from catena.simulation.audit.work import work
+from catena.simulation.results.audit.closed import closure, quaternions
+from catena.simulation.results.audit.deformation import deformation
+from catena.simulation.results.audit.energy import energy
+from catena.simulation.results.audit.joints import actuators, limits
+from catena.simulation.results.audit.lines import Audit, Line
+from catena.simulation.results.audit.momentum import momentum
+from catena.simulation.results.audit.velocities import velocities
+from catena.simulation.results.audit.work import work
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 
 def audit(run: Trajectory) -> Audit:

@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import warn
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 Level = Literal["ok", "note", "warn"]
 # With more steps than this for a sample, samples do not show what happened between them.

@@ -6,7 +6,7 @@ import io
 from typing import Any
 
 from catena.errors import CatenaError
-from catena.simulation.recording.table import Table
+from catena.simulation.results.recording.table import Table
 
 
 def write(table: Table, about: dict[str, str]) -> bytes:

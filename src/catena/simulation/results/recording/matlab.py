@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from catena.simulation.recording.table import Table
+from catena.simulation.results.recording.table import Table
 
 LONGEST_NAME = 63
 """How many letters MATLAB lets a name have."""

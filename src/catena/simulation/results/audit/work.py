@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.audit.energy_balance import ESTIMATED_ENERGY, energy_balance
-from catena.simulation.audit.lines import Line, percent, worst
+from catena.simulation.results.audit.energy_balance import ESTIMATED_ENERGY, energy_balance
+from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # So many samples at least say something.
 FEW = 9

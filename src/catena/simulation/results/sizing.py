@@ -22,9 +22,9 @@ from catena.given import printable, shown
 from catena.hooks import hook
 from catena.mechanism import GROUND, Actuator, Mechanism
 from catena.mechanism.validation import known
-from catena.simulation.labels import joint_labels
-from catena.simulation.segments import SegmentedTrajectory
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.labels import joint_labels
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

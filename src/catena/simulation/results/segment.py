@@ -18,9 +18,10 @@ from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
-from catena.simulation import dense, loads, turns
+from catena.simulation import loads, turns
 from catena.simulation.arguments import MOST_SAMPLES
-from catena.simulation.on_demand import OnDemand
+from catena.simulation.results import dense
+from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
 from catena.system.resultants import along_beam
 
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from xarray import Dataset
 
-    from catena.simulation.audit import Audit
-    from catena.simulation.recording.table import Table
+    from catena.simulation.results.audit import Audit
+    from catena.simulation.results.recording.table import Table
+    from catena.simulation.results.sizing import Sizing, TriedMotor
     from catena.simulation.sensors import Sensor
-    from catena.simulation.sizing import Sizing, TriedMotor
     from catena.view.live.view import View
 
 PathLike = str | os.PathLike[str]
@@ -368,7 +369,7 @@ class Trajectory:
         """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
         motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
         {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}."""
-        from catena.simulation.sizing import sizing
+        from catena.simulation.results.sizing import sizing
 
         return sizing(self, motors)
 
@@ -388,7 +389,7 @@ class Trajectory:
 
     def audit(self) -> Audit:
         """Check energy, momentum, loops, quaternions, limits and actuators of this run; print the result."""
-        from catena.simulation.audit import audit
+        from catena.simulation.results.audit import audit
 
         return audit(self)
 
@@ -425,7 +426,7 @@ class Trajectory:
     def to_xarray(self) -> Dataset:
         """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install
         "catena-dynamics[record]"`."""
-        from catena.simulation.recording.dataset import to_dataset
+        from catena.simulation.results.recording.dataset import to_dataset
 
         return to_dataset(self)
 
@@ -439,7 +440,7 @@ class Trajectory:
         """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
         energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
         `acceleration` what they say. `dict(run.table())` is what data frames are made of."""
-        from catena.simulation.recording.table import table
+        from catena.simulation.results.recording.table import table
 
         return table(self, reactions, frames, power, acceleration)
 
@@ -456,7 +457,7 @@ class Trajectory:
         the mechanism in it; `load_run` reads it back to the last digit), or a table: .csv, .xlsx (Excel), .parquet or
         .mat (MATLAB). The others choose what a table has, as in `table`; `units` puts them into the names of a .csv
         file. The file appears complete or not at all."""
-        from catena.simulation.recording import save_run
+        from catena.simulation.results.recording import save_run
 
         save_run(
             self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
@@ -468,7 +469,7 @@ class Trajectory:
     ) -> Trajectory:
         """Read a run of one structure from a .nc or .h5 file; its mechanism comes from the file unless a system is
         given. `kinds` are those of your own that it may use."""
-        from catena.simulation.recording import load_run
+        from catena.simulation.results.recording import load_run
 
         found = load_run(path, system, kinds)
         if not isinstance(found, Trajectory):

@@ -12,10 +12,10 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.recording import dataset as single
-from catena.simulation.recording.dataset import require_xarray
-from catena.simulation.recording.table import table
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.results.recording import dataset as single
+from catena.simulation.results.recording.dataset import require_xarray
+from catena.simulation.results.recording.table import table
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 
 SEGMENTS = "catena_segments"
 """The attribute with the number of segments, which tells a file of several structures."""

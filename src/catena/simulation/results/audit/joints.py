@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.audit.lines import Line, worst
 from catena.simulation.faults import joint_of
+from catena.simulation.results.audit.lines import Line, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 # How far joints may be beyond limits that should be rigid [m or rad].
 LIMIT = 1e-2
