@@ -221,6 +221,12 @@ def test_materials_colour_what_the_model_does_not(name, write):
     assert part.colour == pytest.approx((1, 0, 0, 1))
 
 
+def test_a_broken_material_costs_the_colour_and_not_the_triangles(write):
+    broken = collada(CUBE, THREES, BIND).replace(b'url="#e"', b'url="#lost"')
+    (part,) = read_mesh(write("m.dae", broken)).parts
+    assert part.colour is None and len(part.triangles) == 12
+
+
 def test_a_hole_is_a_surface_that_is_turned_and_overlaps_count_twice(write):
     inner = CUBE / 2 + 0.25
     for faces, mass in ((THREES[:, ::-1], 7 / 8), (THREES, 9 / 8)):

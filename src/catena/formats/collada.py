@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,23 +34,38 @@ UP = {
 """What turns the axes of a file so that z is up."""
 
 
-def plain_collada(content: bytes, name: str) -> tuple[bytes, NDArray[np.float64]]:
-    """Return the text of a file that may be read, and the matrix (4, 4) that turns its axes and units to metres with z
-    up; messages call the file by `name`. What cannot be read raises."""
+@dataclass(frozen=True)
+class PlainCollada:
+    """The text of a file that may be read, the matrix `turn` (4, 4) that takes its axes and units to metres with z up,
+    and how many `parts` of triangles its scene shows."""
+
+    text: bytes
+    turn: NDArray[np.float64]
+    parts: int
+
+    @property
+    def without_materials(self) -> bytes:
+        """The same text with no colours."""
+        return re.sub(rb"<bind_material\b.*?</bind_material>", b"", self.text, flags=re.DOTALL)
+
+
+def plain_collada(content: bytes, name: str) -> PlainCollada:
+    """Return what of a file may be read; messages call it by `name`. What cannot be read raises."""
     if len(content) > TEXT:
         raise ValueError(f"it has more than {TEXT} bytes")
     text = content.decode("utf-8-sig", "replace")
     root = parse(text, name, Budget())
     if root.tag != "COLLADA":
         raise ValueError(f"the outermost element is <{root.tag}>, not <COLLADA>")
-    _Counting(root).check()
+    counting = _Counting(root)
+    counting.check()
     asset = root.first("asset")
     unit = None if asset is None else asset.first("unit")
     up = None if asset is None else asset.first("up_axis")
     metre = 1.0 if unit is None else float(unit.get("meter", "1") or 1.0)
     turn = np.eye(4)
     turn[:3, :3] = metre * UP.get("Y_UP" if up is None else up.text.strip(), np.eye(3))
-    return re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1).encode(), turn
+    return PlainCollada(re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1).encode(), turn, counting.parts)
 
 
 class _Counting:
@@ -58,18 +74,26 @@ class _Counting:
     def __init__(self, root: Element) -> None:
         self.root = root
         self.ids = {one.get("id"): one for one in _all_below(root) if one.get("id")}
-        self.nodes = self.shown = 0
+        self.nodes = self.shown = self.parts = 0
 
     def check(self) -> None:
         """Raise if it is too much, or if there is nothing."""
-        found = False
         for library in self.root.all("library_visual_scenes"):
             for scene in library.all("visual_scene"):
+                # What is not shown costs as much, but no part of it is expected.
+                before = self.parts
                 for node in scene.all("node"):
                     self._add(node, 0)
-                    found = True
-        if not found or not self.shown:
+                if scene is not self._shown():
+                    self.parts = before
+        if not self.shown:
             raise ValueError("there are no triangles in its scene")
+
+    def _shown(self) -> Element | None:
+        """The scene that the file shows."""
+        scene = self.root.first("scene")
+        chosen = None if scene is None else scene.first("instance_visual_scene")
+        return None if chosen is None else self.ids.get(chosen.get("url")[1:])
 
     def _add(self, node: Element, depth: int) -> None:
         self.nodes += 1
@@ -89,6 +113,7 @@ class _Counting:
         mesh = geometry.first("mesh")
         for part in () if mesh is None else mesh.children:
             if part.tag in FACES:
+                self.parts += 1
                 self.shown += sum(len(row.text) for row in part.all("p"))
         if self.shown > MOST_SHOWN:
             raise ValueError(f"its scene shows more than {MOST_SHOWN} characters of triangles")

@@ -105,8 +105,12 @@ def _ply(content: bytes, file: Path) -> list[MeshPart]:
 
 
 def _collada(content: bytes, file: Path) -> list[MeshPart]:
-    plain, turn = plain_collada(content, str(file))
-    return _by_library(plain, "dae", file, turn)
+    plain = plain_collada(content, str(file))
+    found = _by_library(plain.text, "dae", file, plain.turn)
+    if len(found) < plain.parts:
+        # The library leaves out what has a material that is broken; its triangles are none the worse for it.
+        found = max(found, _by_library(plain.without_materials, "dae", file, plain.turn), key=len)
+    return found
 
 
 def _gltf(content: bytes, file: Path) -> list[MeshPart]:
