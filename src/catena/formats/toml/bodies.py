@@ -7,7 +7,8 @@ from typing import Any
 from catena.errors import ModelError
 from catena.formats.toml.flexible import read_flexible
 from catena.formats.toml.schema import KEYS, SHAPES
-from catena.formats.toml.tables import Table, suggestion
+from catena.formats.toml.tables import Table
+from catena.given import suggestion
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
 from catena.mechanism.shapes import SHAPES as CLASSES
 

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from catena.errors import FormulaError
 from catena.formats.toml.schema import KEYS, PARTS
 from catena.formats.toml.tables import Table
+from catena.formulas import parse
 from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.merging import include
@@ -173,9 +175,9 @@ def _copy(table: Table, word: str, words: Mapping[str, Any]) -> Table:
             n: float(x) for n, x in words.items() if isinstance(x, int | float) and not isinstance(x, bool)
         }
         try:
-            value = table.document.evaluate(name, numbers)
-        except ValueError as error:
-            table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error})", *keys)
+            value = table.document.evaluate(parse(name), numbers)
+        except FormulaError as error:
+            table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error.reason})", *keys)
         return _told(int(value) if value == int(value) and abs(value) < 1e15 else value)
 
     content = put(dict(table.content))

@@ -21,9 +21,10 @@ from catena.formats.toml.composing import add_chain, add_included, repeated
 from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
+from catena.formats.toml.parameters import read_parameters
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
-from catena.formats.toml.tables import Document, Table, suggestion
-from catena.given import shown
+from catena.formats.toml.tables import Document, Table
+from catena.given import shown, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.profiles import Spline
@@ -73,14 +74,7 @@ def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
         raise FormatError(f"{file}: this is not TOML: {error}") from None
     top = Table(content, "", (), Document(source, lines))
     _check_top(top, needed)
-    if "parameters" in top:
-        parameters = top.inner("parameters", "parameters")
-        for name in parameters.content:
-            value = parameters.numbers(name)
-            if not isinstance(value, float):
-                parameters.fail(f"{name} is an array: a parameter is one number", name)
-            # Each may be computed from those before it.
-            top.document.parameters[name] = value
+    top.document.parameters.update(read_parameters(top, source.parameters))
     return top
 
 
