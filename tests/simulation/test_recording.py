@@ -11,8 +11,8 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, humanoid, n_four_bars, stewart
-from catena.simulation.recording import dataset, load_run, netcdf
-from catena.simulation.trajectory import EventHit, Trajectory
+from catena.simulation.results.recording import dataset, load_run, netcdf
+from catena.simulation.results.segment import EventHit, Trajectory
 
 xarray = pytest.importorskip("xarray")
 pytest.importorskip("h5netcdf")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.trajectory import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.view.plots import plot
 from catena.view.plots.drawing import COLOURS, flat_axes
 

@@ -7,14 +7,14 @@ from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
 from catena.simulation.instant import Instant
-from catena.simulation.recording import load_run
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.results.recording import load_run
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
-from catena.simulation.trajectory import EventHit, Trajectory
 
 __all__ = [
     "Baumgarte",

@@ -22,9 +22,9 @@ from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, crosses, required_arguments
 from catena.simulation.instant import Instant
 from catena.simulation.problem import Problem
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.run import Beginning, Run, longest_step
-from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.trajectory import EventHit, Trajectory
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 

@@ -22,7 +22,7 @@ from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
-from catena.simulation.quaternions import quaternions
+from catena.simulation.results.quaternions import quaternions
 from catena.system import System
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of

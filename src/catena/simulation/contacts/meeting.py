@@ -16,8 +16,8 @@ import numpy as np
 
 from catena.simulation.contacts.joining import cut
 from catena.simulation.events import Event, crosses, locate
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.sign_changes import places, sign_changes
-from catena.simulation.trajectory import EventHit, Trajectory
 from catena.system import System
 
 

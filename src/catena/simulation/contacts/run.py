@@ -44,7 +44,8 @@ from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -52,7 +53,6 @@ from catena.simulation.structure_changes import (
     resampled,
     with_events,
 )
-from catena.simulation.trajectory import EventHit, Trajectory
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 

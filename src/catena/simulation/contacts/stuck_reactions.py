@@ -14,7 +14,7 @@ import numpy as np
 from catena.simulation import loads
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.contacts.geometry import Places
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 
 def reactions_beside_contacts(
