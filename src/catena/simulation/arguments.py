@@ -10,7 +10,7 @@ import numpy as np
 from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, is_finite, is_positive, real_array, shown
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.system import System
 from catena.system.arrays import batch_shape
 

@@ -19,8 +19,8 @@ from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
-from catena.simulation.events import Event, crosses, required_arguments
-from catena.simulation.instant import Instant
+from catena.simulation.guards.events import Event, crosses, required_arguments
+from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition

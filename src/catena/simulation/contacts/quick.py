@@ -26,8 +26,8 @@ from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.drift import Drift
-from catena.simulation.events import Event
 from catena.simulation.excitation import Excitation
+from catena.simulation.guards.events import Event
 from catena.simulation.moving import COLLAPSE, Mover
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand

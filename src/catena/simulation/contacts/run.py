@@ -41,7 +41,7 @@ from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory

@@ -19,7 +19,7 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Trajectory
