@@ -39,6 +39,19 @@ class Span(NamedTuple):
         return SAME * max(self.duration, abs(self.start), abs(self.end))
 
 
+class Window(NamedTuple):
+    """A part of a motion that began at `begin` [s]: it goes on to `end` for now, and lasts about `duration` in all."""
+
+    begin: float
+    end: float
+    duration: float
+
+    @property
+    def same(self) -> float:
+        """Return by how much times may differ that are the same [s]."""
+        return SAME * max(self.duration, abs(self.begin), abs(self.end))
+
+
 def time_span(start: Any, duration: Any) -> Span:
     """Return the time of a motion that begins at `start` [s] and goes on for so many seconds."""
     if not is_positive(duration):

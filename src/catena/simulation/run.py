@@ -135,6 +135,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.now = self.start
+        """The time that states have come to which still go on."""
         self.t = np.full(len(self.q), self.start)
         self.times = sample_times(samples, span, bool(self.batch))
         self.looking = [event.looked for event in self.events if event.looked is not None]
@@ -245,10 +247,7 @@ class Run:
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
         try:
-            for end in self._stops():
-                self._go_to(end)
-                if not self.going.any():
-                    break
+            self.advance(self.end, LOOKS)
             run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"
@@ -263,9 +262,18 @@ class Run:
             run.audit().warn()
         return run
 
-    def _stops(self) -> list[float]:
-        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
-        recorded."""
+    def advance(self, until: float, looks: int = 1) -> None:
+        """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
+        way, where one may."""
+        for end in stops(Span(self.now, until), self._guards(looks)):
+            self._go_to(end)
+            if not self.going.any():
+                return
+            self.now = end
+
+    def _guards(self, looks: int) -> list[TimeGuard]:
+        """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
+        times that are recorded, and looks for an end that may come early."""
         guards = list[TimeGuard]()
         if self.excitation.clock is not None and not self.law:
             guards.append(self.excitation.clock)
@@ -274,8 +282,8 @@ class Run:
         if self.excitation.paths is not None:
             guards.append(self.excitation.paths)
         if any(event.terminal for event in self.events):
-            guards.append(Looks(LOOKS))
-        return stops(self.span, guards)
+            guards.append(Looks(looks))
+        return guards
 
     def _go_to(self, end: float) -> None:
         mark = self.nodes.mark
