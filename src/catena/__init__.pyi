@@ -127,6 +127,7 @@ from .simulation import (
     references as references,
     sensitivities as sensitivities,
     simulate as simulate,
+    warm as warm,
 )
 from .simulation.control import (
     PID as PID,
