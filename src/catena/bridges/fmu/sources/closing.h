@@ -48,9 +48,9 @@ static void least_change(double *A, double *b, int rows, double *x) {
 }
 
 /* The change of velocity components that takes the errors e away, where those with `held` do not change. */
-static void change_for(const double *p, const double *q, const double *e, const unsigned char *held, double *change) {
-    double J[ROOM(NG * NV)], b[ROOM(NG)];
-    closure_jacobian(q, p, J);
+static void change_for(Model *m, const double *q, const double *e, const unsigned char *held, double *change) {
+    double *J = m->J, b[ROOM(NG)];
+    closure_jacobian(q, m->now.p, J);
     for (int r = 0; r < NG; r++) {
         b[r] = -e[r] / ROWS[r];
         for (int i = 0; i < NV; i++) J[r * NV + i] *= held && held[i] ? 0.0 : UNITS[i] / ROWS[r];
@@ -69,20 +69,20 @@ static double largest_error(const double *e) {
 }
 
 /* Close the positions q by Newton's method. Returns how far they are open afterwards. */
-static double close_positions(const double *p, double *q, const unsigned char *held) {
+static double close_positions(Model *m, double *q, const unsigned char *held) {
     double e[ROOM(NG)], opening[ROOM(NG)], still[ROOM(NV)] = {0.0}, best[ROOM(NQ)], error = HUGE_VAL;
     normalise(q);
     memcpy(best, q, NQ * sizeof *q);
     for (int round = 0; round < 60; round++) {
         double change[ROOM(NV)], dq[ROOM(NQ)], now, far = 0.0;
-        closure(q, still, p, e, opening);
+        closure(q, still, m->now.p, e, opening);
         now = largest_error(e);
         if (now < error) {
             error = now;
             memcpy(best, q, NQ * sizeof *q);
         }
         if (!(now > CLOSED) || (round > 8 && now > 0.5 * error && error < OPEN)) break;
-        change_for(p, q, e, held, change);
+        change_for(m, q, e, held, change);
         for (int i = 0; i < NV; i++) far = fmax(far, fabs(change[i] / UNITS[i]));
         if (!isfinite(far)) break;
         /* Steps far away are not to be trusted. */
@@ -97,47 +97,47 @@ static double close_positions(const double *p, double *q, const unsigned char *h
 }
 
 /* Make the velocities v those of closed loops. Returns how fast loops open afterwards, beside the size of v. */
-static double close_velocities(const double *p, const double *q, double *v, const unsigned char *held) {
+static double close_velocities(Model *m, const double *q, double *v, const unsigned char *held) {
     double e[ROOM(NG)], opening[ROOM(NG)], size = 1.0, error = 0.0;
     for (int i = 0; i < NV; i++) size = fmax(size, fabs(v[i] / UNITS[i]));
     for (int round = 0; round < 3; round++) {
         double change[ROOM(NV)];
-        closure(q, v, p, e, opening);
+        closure(q, v, m->now.p, e, opening);
         error = largest_error(opening) / size;
         if (!(error > CLOSED)) break;
-        change_for(p, q, opening, held, change);
+        change_for(m, q, opening, held, change);
         for (int i = 0; i < NV; i++) v[i] += change[i];
     }
     return error;
 }
 
 /* The state with its loops closed, after a step has opened them a little. */
-static void project(const double *p, double *x) {
+static void project(Model *m, double *x) {
     if (NG > 0) {
-        close_positions(p, x, NULL);
-        close_velocities(p, x, x + NQ, NULL);
+        close_positions(m, x, NULL);
+        close_velocities(m, x, x + NQ, NULL);
     } else {
         normalise(x);
     }
 }
 
 /* How far loops are open, and how fast they open. */
-static double gap_of(const double *p, const double *q, const double *v) {
+static double gap_of(const Model *m, const double *x) {
     double e[ROOM(NG)], opening[ROOM(NG)], unit[ROOM(NQ)];
     if (NG == 0) return 0.0;
-    memcpy(unit, q, NQ * sizeof *q);
+    memcpy(unit, x, NQ * sizeof *x);
     normalise(unit);
-    closure(unit, v, p, e, opening);
+    closure(unit, x + NQ, m->now.p, e, opening);
     return fmax(largest_error(e), largest_error(opening));
 }
 
 /* Baumgarte's feedback: accelerations that let gaps and their rates die away with the rate STABILISATION. */
-static void pull_together(const double *p, const double *q, const double *v, double *vdot) {
+static void pull_together(Model *m, const double *q, const double *v, double *vdot) {
     double e[ROOM(NG)], opening[ROOM(NG)], change[ROOM(NV)];
     if (NG == 0) return;
-    closure(q, v, p, e, opening);
+    closure(q, v, m->now.p, e, opening);
     for (int r = 0; r < NG; r++) e[r] = STABILISATION * (2.0 * opening[r] + STABILISATION * e[r]);
-    change_for(p, q, e, NULL, change);
+    change_for(m, q, e, NULL, change);
     for (int i = 0; i < NV; i++) vdot[i] += change[i];
 }
 
@@ -166,10 +166,10 @@ static int settle(Model *m) {
         normalise(s->x);
         if (NG == 0) break;
         mark(s->given, 0, attempt ? NULL : PLACED, held);
-        gap = close_positions(s->p, s->x, held);
+        gap = close_positions(m, s->x, held);
         if (gap > OPEN) continue;
         mark(s->given, NQ, attempt ? NULL : DRIVEN, held);
-        gap = close_velocities(s->p, s->x, s->x + NQ, held);
+        gap = close_velocities(m, s->x, s->x + NQ, held);
         if (!(gap > OPEN)) break;
         /* Given velocities that do not go together give way to the nearest ones that do. */
         memcpy(s->x + NQ, s->given + NQ, NV * sizeof *s->x);

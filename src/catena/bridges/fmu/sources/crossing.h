@@ -120,7 +120,7 @@ static int happen(Model *m, const double *k1, double h, double end, const double
    apart in spite of the feedback are closed in an event, because a state may jump nowhere else. */
 static int wants_event(Model *m, int *is_wanted_now) {
     if (!refresh(m)) return 0;
-    *is_wanted_now = is_crossed(m) || gap_of(m->now.p, m->now.x, m->now.x + NQ) > LOOSE;
+    *is_wanted_now = is_crossed(m) || gap_of(m, m->now.x) > LOOSE;
     return 1;
 }
 
@@ -128,8 +128,8 @@ static int wants_event(Model *m, int *is_wanted_now) {
 static int update(Model *m, int *is_moved) {
     if (!refresh(m)) return 0;
     count_crossed(m);
-    if (gap_of(m->now.p, m->now.x, m->now.x + NQ) > LOOSE) {
-        project(m->now.p, m->now.x);
+    if (gap_of(m, m->now.x) > LOOSE) {
+        project(m, m->now.x);
         m->is_current = 0;
         *is_moved = 1;
     }

@@ -47,6 +47,7 @@ typedef struct {
     double dx[NX];
     double y[ROOM(NY)];
     double g[ROOM(NE)];
+    double J[ROOM(NG * NV)]; /* room for the Jacobian of the loops, which may be too large for a stack */
     int holds_closed; /* whether derivatives pull open loops together, for solvers that know nothing of loops */
     void (*say)(void *whom, int how, const char *words);
     void *whom;
@@ -88,7 +89,7 @@ static double normalise(double *q) {
 #include "closing.h"
 
 /* The derivatives dx of a state x, and the accelerations a before loops are pulled together. */
-static int derive(const Model *m, const double *x, double *dx, double *a) {
+static int derive(Model *m, const double *x, double *dx, double *a) {
     double q[ROOM(NQ)];
     memcpy(q, x, NQ * sizeof *q);
     normalise(q);
@@ -96,7 +97,7 @@ static int derive(const Model *m, const double *x, double *dx, double *a) {
     acceleration(q, x + NQ, m->now.u, m->now.p, a);
     memcpy(dx + NQ, a, NV * sizeof *a);
     if (m->holds_closed) {
-        pull_together(m->now.p, q, x + NQ, dx + NQ);
+        pull_together(m, q, x + NQ, dx + NQ);
         for (int k = 0; k < NROTATIONS; k++) {
             const double *r = x + ROTATIONS[k];
             const double more = r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3] - 1.0;
@@ -134,21 +135,22 @@ static int refresh(Model *m) {
 
 /* Where a value reference is found among the numbers of a model, NULL where there is none. */
 static double *real_of(Model *m, unsigned vr) {
+    /* Signed, because there may be none of a sort, and no unsigned number is below zero. */
+    long k = (long)vr - 1;
     if (vr == 0) return &m->now.time;
-    vr -= 1;
-    if (vr < NX) return (m->now.mode == INSTANTIATED ? m->now.given : m->now.x) + vr;
-    vr -= NX;
-    if (vr < NU) return m->now.u + vr;
-    vr -= NU;
-    if (vr < NP) return m->now.p + vr;
-    vr -= NP;
-    if (vr < NX) return m->dx + vr;
-    vr -= NX;
-    if (vr < NY) return m->y + vr;
-    vr -= NY;
-    if (vr < NE) return m->g + vr;
-    vr -= NE;
-    return vr < NE ? m->now.when + vr : NULL;
+    if (k < NX) return (m->now.mode == INSTANTIATED ? m->now.given : m->now.x) + k;
+    k -= NX;
+    if (k < NU) return m->now.u + k;
+    k -= NU;
+    if (k < NP) return m->now.p + k;
+    k -= NP;
+    if (k < NX) return m->dx + k;
+    k -= NX;
+    if (k < NY) return m->y + k;
+    k -= NY;
+    if (k < NE) return m->g + k;
+    k -= NE;
+    return k < NE ? m->now.when + k : NULL;
 }
 
 /* Whether a value reference follows from others, so that it is computed before it is told. */

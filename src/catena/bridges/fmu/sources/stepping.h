@@ -16,7 +16,7 @@ static const double E1 = 71.0 / 57600.0, E3 = -71.0 / 16695.0, E4 = 71.0 / 1920.
 
 /* The state y after a step h from x, whose derivatives are k1. Returns the error beside what is allowed, 0 where the
    method does not tell it, and a number that is not finite where there is none. */
-static double take(const Model *m, const double *x, const double *k1, double h, double *y) {
+static double take(Model *m, const double *x, const double *k1, double h, double *y) {
     double k2[NX], k3[NX], k4[NX], k5[NX], k6[NX], k7[NX], a[ROOM(NV)], sum = 0.0;
     int ok = 1;
     if (IS_FIXED) {
@@ -52,16 +52,16 @@ static double take(const Model *m, const double *x, const double *k1, double h, 
 }
 
 /* The state after a step, with its loops closed. */
-static double take_closed(const Model *m, const double *x, const double *k1, double h, double *y) {
+static double take_closed(Model *m, const double *x, const double *k1, double h, double *y) {
     const double error = take(m, x, k1, h, y);
-    if (isfinite(error)) project(m->now.p, y);
+    if (isfinite(error)) project(m, y);
     return error;
 }
 
 #include "crossing.h"
 
 /* A length for the first step, by how quickly the state and its derivatives change. */
-static double first_step(const Model *m, const double *x, const double *k1) {
+static double first_step(Model *m, const double *x, const double *k1) {
     double y[NX], k2[NX], a[ROOM(NV)], d0 = 0.0, d1 = 0.0, d2 = 0.0, h;
     for (int i = 0; i < NX; i++) {
         const double allowed = ATOL * NOMINAL[i] + m->now.tolerance * fabs(x[i]);
