@@ -72,7 +72,7 @@ class CompiledLaw:
             return False
         if step is None:
             return excitation.law_paths is not None
-        if excitation.paths is not None and len(excitation.paths.knots(span.end)):
+        if excitation.paths is not None and len(excitation.paths.within(*span)):
             return False
         counts = 1.0 / (excitation.rate * step), span.duration / step
         return all(_is_whole(x) for x in counts) and (not span.start or _is_whole(abs(span.start) / step))

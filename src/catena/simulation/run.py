@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from catena.simulation import loads
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.drift import Drift
-from catena.simulation.events import Event, locate
 from catena.simulation.excitation import Excitation
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.locating import Passage, hits
+from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.problem import Problem
@@ -29,7 +31,6 @@ from catena.simulation.progress import Progress
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.sign_changes import places, sign_changes
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
@@ -46,8 +47,13 @@ LARGE = 200_000
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 
-# A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
-Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+class Moved(NamedTuple):
+    """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
+
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
 
 
 def _ignore(t: float) -> None:
@@ -129,6 +135,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.now = self.start
+        """The time that states have come to which still go on."""
         self.t = np.full(len(self.q), self.start)
         self.times = sample_times(samples, span, bool(self.batch))
         self.looking = [event.looked for event in self.events if event.looked is not None]
@@ -239,10 +247,7 @@ class Run:
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
         try:
-            for end in self._stops():
-                self._go_to(end)
-                if not self.going.any():
-                    break
+            self.advance(self.end, LOOKS)
             run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"
@@ -257,25 +262,28 @@ class Run:
             run.audit().warn()
         return run
 
-    def _stops(self) -> list[float]:
-        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
-        recorded."""
-        stops = [np.array([self.end])]
+    def advance(self, until: float, looks: int = 1) -> None:
+        """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
+        way, where one may."""
+        for end in stops(Span(self.now, until), self._guards(looks)):
+            self._go_to(end)
+            if not self.going.any():
+                return
+            self.now = end
+
+    def _guards(self, looks: int) -> list[TimeGuard]:
+        """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
+        times that are recorded, and looks for an end that may come early."""
+        guards = list[TimeGuard]()
         if self.excitation.clock is not None and not self.law:
-            stops.append(self.excitation.clock.within(*self.span))
+            guards.append(self.excitation.clock)
         if self.times is not None and not self.dense:
-            stops.append(self.times[1:])
+            guards.append(Recorded(self.times))
         if self.excitation.paths is not None:
-            stops.append(self.excitation.paths.knots(self.end))
+            guards.append(self.excitation.paths)
         if any(event.terminal for event in self.events):
-            # Nothing is computed far beyond an end that may come early.
-            stops.append(np.linspace(*self.span, LOOKS + 1)[1:])
-        if len(stops) == 1:
-            return [self.end]
-        ordered = np.unique(np.concatenate(stops))
-        # Two that differ by rounding are one.
-        keep = np.append(np.diff(ordered) > self.same, True)
-        return [float(t) for t in ordered[keep]]
+            guards.append(Looks(looks))
+        return guards
 
     def _go_to(self, end: float) -> None:
         mark = self.nodes.mark
@@ -360,29 +368,22 @@ class Run:
             return
         if self.looking and self.near.shape[-1]:
             self._know_turns(state, passed)
-        looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
-        happened = []
-        for event in self.events:
-            for change in sign_changes(
-                event, passed.t, looks, between, self.begins and passed.t[0] == self.start
-            ):
-                i = change.interval
-                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
-                time = locate(event, change.first, change.last, partial(self._state_at, state, start))
-                happened.append((time, event, start))
-        for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event, work = self._state_at(state, start, time)
-            index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
-            self.found.append(EventHit(event.label, time, q_event, v_event, index))
-            if event.terminal:
-                self.nodes.end(state, time, q_event, v_event, work)
+        passage = Passage(
+            passed.t, passed.v, partial(self._between, passed), partial(self._state_at, state, passed)
+        )
+        index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
+        begins = self.begins and passed.t[0] == self.start
+        for hit in hits(self.events, self.system.plan, passage, begins):
+            q, v, work = hit.state
+            self.found.append(EventHit(hit.event.label, hit.t, q, v, index))
+            if hit.event.terminal:
+                self.nodes.end(state, hit.t, q, v, work)
                 self.going[state] = False
-                self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
-                self.ends[state] = time
+                self.q[state], self.v[state], self.t[state] = q, v, np.inf
+                self.ends[state] = hit.t
                 # A law inside the loop may have gone on beyond the event.
-                self.tau[state] = start[4]
+                self.tau[state] = passed.tau[hit.node]
                 self.ended = self.found[-1].ended
-                return
 
     def _between(self, passed: Passed, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
@@ -395,15 +396,15 @@ class Run:
         ahead = np.concatenate([vdot[1:], last[None]])
         return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
 
-    def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
-        by a step of the method from there."""
-        t, q, v, work, tau = start
-        if time <= t:
-            return q, v, work
-        rows = (x[None] for x in (q, v, work, tau))
-        q, v, work = self._moved(np.array([state]), np.array([t]), (*rows,), np.array([time]))
-        return q[0], v[0], work[0]
+    def _state_at(self, state: int, passed: Passed, node: int, time: float) -> Moved:
+        """Return one state and its works at a time that lies less than a step behind a node, by a step of the method
+        from there."""
+        if time <= passed.t[node]:
+            return Moved(passed.q[node], passed.v[node], passed.work[node])
+        here = slice(node, node + 1)
+        rows = passed.q[here], passed.v[here], passed.work[here], passed.tau[here]
+        q, v, work = self._moved(np.array([state]), passed.t[here], rows, np.array([time]))
+        return Moved(q[0], v[0], work[0])
 
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray

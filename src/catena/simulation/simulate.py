@@ -14,8 +14,8 @@ from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.drift import Remedy
-from catena.simulation.events import Event, distinct
 from catena.simulation.failing_states import without_failing_states
+from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.segment import Trajectory
