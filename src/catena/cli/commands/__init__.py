@@ -15,6 +15,7 @@ from catena.cli.commands import (
     count,
     critical_path,
     demo,
+    fmu,
     info,
     models,
     run,
@@ -22,4 +23,4 @@ from catena.cli.commands import (
     view,
 )
 
-COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, completion)
+COMMANDS = (run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, completion)
