@@ -55,6 +55,7 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
     assert completed(script, "catena", "") == {
         "run",
         "info",
+        "fmu",
         "demo",
         "models",
         "completion",
