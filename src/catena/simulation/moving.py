@@ -25,11 +25,10 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.faults import collapse_message, crawling_message, require_bounds, too_long_message
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.step_record import StepRecord
-from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
-from catena.simulation.steps.multistep import HISTORY, PAST
-from catena.simulation.steps.stepping import judges_works, reuses_last_stage, start_acceleration
-from catena.simulation.steps.variant import StepVariant
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.stepping.methods.method import PAST, method_of
+from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
+from catena.simulation.stepping.methods.variant import StepVariant
+from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.walking import Walk
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
@@ -234,7 +233,7 @@ class Mover:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
             # Without a past the first step is one of first order, which leaves the order of the run.
-            self.past = {name: np.zeros_like(v) for name in PAST_OF_IMPLICIT}
+            self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
         # How many adaptive steps there will be is not known, so a call begins with few.
         plays = FIRST_CALL if self.adaptive else LONGEST_CALL
         while True:
@@ -502,7 +501,7 @@ class Mover:
         for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
             for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
                 self.past[f"{name}_{j}"] = x
-        assert set(self.past) >= set(HISTORY)
+        assert set(self.past) >= set(method_of(self.method).past)
 
     # Progress.
 

@@ -34,7 +34,7 @@ from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.step_record import Passed, StepRecord
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stiff import StiffSteps
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System

@@ -22,7 +22,7 @@ from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
 from catena.simulation.moving import Mover
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Happened
-from catena.simulation.steps.implicit import PAST
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.structure_changes import is_changing
 from catena.simulation.timeline import Timeline, Told, begun
 from catena.simulation.turns import near_rows
@@ -151,7 +151,7 @@ class Stepper:
         session.piece(0, 0, mover.program.input_names, ())()
         given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
         found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
-        self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
+        self._past = {name: b[name] for name in method_of(mover.method).past}
         if mover.turns:
             self._past[NEAR] = b[NEAR]
         if mover.motors:

@@ -16,7 +16,7 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.faults import crawling_message, require_bounds
 from catena.simulation.methods import SOLVERS
 from catena.simulation.step_record import StepRecord
-from catena.simulation.steps.work import EXACT, SHORT, SOURCES
+from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
 from catena.simulation.turns import Count
 
 # Local coordinates are good short of half a turn.

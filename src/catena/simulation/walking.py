@@ -22,7 +22,7 @@ from catena.simulation.excitation import Excitation
 from catena.simulation.implicit_modes import implicit_accelerations
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
-from catena.simulation.steps.stepping import evaluation_times
+from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.turns import Count
 from catena.system import System
 

@@ -32,7 +32,7 @@ from catena.simulation.moving import COLLAPSE, Mover
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
