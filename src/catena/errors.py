@@ -24,8 +24,20 @@ class UnknownNameError(CatenaError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class RenamedError(CatenaError, AttributeError):
+    """A public name that has another name now, which the message tells."""
+
+
 class FormatError(CatenaError, ValueError):
     """A model file that cannot be read or written; the message starts with the file and the line."""
+
+
+class FormulaError(CatenaError, ValueError):
+    """A formula that cannot be read or computed: `reason` says why, and `column` (from 0) where in its `text`."""
+
+    reason: str = ""
+    text: str = ""
+    column: int = 0
 
 
 class PlanError(CatenaError, ValueError):

@@ -57,8 +57,8 @@ def with_loop_joints(system: System, motors: Iterable[str], gauges: Iterable[str
     for loop in system.plan.loop_joints:
         if loop.name in (*motors, *gauges) and not loop.kind.finds_coordinates_of_symbols:
             raise EquationsError(
-                f"Joint {loop.name!r} of {system.mechanism.name!r} closes a loop and finds its position by an iteration, "
-                f"so there is no formula for what an FMU pushes or tells there: keep it in the tree, "
+                f"Joint {loop.name!r} of {system.mechanism.name!r} closes a loop and finds its position by an "
+                f"iteration, so there is no formula for what an FMU pushes or tells there: keep it in the tree, "
                 f"m.system(keep=[{loop.name!r}])."
             )
     m = system.mechanism.copy()

@@ -21,6 +21,9 @@ from catena.cli.commands import (
     run,
     schema,
     view,
+    warm,
 )
 
-COMMANDS = (run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, completion)
+COMMANDS = (
+    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+)  # fmt: skip
