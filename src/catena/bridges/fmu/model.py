@@ -23,8 +23,8 @@ from catena.joints import Free, Spherical, described
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.events import Event, distinct, required_arguments
-from catena.simulation.labels import Quantity, joint_labels
+from catena.simulation.guards.events import Event, distinct, required_arguments
+from catena.simulation.results.labels import Quantity, joint_labels
 from catena.spatial.on_symbols import on_symbols
 from catena.system import System
 
@@ -201,6 +201,10 @@ def _formula_events(events: Any) -> list[Event]:
 
 def _require_open(system: System) -> None:
     """Refuse what has no place in an FMU, and warn about what is otherwise there."""
+    if not system.nv:
+        raise EquationsError(
+            f"{system.mechanism.name!r} has no joint that moves, so there is nothing that an FMU could compute."
+        )
     waiting = [force for force in system.elements.placed if force.kind.inputs]
     if waiting:
         raise EquationsError(
