@@ -25,17 +25,5 @@ from catena.cli.commands import (
 )
 
 COMMANDS = (
-    run,
-    view,
-    info,
-    check,
-    convert,
-    fmu,
-    count,
-    critical_path,
-    demo,
-    models,
-    schema,
-    warm,
-    completion,
-)
+    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+)  # fmt: skip
