@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,13 @@ from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
-from catena.simulation.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
-from catena.simulation.methods import SOLVERS
-from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
 from catena.simulation.results.dense import interpolate
@@ -33,9 +30,13 @@ from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.step_record import Passed, StepRecord
+from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.stepping.methods.work import SOURCES
-from catena.simulation.stiff import StiffSteps
+from catena.simulation.stepping.protocol import Steps
+from catena.simulation.stepping.record import Passed, StepRecord
+from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -67,44 +68,6 @@ class Moved(NamedTuple):
 
 def _ignore(t: float) -> None:
     """Do nothing: the search for an event shows no progress."""
-
-
-class Steps(Protocol):
-    """What moves the states of a run."""
-
-    steps: int
-    owner: np.ndarray
-
-    @property
-    def asks(self) -> bool:
-        """Return whether Python is asked at every stage."""
-
-    def begin(self, states: int, h: float, start: float = 0.0) -> None:
-        """Begin a run of so many states at a time, with steps of about this size."""
-
-    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
-
-    def carry(self, work: np.ndarray) -> None:
-        """Carry this along (states, n) from now on, as `works` tells it."""
-
-    def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return what states carry along (states, n): the works done so far by source, and the positions that loop
-        joints are near."""
-
-    def forget(self) -> None:
-        """Forget past steps and accelerations, because forces or states changed at once."""
-
-    def advance(
-        self,
-        t: np.ndarray,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        end: float | np.ndarray,
-        nodes: StepRecord | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Move all states to `end`, and add what they pass to `nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +216,7 @@ class Run:
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.span.end, tick, method)
+        mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 

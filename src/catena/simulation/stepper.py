@@ -12,16 +12,16 @@ from numpy.typing import ArrayLike
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import FORCE_INPUTS, NEAR, Session
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
-from catena.simulation.drift import Drift, Remedy
-from catena.simulation.excitation import Excitation
-from catena.simulation.faults import RUNAWAY, joint_of
 from catena.simulation.guards.events import Event
-from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
-from catena.simulation.moving import Mover
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Happened
+from catena.simulation.stepping.compiled import CompiledSteps
+from catena.simulation.stepping.drift import Drift, Remedy
+from catena.simulation.stepping.faults import RUNAWAY, joint_of
+from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
 from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.structure_changes import is_changing
 from catena.simulation.timeline import Timeline, Told, begun
@@ -133,7 +133,7 @@ class Stepper:
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
-        self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
+        self._mover = CompiledSteps(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         # What the step is told, until forces at loop joints are named.

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.simulation import loads
+from catena.simulation.acting import loads
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD

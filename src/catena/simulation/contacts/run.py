@@ -42,12 +42,12 @@ from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.guards.events import Event
-from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.run import Happened
 from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,

@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.kernels import Algorithm
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span
-from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.references.function import as_formula
 from catena.simulation.stepping.methods.step import step_algorithm
