@@ -28,7 +28,6 @@ from catena.simulation.progress import Progress
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -37,6 +36,7 @@ from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import Passed, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -49,13 +49,6 @@ LARGE = 200_000
 # and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
-
-
-class Happened(NamedTuple):
-    """What happened in a while: events, and changes of structure or of contacts."""
-
-    events: tuple[EventHit, ...] = ()
-    transitions: tuple[Transition, ...] = ()
 
 
 class Moved(NamedTuple):
@@ -111,6 +104,8 @@ class Run:
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.now = self.start
         """The time that states have come to which still go on."""
+        self.ahead: list[float] = []
+        """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
         self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
         if beginning.open_ended:
@@ -241,12 +236,12 @@ class Run:
     def advance(self, until: float, looks: int = 1) -> None:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
-        for end in stops(Span(self.now, until), self._guards(looks)):
-            self._go_to(end)
-            if not self.going.any():
-                self.now = float(np.max(self.ends))
-                return
-            self.now = end
+        self.ahead = stops(Span(self.now, until), self._guards(looks))[::-1]
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether there are states that still go on, and stops before a time."""
+        return bool(self.ahead) and bool(self.going.any())
 
     def _guards(self, looks: int) -> list[TimeGuard]:
         """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
@@ -262,8 +257,9 @@ class Run:
             guards.append(Looks(looks))
         return guards
 
-    def _go_to(self, end: float) -> None:
-        mark = self.nodes.mark
+    def move(self, until: float) -> None:
+        """Move on to the next stop, and look for events on the way."""
+        end, mark = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
         broken: BrokenOff | None = None
         try:
@@ -281,19 +277,19 @@ class Run:
         if broken is not None:
             if self.going.any():
                 raise broken
-            return
-        if not self.dense:
+        elif not self.dense:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e3 * self.same):
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
-        self._ask_controller(end)
+        self.now = end if self.going.any() else float(np.max(self.ends))
 
-    def _ask_controller(self, t: float) -> None:
-        """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
-        always asked for the record."""
-        if self.law or self.excitation.control is None or t >= self.end - self.same or not self.going.any():
+    def change(self) -> None:
+        """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
+        asked for the record."""
+        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
+        if self.law or self.excitation.control is None or over:
             return
         clock = self.excitation.clock
         if clock is not None:

@@ -17,14 +17,14 @@ from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.run import Happened
+from catena.simulation.starting import Told, begun
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, Remedy
 from catena.simulation.stepping.faults import RUNAWAY, joint_of
 from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
 from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.structure_changes import is_changing
-from catena.simulation.timeline import Timeline, Told, begun
+from catena.simulation.timeline import Happened, Timeline
 from catena.simulation.turns import near_rows
 from catena.system import System
 
