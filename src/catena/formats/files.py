@@ -24,7 +24,7 @@ from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.given import shown
-from catena.mechanism import Mechanism
+from catena.mechanism import Mechanism, validation
 from catena.mechanism.shapes import Mesh
 
 PathLike = str | os.PathLike[str]
@@ -195,6 +195,8 @@ def read_and_check(
 ) -> tuple[Mechanism, list[Finding]]:
     """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
+    for what, value in (("mimic", mimic), ("fix", fix), ("macros", macros)):
+        validation.switch(str(file), what, value)
     folders = search_folders(search)
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
