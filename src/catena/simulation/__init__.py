@@ -1,14 +1,14 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
+from catena.simulation.common_events import at_limit, at_time
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.moment import Moment
-from catena.simulation.occasions import at_limit, at_time
+from catena.simulation.instant import Instant
 from catena.simulation.results.recording import load_run
-from catena.simulation.results.segment import Found, Trajectory
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
@@ -22,12 +22,12 @@ __all__ = [
     "Corrective",
     "Encoder",
     "Event",
+    "EventHit",
     "ExternalWrench",
     "ForceSensor",
-    "Found",
     "Gauge",
     "IMU",
-    "Moment",
+    "Instant",
     "PerStructure",
     "Projection",
     "SegmentedTrajectory",

@@ -41,7 +41,7 @@ OPEN = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class EventHit:
     """An event that a run met: its name, the time, the state q (nq,), v (nv,) there, and the index of that state in the
     batch, () for a single one."""
 
@@ -89,7 +89,7 @@ class Trajectory:
     work: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     wrenches: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     driven: Mapping[str, np.ndarray] = field(default_factory=_nothing)
-    events: Sequence[Found] = ()
+    events: Sequence[EventHit] = ()
     ended: str = ""
     settings: Mapping[str, str] = field(default_factory=_nothing)
     held: bool = False

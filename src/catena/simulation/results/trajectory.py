@@ -18,10 +18,10 @@ from catena.changing.transfer import told_energy
 from catena.errors import StateError, UnknownNameError
 from catena.given import real_array, shown
 from catena.hooks import hook
-from catena.simulation.pressing import Pressing
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results.audit import Audit, Line, SegmentedAudit
 from catena.simulation.results.on_demand import NumberOnDemand
-from catena.simulation.results.segment import Found, PathLike, Trajectory
+from catena.simulation.results.segment import EventHit, PathLike, Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,12 +92,12 @@ class SegmentedTrajectory:
                     f"{after.t[0]:.9g} s; give segments that follow each other (`run.shifted(t)` moves one in time)."
                 )
 
-    def pressing(self, segment: int) -> tuple[Pressing, ...]:
+    def pressing(self, segment: int) -> tuple[ContactForceHistory, ...]:
         """Return what contacts are pushed with during one of the segments."""
         first = sum(len(run.t) for run in self.segments[:segment])
         here = slice(first, first + len(self.segments[segment].t))
         return tuple(
-            Pressing(contact, self.t[here], self.contact_forces[contact.label][here])
+            ContactForceHistory(contact, self.t[here], self.contact_forces[contact.label][here])
             for contact in self.contacts
             if contact.label in self.contact_forces
         )
@@ -129,7 +129,7 @@ class SegmentedTrajectory:
         return np.array([run.t[0] for run in self.segments[1:]])
 
     @property
-    def events(self) -> Sequence[Found]:
+    def events(self) -> Sequence[EventHit]:
         """Return the events of all segments."""
         return tuple(event for run in self.segments for event in run.events)
 

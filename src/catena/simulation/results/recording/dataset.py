@@ -13,7 +13,7 @@ from catena.formats import toml
 from catena.formats.kinds import Kinds
 from catena.formats.source import LARGEST, Source
 from catena.simulation.results.labels import labels
-from catena.simulation.results.segment import Found, Trajectory
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.system import System
 
 VERSION = 2
@@ -168,7 +168,7 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
         for k, name in enumerate(dataset["frame"].values if "wrench" in dataset else ())
     }
     events = tuple(
-        Found(str(event.event_name.values), float(event.event_time), event.event_q.values, event.event_v.values,
+        EventHit(str(event.event_name.values), float(event.event_time), event.event_q.values, event.event_v.values,
               tuple(int(k) for k in event.event_state.values))
         for event in (dataset.isel(event=k) for k in range(dataset.sizes.get("event", 0)))
     )  # fmt: skip

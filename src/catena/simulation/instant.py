@@ -1,4 +1,4 @@
-"""A motion at one moment, read by the names of joints and frames, so that it can be asked whatever the structure is."""
+"""A motion at one instant, read by names of joints and frames, so that it can be asked whatever the structure is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class Instant:
     """One state q (nq,), v (nv,) of a system at the time t. Events whose functions take one argument are given it, and
     so is what an event does to the structure. `looked` knows whole turns of joints that close loops."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Pressing:
+class ContactForceHistory:
     """What the plane of a contact pushes with, forces `f` (samples, 3) in the axes of the plane, at the times `t`
     (samples,)."""
 

@@ -9,7 +9,7 @@ from catena.errors import StateError
 from catena.given import is_finite, is_one_of, shown
 from catena.mechanism import Mechanism
 from catena.simulation.events import Event
-from catena.simulation.moment import Moment
+from catena.simulation.instant import Instant
 
 
 def at_time(time: float, then: Callable[..., Any] | None = None, name: str = "") -> Event:
@@ -29,7 +29,7 @@ def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = No
     if not isinstance(joint, str):
         raise StateError(f"at_limit: {shown(joint)} is no name; name a joint.")
 
-    def beyond(here: Moment) -> float:
+    def beyond(here: Instant) -> float:
         described = here.system.mechanism.joints[joint]
         if described.limits is None or described.kind.nv != 1:
             raise StateError(f"at_limit: joint {joint!r} has no limits, or more than one degree of freedom.")
@@ -37,7 +37,7 @@ def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = No
             return -1.0 if end == "high" else 1.0
         return float(here[joint][0] - described.limits[0, 1 if end == "high" else 0])
 
-    def lock(here: Moment) -> Mechanism:
+    def lock(here: Instant) -> Mechanism:
         return here.system.mechanism.lock(joint, at=here.configuration)
 
     label = f"{joint} at its {end} limit" if is_one_of(name, ("",)) else name
