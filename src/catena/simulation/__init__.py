@@ -8,8 +8,9 @@ from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
 from catena.simulation.instant import Instant
 from catena.simulation.results.recording import load_run
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
@@ -30,7 +31,7 @@ __all__ = [
     "Instant",
     "PerStructure",
     "Projection",
-    "SegmentedTrajectory",
+    "Segment",
     "Sensed",
     "Sensor",
     "Stepper",

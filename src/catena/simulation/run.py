@@ -26,9 +26,11 @@ from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.results.audit import audit_of_segment
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.sign_changes import places, sign_changes
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
@@ -218,7 +220,7 @@ class Run:
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
-    def go(self) -> Trajectory:
+    def go(self) -> Segment:
         """Move from one control sample, or one recorded time, to the next."""
         try:
             for end in self._stops():
@@ -231,12 +233,13 @@ class Run:
             run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
-            error.trajectory = self._so_far()  # type: ignore[attr-defined]
+            so_far = self._so_far()
+            error.trajectory = None if so_far is None else Trajectory([so_far])  # type: ignore[attr-defined]
             raise
         finally:
             self.progress.done()
         if self.check and run.v.size <= LARGE:
-            run.audit().warn()
+            audit_of_segment(run).warn()
         return run
 
     def _stops(self) -> list[float]:
@@ -388,7 +391,7 @@ class Run:
 
     # What is left of it.
 
-    def _trajectory(self) -> Trajectory:
+    def _trajectory(self) -> Segment:
         last = (
             self.tau
             if self.held
@@ -424,7 +427,7 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Trajectory(
+        return Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions,
@@ -486,7 +489,7 @@ class Run:
         asked = [self._command(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])]
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 
-    def _so_far(self) -> Trajectory | None:
+    def _so_far(self) -> Segment | None:
         """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
         None if nothing can be made of it."""
         sampled = self.times is not None and self.dense

@@ -23,8 +23,9 @@ from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, crosses, required_arguments
 from catena.simulation.instant import Instant
 from catena.simulation.problem import Problem
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.run import Run, longest_step
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
@@ -139,7 +140,7 @@ class ChangingRun:
     wound: Wound = field(default_factory=lambda: Wound({}))
     """Where joints are with all their turns."""
 
-    def go(self, q: Any, v: Any) -> SegmentedTrajectory:
+    def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         if not is_positive(self.duration):
             raise StateError(f"duration is {shown(self.duration)}; give a positive number of seconds.")
@@ -150,7 +151,7 @@ class ChangingRun:
                 f"Events that change the structure are for one state, but q has shape {q.shape} and v {v.shape}: every "
                 "motion of a batch would have a structure of its own. Simulate them one by one."
             )
-        segments: list[Trajectory] = []
+        segments: list[Segment] = []
         transitions: list[Transition] = []
         system, start, note = self.system, 0.0, ""
         still: dict[str, float] = {}
@@ -193,11 +194,10 @@ class ChangingRun:
             raise
         if not segments:
             raise SimulationError(f"There is no motion: {note[:1].lower()}{note[1:]}")
-        found = SegmentedTrajectory(tuple(segments), tuple(transitions), note)
+        found = Trajectory(tuple(segments), tuple(transitions), note)
         self._require_known(found)
         if self.check and sum(part.v.size for part in segments) <= 200_000:
-            for audit in found.audit():
-                audit.warn()
+            found.audit().warn()
         return found
 
     def at_the_start(
@@ -226,7 +226,7 @@ class ChangingRun:
         t: float,
         before: tuple[System, np.ndarray, np.ndarray],
         after: tuple[System, np.ndarray, np.ndarray],
-        segments: Sequence[Trajectory],
+        segments: Sequence[Segment],
     ) -> list[Event]:
         """Return the events, besides those that are known to have happened, that velocities jump over at a change of
         structure. What is not asked by names may speak of other joints behind it, and is left alone."""
@@ -243,7 +243,7 @@ class ChangingRun:
                 found.append(event)
         return found
 
-    def _require_known(self, found: SegmentedTrajectory) -> None:
+    def _require_known(self, found: Trajectory) -> None:
         """Warn of prescribed motions of joints that no structure of a run has."""
         for name in self.motion:
             if not any(name in run.system.mechanism.joints for run in found.segments):
@@ -257,7 +257,7 @@ class ChangingRun:
         start: float,
         still: Mapping[str, float],
         wound: Wound,
-    ) -> Trajectory:
+    ) -> Segment:
         """Return the run with one structure, from `start` [s] on to the first event that changes it, or to the end.
         `still` are the sizes below which the functions of events that have happened count as zero, `wound` is where
         joints are with all their turns."""
@@ -315,7 +315,7 @@ class ChangingRun:
         found.along, found.start = TurnsAlong(system, (), self.wound.positions), start
         return found
 
-    def happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
+    def happened(self, run: Segment, system: System, start: float) -> list[Event]:
         """Return the events at the end of a run that an event ended, that one first, if some of them change the
         structure or end the motion."""
         if not run.ended or not run.events or run.ended != run.events[-1].ended:
@@ -390,7 +390,7 @@ def ending(happened: Sequence[Event]) -> Event | None:
     return next((event for event in happened if event.terminal and event.then is None), None)
 
 
-def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
+def with_events(run: Segment, happened: Sequence[Event]) -> Segment:
     """Return a run with all events that happened at its end, of which it has the first. The one that ends the motion,
     or else the first, is the last of them."""
     q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
@@ -406,13 +406,13 @@ def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
 
 
 def _keep(
-    error: Exception, segments: Sequence[Trajectory], transitions: Sequence[Transition], start: float
+    error: Exception, segments: Sequence[Segment], transitions: Sequence[Transition], start: float
 ) -> None:
     """Let an error have the motion up to it in its attribute `trajectory`; what it has already begins at `start`."""
     last = getattr(error, "trajectory", None)
     parts = (*segments, *([last.shifted(start)] if isinstance(last, Trajectory) else []))
     if parts:
-        error.trajectory = SegmentedTrajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
+        error.trajectory = Trajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
 
 
 def _place(error: Exception, system: System, start: float) -> None:
@@ -430,7 +430,7 @@ def _place(error: Exception, system: System, start: float) -> None:
         )
 
 
-def resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
+def resampled(run: Segment, times: np.ndarray | None) -> Segment:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run

@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.simulation.contacts.joining import cut
 from catena.simulation.events import Event, crosses, locate
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.sign_changes import places, sign_changes
 from catena.system import System
 
@@ -95,7 +95,7 @@ class Meeting(Generic[P]):
         return self.moved(states[k], span) or states[k + 1]
 
 
-def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
+def met(run: Segment, events: Sequence[Event]) -> Segment:
     """Return a run of careful steps with the events it meets, up to the first that ends it. Times of events count from
     its start."""
     if not events or len(run.t) < 2:
@@ -126,7 +126,7 @@ def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
     return replace(run, events=tuple(found))
 
 
-def _ended(run: Trajectory, found: Sequence[EventHit]) -> Trajectory:
+def _ended(run: Segment, found: Sequence[EventHit]) -> Segment:
     """Return a run up to the last of the events that were found, which ended it."""
     last = found[-1]
     shorter = cut(run, last.t)

@@ -21,7 +21,7 @@ from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
 from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
 from catena.simulation.run import Run, longest_step
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
 from catena.system import System
@@ -48,7 +48,7 @@ class Stretched:
     """A stretch of motion, None if it did not get on at all, the contact whose change ended it, or None; and whether it
     is `stiff`: friction made it get on more slowly than careful steps would, or it did not at all."""
 
-    run: Trajectory | None
+    run: Segment | None
     change: Change | None
     stiff: bool
 
@@ -81,7 +81,7 @@ class Stretch:
         system = self.acting.system if self.pushes else self._stuck(q, v)
         looking = Looking(self.holding, self.duration)
         looking.begin(self.acting.places.gaps(q[None])[0])
-        runs: list[Trajectory] = []
+        runs: list[Segment] = []
         inside = Inside(self.acting.places)
         self.inside = self.pushes and can_be_inside(self.acting.problem, self.acting.places)
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
@@ -124,7 +124,7 @@ class Stretch:
 
     def _part(
         self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
         given = self.acting.problem
@@ -141,7 +141,7 @@ class Stretch:
 
     def _compiled(
         self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray, most: int
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
         holding = self.holding
@@ -160,7 +160,7 @@ class Stretch:
 
     def _moved(
         self, problem: Problem, t: float, q: np.ndarray, v: np.ndarray, span: float
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
@@ -173,7 +173,7 @@ class Stretch:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
         if found is None or len(found.t) < 2:
             return None, enough
-        cut = replace(found, ended="").shifted(t)
+        cut = replace(found.segments[0], ended="").shifted(t)
         if problem.control is not None and not cut.held:
             # The run was cut off within a step, and knows no control forces of where it has come to.
             self._tell_last(cut)
@@ -189,7 +189,7 @@ class Stretch:
             return None if control is None else _Asked(control, t, most)
         return _Held(self.acting.held(t, q, v), span)
 
-    def _until(self, run: Trajectory, t: float) -> Trajectory:
+    def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
         found = cut(run, t)
         if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
@@ -197,7 +197,7 @@ class Stretch:
             self._tell_last(found)
         return found
 
-    def _tell_last(self, run: Trajectory) -> None:
+    def _tell_last(self, run: Segment) -> None:
         """Ask for the control forces at the end of a run."""
         told = self.acting.told(float(run.t[-1]), run.q[-1], run.v[-1])
         run.tau[-1] = told[: self.acting.system.nv]
