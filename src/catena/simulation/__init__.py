@@ -1,12 +1,12 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
-from catena.simulation.common_events import at_limit, at_time
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import Baumgarte, Corrective, Projection
-from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.instant import Instant
+from catena.simulation.guards.common_events import at_limit, at_time
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.instant import Instant
 from catena.simulation.results.recording import load_run
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
@@ -16,6 +16,7 @@ from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, 
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
+from catena.simulation.warming import Warmed, warm
 
 __all__ = [
     "Baumgarte",
@@ -47,4 +48,6 @@ __all__ = [
     "Sensitivities",
     "sensitivities",
     "simulate",
+    "Warmed",
+    "warm",
 ]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catena.simulation.events import Event, crossings
+from catena.simulation.guards.events import Event, crossings
 from catena.structure import Plan
 
 # An interval is looked at in this many parts at least, and once for every so far [rad] that a joint turns. What slides

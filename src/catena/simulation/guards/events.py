@@ -16,12 +16,9 @@ import numpy as np
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, real_array, shown
-from catena.simulation.instant import Instant
+from catena.simulation.guards.instant import Instant
 from catena.simulation.turns import Looked
 from catena.system import System
-
-# Events are located to this part of the interval that they are in, or to the rounding of the time.
-EXACT = 1e-13
 
 
 @dataclass(frozen=True)
@@ -122,9 +119,6 @@ def required_arguments(function: Callable[..., Any]) -> int:
     return sum(p.kind in placed and p.default is inspect.Parameter.empty for p in parameters)
 
 
-StateAt = Callable[[float], tuple[np.ndarray, ...]]
-
-
 def crossings(event: Event, values: np.ndarray) -> list[int]:
     """Return the intervals k from row k to row k + 1 of values (n,) of its function in which the event happens. A zero
     at the end of an interval belongs to it, one at the start does not."""
@@ -139,17 +133,3 @@ def crosses(event: Event, before: float, after: float) -> bool:
     """Return whether an event happens where its function goes from one value to another at once."""
     rising, falling = before < 0.0 <= after, before > 0.0 >= after
     return {0: rising or falling, 1: rising, -1: falling}[event.direction]
-
-
-def locate(event: Event, first: float, last: float, state_at: StateAt) -> float:
-    """Return the time between `first` and `last` at which the event happens."""
-    from scipy.optimize import brentq
-
-    def value(t: float) -> float:
-        q, v, *_ = state_at(t)
-        return event.value(t, q, v)
-
-    at_first, at_last = value(first), value(last)
-    if at_last == 0.0 or at_first * at_last > 0.0:
-        return last
-    return float(brentq(value, first, last, xtol=EXACT * (last - first), rtol=8.9e-16))
