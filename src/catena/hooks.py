@@ -13,7 +13,6 @@ _WHERE = {
     "read_mesh": ("catena.formats.meshes", "read_mesh"),
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
-    "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "plot_sizing": ("catena.view.plots.sizing", "plot_sizing"),
     "report": ("catena.view.report", "report"),
     "course": ("catena.view.course", "Course"),
