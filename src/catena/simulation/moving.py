@@ -166,10 +166,9 @@ class Mover:
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
-        self.near = np.zeros((states, self.near_width))
-        """The positions that the joints of forces which count turns are near."""
+        self._near = np.zeros((states, self.near_width))
         if self.turns:
-            self.kept[NEAR] = self.near
+            self.kept[NEAR] = self._near
         if self.judges:
             self.kept["turnover"] = np.zeros((states, 1))
         self.power_start = np.zeros((states, len(SOURCES)))
@@ -182,6 +181,11 @@ class Mover:
         self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
         if self.law is not None:
             self.law.begin(states)
+
+    @property
+    def near(self) -> np.ndarray:
+        """Return the positions (states, n) that the joints of forces which count turns are near, to be written to."""
+        return self.kept[NEAR] if self.turns else self._near
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""

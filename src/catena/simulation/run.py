@@ -31,6 +31,8 @@ from catena.simulation.progress import Progress
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import Transition
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
@@ -46,6 +48,13 @@ LARGE = 200_000
 # and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
+
+
+class Happened(NamedTuple):
+    """What happened in a while: events, and changes of structure or of contacts."""
+
+    events: tuple[EventHit, ...] = ()
+    transitions: tuple[Transition, ...] = ()
 
 
 class Moved(NamedTuple):
@@ -102,12 +111,14 @@ class Steps(Protocol):
 class Beginning:
     """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
     those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
-    as a controller gives them, until its next sample; and the `longest` step [s] where joints are driven."""
+    as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; and whether
+    it is `open_ended`: it goes on step by step, without an end and without a record."""
 
     begins: bool = True
     starts: bool = True
     held: Any = None
     longest: float | None = None
+    open_ended: bool = False
 
 
 class Run:
@@ -138,7 +149,9 @@ class Run:
         self.now = self.start
         """The time that states have come to which still go on."""
         self.t = np.full(len(self.q), self.start)
-        self.times = sample_times(samples, span, bool(self.batch))
+        self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
+        if beginning.open_ended:
+            self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
@@ -155,7 +168,7 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.end, progress, self.start)
+        self.progress = Progress(self.span.end, progress, self.start)
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
         inside = problem.integrator not in SOLVERS and beginning.held is None
@@ -234,13 +247,13 @@ class Run:
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, self.end, tick)
+            return StiffSteps(excitation, self.drift, self.span.end, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
         law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.end, tick, method)
+        mover = Mover(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
@@ -268,6 +281,7 @@ class Run:
         for end in stops(Span(self.now, until), self._guards(looks)):
             self._go_to(end)
             if not self.going.any():
+                self.now = float(np.max(self.ends))
                 return
             self.now = end
 
@@ -325,13 +339,16 @@ class Run:
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            going = self.going if self.batch else slice(None)
-            if np.all(self.going):
-                self.tau = self.excitation.command(t, self.q, self.v)
-            else:
-                self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
-            if self.excitation.needs_motors:
-                self._use_motors()
+            self._ask(t)
+
+    def _ask(self, t: float) -> None:
+        """Ask for the control forces of all states that still go on."""
+        if np.all(self.going):
+            self.tau = self.excitation.command(t, self.q, self.v)
+        else:
+            self.tau[self.going] = self.excitation.command(t, self.q, self.v)[self.going]
+        if self.excitation.needs_motors:
+            self._use_motors()
 
     def _use_motors(self) -> None:
         """Go on with steps that know the forces at loop joints which the controller names now."""
@@ -341,6 +358,30 @@ class Run:
         self._begin()
         self.mover.carry(before.works())
         self.mover.steps = before.steps
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return "" if self.going.any() else self.ended
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.mover.forget()
+        self._ask(self.now)
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        found, self.found = Happened(tuple(self.found)), []
+        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works())
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        law = getattr(self.mover, "law", None)
+        parts = (self, self.nodes, self.mover, self.excitation, *([] if law is None else [law]))
+        return Snapshot([*parts, *memory_of(self.excitation.control)])
 
     def holds(self, t: float) -> Any:
         """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, is_one_of, shown
+from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
-from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.drift import Remedy
 from catena.simulation.failing_states import without_failing_states
 from catena.simulation.guards.events import Event, distinct
@@ -166,7 +166,7 @@ def simulate(
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     near = {} if near is None else near
-    contacts, span = _contact_list(contacts), time_span(start, duration)
+    contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
         raise StateError(
@@ -213,17 +213,3 @@ def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.nd
         return one(q, v)
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
     return [_each(one, *state) for state in zip(q, v, strict=True)]
-
-
-def _contact_list(given: Any) -> tuple[Contact | Stop, ...]:
-    """Return contacts from one or many."""
-    try:
-        listed = (given,) if isinstance(given, Contact | Stop) else entries(given)
-    except ValueError:
-        listed = (given,)
-    for contact in listed:
-        if not isinstance(contact, Contact | Stop):
-            raise StateError(
-                f"contacts: {shown(contact)} is no contact; give a list of ct.Contact and ct.Stop."
-            )
-    return listed

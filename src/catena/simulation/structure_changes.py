@@ -24,7 +24,8 @@ from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
-from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.run import Beginning, Happened, Run, longest_step
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -88,6 +89,9 @@ class ChangingRun:
     """The sizes below which the functions of events that have happened count as zero."""
     note: str = ""
     """Why the motion cannot go on, if it cannot."""
+    known: int = 0
+    told: int = 0
+    """How many segments and transitions have been told of."""
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -115,7 +119,7 @@ class ChangingRun:
                 f"Events that change the structure are for one state, but q has shape {q.shape} and v {v.shape}: every "
                 "motion of a batch would have a structure of its own. Simulate them one by one."
             )
-        self.t, self.q, self.v = self.span.start, q, v
+        self.now, self.q, self.v = self.span.start, q, v
         self.wound = Wound(near_rows(self.system, self.near, ()))
         self.happens: list[Event] = self.at_the_start(self.system, q, v, self.still)
         """What happens at the present time, and has not been done yet."""
@@ -125,18 +129,43 @@ class ChangingRun:
         times, same = self.sample_times(), Span(self.span.start, until).same
         while True:
             self._change_structure()
-            if self.note or ending(self.happens) or until - self.t <= same:
+            if self.note or ending(self.happens) or until - self.now <= same:
                 return
             run = self._segment(until)
             self.wound.know(run)
             self.happens = self.happened(run, self.system)
             for event in self.happens:
-                size = abs(self.bound(event, self.system).value(self.t, run.q[0], run.v[0]))
+                size = abs(self.bound(event, self.system).value(self.now, run.q[0], run.v[0]))
                 self.still[event.label] = max(self.still.get(event.label, 0.0), STILL * size)
             self.segments.append(resampled(with_events(run, self.happens), times))
-            self.q, self.v, self.t = run.q[-1], run.v[-1], float(run.t[-1])
+            self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
             if not any(event.then is not None for event in self.happens):
                 return
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return self.segments[-1].ended if ending(self.happens) and self.segments else self.note
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        if self.last is not None and self.last.system is self.system:
+            self.last.tau = self.last.excitation.command(self.now, self.q[None], self.v[None])
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
+        found = Happened(events, tuple(self.transitions[self.told :]))
+        self.segments, self.transitions = self.segments[-1:], self.transitions[-CHATTERING:]
+        self.known, self.told = len(self.segments), len(self.transitions)
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        last = [] if self.last is None else [self.last, *memory_of(self.last.problem.control)]
+        return Snapshot([self, self.wound, *last, *(memory_of(self.control) if not last else [])])
 
     def _change_structure(self) -> None:
         """Do what happens at the present time, and what that jumps over."""
@@ -144,7 +173,7 @@ class ChangingRun:
         waiting: Sequence[Event] = self.happens
         while waiting:
             before = self.system, self.q, self.v
-            made += self.change(waiting, self.system, self.t, self.q, self.v)
+            made += self.change(waiting, self.system, self.now, self.q, self.v)
             if made and made[-1].transfer is not None:
                 new = made[-1].transfer.system
                 q, self.v = made[-1].transfer
@@ -157,7 +186,7 @@ class ChangingRun:
             self.segments[-1] = with_events(self.segments[-1], self.happens)
         self.note = _chatters(self.transitions, self.span.duration)
         if made and not self.system.nv:
-            self.note = f"Nothing can move any more from t = {self.t:.6g} s on."
+            self.note = f"Nothing can move any more from t = {self.now:.6g} s on."
 
     def at_the_start(
         self, system: System, q: np.ndarray, v: np.ndarray, still: dict[str, float]
@@ -184,7 +213,7 @@ class ChangingRun:
     ) -> list[Event]:
         """Return the events, besides those that are known to have happened, that velocities jump over at a change of
         structure. What is not asked by names may speak of other joints behind it, and is left alone."""
-        found, t, after = [], self.t, (self.system, self.q, self.v)
+        found, t, after = [], self.now, (self.system, self.q, self.v)
         for event in self.events if after[0] is not before[0] or after[2] is not before[2] else ():
             if any(event is one for one in known) or required_arguments(event.function) != 1:
                 continue
@@ -206,7 +235,7 @@ class ChangingRun:
     def _segment(self, until: float) -> Trajectory:
         """Return the run with one structure from the present time on, to the first event that changes it, or to a
         time."""
-        before, system, t, q, v = self.last, self.system, self.t, self.q, self.v
+        before, system, t, q, v = self.last, self.system, self.now, self.q, self.v
         try:
             longest = longest_step(self.span.duration, self.sample_times())
             if before is not None and before.system is system:

@@ -46,6 +46,8 @@ from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.run import Happened
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -88,6 +90,7 @@ class ContactRun:
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
+        self.known, self.is_over = 0, False
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
@@ -145,23 +148,51 @@ class ContactRun:
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(self.start, q[None], v[None])[:2])
-        self.t = self.start
+        self.now = self.start
         happened = self.changing.at_the_start(self.system, q, v, self.still)
         if happened:
-            _, self.q, self.v, self.standing, _ = self._changed(happened, None, self.t, q, v)
+            _, self.q, self.v, self.standing, _ = self._changed(happened, None, self.now, q, v)
         else:
-            self.standing, self.q, self.v = self._decided(self.t, q, v, None, None)
+            self.standing, self.q, self.v = self._decided(self.now, q, v, None, None)
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion."""
         self.end, more = until, True
         if self.quick is not None:
             self.quick.window = self.window
-        while more and self.t < until - self.window.same:
-            now = self._gone(self.t, self.q, self.v, self.standing)
+        while more and self.now < until - self.window.same:
+            now = self._gone(self.now, self.q, self.v, self.standing)
             if now[-1] and self.changing.events:
                 now = self._jumped(*now[:-1])
-            self.t, self.q, self.v, self.standing, more = now
+            self.now, self.q, self.v, self.standing, more = now
+        self.is_over = not more and bool(self.segments[-1].ended)
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return self.segments[-1].ended if self.segments and self.is_over else ""
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.acting.due = -np.inf
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
+        found = Happened(events, tuple(self.made))
+        self.segments, self.pressing, self.places = self.segments[-1:], self.pressing[-1:], self.places[-1:]
+        self.known, self.made = len(self.segments), []
+        # Contacts go on as they do, from where they are now.
+        self.standing = replace(self.standing, u=None, gap=None)
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        acting = self.acting
+        parts = self.changing, self.wound, acting, acting.turns, acting.excitation, acting.places, self.watch
+        return Snapshot([self, self.deciding, *parts, *memory_of(acting.excitation.control)])
 
     @property
     def window(self) -> Window:
