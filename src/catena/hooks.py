@@ -11,6 +11,7 @@ _WHERE = {
     "system": ("catena.system", "System"),
     "configuration": ("catena.changing", "Configuration"),
     "save": ("catena.formats", "save"),
+    "with_parameters": ("catena.formats.files", "with_parameters"),
     "plot": ("catena.view.plots", "plot"),
     "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "plot_sizing": ("catena.view.plots.sizing", "plot_sizing"),
