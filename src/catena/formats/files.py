@@ -26,7 +26,7 @@ from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
 from catena.formats.toml.saving import Meaning, text_like
-from catena.given import shown
+from catena.given import is_one_of, shown
 from catena.mechanism import Mechanism
 from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
@@ -335,7 +335,7 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    if loops not in ("beside", "elements"):
+    if not is_one_of(loops, ("beside", "elements")):
         raise FormatError(f"{file}: loops is {shown(loops)}: give 'beside' or 'elements'")
     texts = _write_urdf(mechanism, file, True) if _says_loops(file, loops) else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))

@@ -154,7 +154,13 @@ class Linkage:
         directions = self._directions(at)
         size = max([*self._bars.values(), *(float(np.abs(p).max()) for p in self._fixed.values()), 1e-300])
         for _ in range(STEPS):
-            r, J = self._residuals(x, where, directions)
+            with np.errstate(all="ignore"):
+                r, J = self._residuals(x, where, directions)
+            if not (np.isfinite(r).all() and np.isfinite(J).all()):
+                raise ModelError(
+                    f"linkage {self.name!r}: its lengths and points are up to {size:.3g} m, with which nothing can be "
+                    "computed: give smaller ones"
+                )
             if np.abs(r).max(initial=0.0) <= EXACT * size:
                 break
             step = np.linalg.lstsq(J, -r, rcond=1e-9)[0]
