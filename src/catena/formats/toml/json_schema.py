@@ -81,6 +81,7 @@ def json_schema() -> Schema:
         "parameters": {"type": "object", "additionalProperties": NUMBER},
         "ground": {"$ref": "#/$defs/ground"},
         "initial": {"$ref": "#/$defs/initial"},
+        "states": {"type": "object", "additionalProperties": {"$ref": "#/$defs/state"}},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -103,7 +104,8 @@ def _definitions() -> Schema:
         "joint": {"oneOf": [*(_joint(word, keys) for word, (_, keys) in BUILT_IN.items()), _users("joint")]},
         "force": {"oneOf": [*(_force(word, made) for word, made in FORCES.items()), _users("force")]},
         "spring": {"oneOf": [_table("spring at a joint"), _table("spring between frames")]},
-        "initial": _initial(),
+        "initial": _state("initial"),
+        "state": _state("state"),
     }
     for word in (
         "mechanism",
@@ -216,6 +218,8 @@ def _shape(word: str) -> Schema:
     return _object(properties, ("shape", *required))
 
 
-def _initial() -> Schema:
+def _state(word: str) -> Schema:
     values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/numbers"}}
-    return _object({"q": values, "v": values}, ())
+    signals = {"type": "object", "additionalProperties": NUMBER}
+    _, keys = KEYS[word]
+    return _object({key: signals if key == "signals" else values for key in keys}, ())

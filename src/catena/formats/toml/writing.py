@@ -77,7 +77,7 @@ def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
     blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
     blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in mechanism.couplings.values()]
-    blocks += _initial(mechanism.initial)
+    blocks += _states(mechanism)
     return "\n".join(blocks)
 
 
@@ -101,7 +101,7 @@ def write_rest(
     blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
     blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
     blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in couplings]
-    blocks += _initial(mechanism.initial)
+    blocks += _states(mechanism)
     about = "# What the model file beside this one cannot say; `load` reads both."
     return "\n".join([f"{about}\nformat = {FORMAT}\n", *blocks]) if blocks else ""
 
@@ -299,12 +299,26 @@ def _coupling(coupling: Coupling) -> Pairs:
             )
 
 
-def _initial(initial: InitialState) -> Iterator[str]:
-    for what, values in (("q", initial.q), ("v", initial.v)):
+def _states(mechanism: Mechanism) -> Iterator[str]:
+    """The state that motions start in, unless it is one of those with a name, and these."""
+    initial, named = mechanism.initial, mechanism.states
+    if not any(initial is state for state in named.values()):
+        told = list(_state("initial", initial))
+        # Where there are others, that nothing is said has to be said.
+        yield from told or (["[initial]\n"] if named else [])
+    for name, state in named.items():
+        header = f"states.{_key(name)}"
+        yield from list(_state(header, state)) or [f"[{header}]\n"]
+
+
+def _state(header: str, state: InitialState) -> Iterator[str]:
+    for what, values in (("q", state.q), ("v", state.v)):
         if values:
             yield _table(
-                f"[initial.{what}]", ((_key(name), _single(value)) for name, value in values.items())
+                f"[{header}.{what}]", ((_key(name), _single(value)) for name, value in values.items())
             )
+    if state.signals:
+        yield _table(f"[{header}.signals]", ((_key(name), _value(x)) for name, x in state.signals.items()))
 
 
 def _pose(key: str, pose: Pose, width: int = WIDTH) -> str:
