@@ -177,7 +177,7 @@ FAULTS = [
     (
         'kind = "spherical"',
         'kind = "sdof"\nmotions = ["rx", 3] #!',
-        "motions holds 3, a number: give strings",
+        "motions holds 3: give names in quotes",
     ),
     (
         'kind = "spherical"',
