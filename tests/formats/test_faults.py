@@ -182,7 +182,7 @@ FAULTS = [
     (
         'kind = "spherical"',
         'kind = "sdof"\nmotions = "rx" #!',
-        "motions is 'rx', a string: give an array of strings",
+        "motions is 'rx', a string: give an array",
     ),
     (
         'parent = "upper"',
