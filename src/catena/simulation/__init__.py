@@ -7,8 +7,9 @@ from catena.simulation.guards.common_events import at_limit, at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
 from catena.simulation.results.recording import load_run
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
@@ -31,7 +32,7 @@ __all__ = [
     "Instant",
     "PerStructure",
     "Projection",
-    "SegmentedTrajectory",
+    "Segment",
     "Sensed",
     "Sensor",
     "Stepper",
