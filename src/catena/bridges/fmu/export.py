@@ -19,7 +19,7 @@ from catena.bridges.fmu.model import make_model
 from catena.bridges.fmu.packing import packed
 from catena.bridges.fmu.solver import make_solver
 from catena.equations.graph import identifier
-from catena.errors import StateError
+from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import is_one_of, is_positive, listed, shown
 from catena.mechanism import Mechanism
@@ -89,6 +89,10 @@ def export_fmu(
     if not is_positive(duration):
         raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
     place = file_path(path)
+    if place.suffix.lower() != ".fmu":
+        raise FormatError(
+            f"{place}: importers know FMUs by their ending: give a file name that ends with .fmu"
+        )
     command = find_compiler(compiler, str(place))
     solver = make_solver(integrator, step, rtol, atol, stabilisation)
     model = make_model(system, inputs, outputs, parameters, initial, velocity, events)
