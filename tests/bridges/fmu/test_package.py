@@ -30,7 +30,7 @@ def test_sources_alone_compile_later_without_a_warning(version, tmp_path, compil
     path = tmp_path / "sources.fmu"
     ct.export_fmu(
         m, path, version=version, compiler=False, initial=[0.3, 0.4], parameters=["stab ü'.mass", "b.c.com.x"],
-        inputs=["x\"y'.tau"], outputs=["knie */ \n<U+000A>.q", "b.c.position"],
+        inputs=["x\"y'.tau"], derivatives=True, outputs=["knie */ \n<U+000A>.q", "b.c.position"],
     )  # fmt: skip
     with zipfile.ZipFile(path) as zipped:
         names = zipped.namelist()

@@ -30,6 +30,7 @@ def description(
         "modelIdentifier": identifier,
         "canGetAndSetFMUstate": True,
         "canSerializeFMUstate": True,
+        "providesDirectionalDerivative": model.has_slopes,
     }
     own = {
         "model-exchange": element("ModelExchange", common, sources),

@@ -29,6 +29,7 @@ def description(
         "modelIdentifier": identifier,
         "canGetAndSetFMUState": True,
         "canSerializeFMUState": True,
+        "providesDirectionalDerivatives": model.has_slopes,
     }
     own = {
         "model-exchange": element("ModelExchange", {**common, "needsCompletedIntegratorStep": True}),

@@ -28,7 +28,7 @@ from catena.system import System
 
 VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")
-SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h")
+SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h")
 _LONGEST = 60
 
 
@@ -49,6 +49,7 @@ def export_fmu(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     stabilisation: float = 0.05,
+    derivatives: bool = False,
     duration: float = 1.0,
     compiler: str | PathLike[str] | bool | None = None,
 ) -> Path:
@@ -72,7 +73,8 @@ def export_fmu(
 
     In co-simulation `integrator` takes the steps: "dopri5" by `rtol` (the importer's tolerance, if it gives one) and
     `atol`, or "rk4" with a `step`; loops are closed after each. In model exchange gaps of loops fade within
-    `stabilisation` seconds, as `ct.Baumgarte` has it. `duration` is what importers run by default.
+    `stabilisation` seconds, as `ct.Baumgarte` has it. With `derivatives` there are exact directional derivatives, in
+    about three times as much code. `duration` is what importers run by default.
     """
     if isinstance(system, Mechanism):
         system = system.system()
@@ -95,7 +97,7 @@ def export_fmu(
         )
     command = find_compiler(compiler, str(place))
     solver = make_solver(integrator, step, rtol, atol, stabilisation)
-    model = make_model(system, inputs, outputs, parameters, initial, velocity, events)
+    model = make_model(system, inputs, outputs, parameters, initial, velocity, events, bool(derivatives))
 
     face = VERSIONS[version]
     name = identifier(model.title)[:_LONGEST]

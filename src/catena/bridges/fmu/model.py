@@ -63,12 +63,18 @@ class Model:
     indicators: range
     length: float
 
+    @property
+    def has_slopes(self) -> bool:
+        """Whether there are directional derivatives."""
+        return "rate_slope" in self.functions
+
 
 def make_model(
     system: System, inputs: Iterable[str] | None, outputs: Iterable[str] | None, parameters: Iterable[str],
-    q: Any, v: Any, events: Any,
+    q: Any, v: Any, events: Any, derivatives: bool,
 ) -> Model:  # fmt: skip
-    """Return the FMU of a system with inputs, outputs and parameters by name, beginning at q and v, and with events."""
+    """Return the FMU of a system with inputs, outputs and parameters by name, beginning at q and v, with events, and
+    with directional derivatives if they are wanted."""
     q0, v0 = initial_state(system, q, v)
     if q0.ndim != 1 or v0.ndim != 1:
         raise StateError("An FMU begins with one state: give one configuration and one velocity, no batch.")
@@ -80,7 +86,7 @@ def make_model(
     wide = with_loop_joints(system, found.motors, gauges)
     formulas = Formulas(wide, found, numbers)
     come_out = told(formulas, computed)
-    functions = make_functions(formulas, [x for _, x in come_out], listed)
+    functions = make_functions(formulas, [x for _, x in come_out], listed, derivatives)
     is_closed = "closure" in functions
     values = np.concatenate([np.zeros(0), *(p.value for p in numbers)])
     held = entries_used(functions["closure"], "p") if is_closed else set()
@@ -94,7 +100,7 @@ def make_model(
     variables += state
     variables += [Variable(signal, "input", "continuous") for signal in found.signals]
     variables += of_parameters(system, numbers, tunable.tolist())
-    derivatives = range(len(variables), len(variables) + len(state))
+    rates = range(len(variables), len(variables) + len(state))
     variables += of_derivatives(state, states[0])
     variables += [Variable(signal, "output", "continuous", "calculated") for signal, _ in come_out]
     indicators = range(len(variables), len(variables) + len(listed))
@@ -111,7 +117,7 @@ def make_model(
         driven=_components(system, system.mechanism.initial.v if v is None else v),
         rotations=_rotations(system), moved=_moved(system), constraints=_constraints(system),
         rows=scales_of(plan).rows if is_closed else np.zeros(0), units=scales_of(plan).units,
-        events=tuple(listed), states=states, derivatives=derivatives, indicators=indicators, length=size,
+        events=tuple(listed), states=states, derivatives=rates, indicators=indicators, length=size,
     )  # fmt: skip
 
 
