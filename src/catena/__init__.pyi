@@ -24,6 +24,9 @@ from .bridges.conventions import (
     to_pinocchio_q as to_pinocchio_q,
     to_pinocchio_v as to_pinocchio_v,
 )
+from .bridges.fmu import (
+    export_fmu as export_fmu,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -113,7 +116,7 @@ from .simulation import (
     Instant as Instant,
     PerStructure as PerStructure,
     Projection as Projection,
-    SegmentedTrajectory as SegmentedTrajectory,
+    Segment as Segment,
     Sensed as Sensed,
     Sensor as Sensor,
     Stepper as Stepper,
@@ -127,6 +130,7 @@ from .simulation import (
     references as references,
     sensitivities as sensitivities,
     simulate as simulate,
+    warm as warm,
 )
 from .simulation.control import (
     PID as PID,

@@ -12,7 +12,7 @@ import resource
 import time
 import warnings
 from functools import cache
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -56,7 +56,7 @@ def read_a_mesh(text, source):
 
 READERS = {"urdf": urdf.read, "sdf": sdf.read, "toml": toml.read, "usda": usd.read, "yaml": read_companion}
 READERS |= dict.fromkeys(("stl", "obj", "ply", "dae", "gltf", "glb"), read_a_mesh)
-NEEDS = {"usda": "pxr", "yaml": "yaml", **dict.fromkeys(("obj", "ply", "dae", "gltf", "glb"), "collada")}
+NEEDS = {"usda": "pxr.Usd", "yaml": "yaml", **dict.fromkeys(("obj", "ply", "dae", "gltf", "glb"), "trimesh")}
 """Packages without which a format cannot be read."""
 TREE = robot(ENDS)
 COMPANION = (
@@ -102,7 +102,16 @@ def texts() -> list[tuple[str, str]]:
     ]
     found += [("usda", USD)] * 4
     found.append(("toml", re.sub(r"\[\[(repeat\.)?include\]\].*?\n\n", "", EXAMPLE, flags=re.DOTALL)))
-    return [(word, text) for word, text in found if word not in NEEDS or find_spec(NEEDS[word]) is not None]
+    return [(word, text) for word, text in found if word not in NEEDS or is_there(NEEDS[word])]
+
+
+def is_there(package: str) -> bool:
+    """Whether a package is installed; it is imported now, so that no text is blamed for the time."""
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def spoiled(random: np.random.Generator, text: str) -> str:

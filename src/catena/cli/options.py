@@ -25,7 +25,7 @@ MODEL = (
 EQUATIONS = (
     "forward_dynamics", "inverse_dynamics", "mass_matrix", "bias_force", "joint_coordinates", "minimal_coordinates",
     "closure", "closure_jacobian", "pose", "twist", "jacobian", "kinematics", "kinetic_energy", "potential_energy",
-    "momentum",
+    "momentum", "force_outputs",
 )  # fmt: skip
 METHODS = ("auto", "articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal")
 AT_A_STATE = ("joint_multipliers", "minimal")
@@ -113,17 +113,18 @@ def initial_state(
 
     Given velocities replace those of the mechanism, because the two together would often over-determine the loops.
     """
-    own = system.mechanism.initial
     try:
-        q = system.assemble(own.q)
+        q, own = system.start()
     except LoopError:
         # The file's own start is of no use, but values that were given may still lead to a closed state.
         if not q_given:
             raise
-        q = system.neutral()
+        q, own = system.neutral(), np.zeros(system.nv)
+    if not q_given and not v_given:
+        return q, own
     if q_given:
         q = system.assemble(q_given, guess=q)
-    return q, system.velocity(q, v_given or own.v)
+    return q, system.velocity(q, v_given or system.mechanism.initial.v)
 
 
 def equations_of(arguments: Namespace) -> Equations:

@@ -15,13 +15,13 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.given import entries, real_array, shown
-from catena.simulation.excitation import Excitation
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.linear_intervals import transitions
 from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
 from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
-from catena.simulation.transitions import transitions
 from catena.system import System
 
 # Times that differ by less than this part of the duration are the same.
@@ -145,13 +145,13 @@ def sensitivities(
             f"sensitivities: {joints} closes a loop in this plan, and the run took another: plan it with "
             f"m.system(keep=[{joints}])."
         )
-    if run.batch or run.t[-1] < duration * (1.0 - SAME):
+    if run.batch or run.t[-1] - run.t[0] < duration * (1.0 - SAME):
         raise StateError(
             f"sensitivities are those of one state, and q and v have the batch dimensions {run.batch}."
             if run.batch
-            else f"The run ended at {run.t[-1]} s, before the {duration} s that were asked for."
+            else f"The run ended at t = {run.t[-1]} s, before the {duration} s that were asked for."
         )
-    wanted = run.t if intervals is None else np.linspace(0.0, run.t[-1], intervals + 1)
+    wanted = run.t if intervals is None else np.linspace(run.t[0], run.t[-1], intervals + 1)
     far = np.abs(wanted[:, None] - run.t).min(axis=1) > SAME * duration
     nodes = np.sort(np.concatenate([run.t, wanted[far]]))
     wanted = nodes[np.abs(wanted[:, None] - nodes).argmin(axis=1)]

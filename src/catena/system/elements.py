@@ -202,7 +202,7 @@ class Elements:
 
         ones = [1] * len(forces)
         wrenches = [0 if f.site == TREE else 6 for f in forces]
-        names = [self._output_names(f) for f in forces]
+        names = [self.output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
             tau=by_force("tau", [0 if f.joint is None else f.joint.nv for f in forces]),
@@ -334,7 +334,7 @@ class Elements:
                 total += np.sum((wrench[force.name] - resting[force.name]) * twist[:, node], axis=1)
         return total
 
-    def _output_names(self, force: PlacedForce) -> list[str]:
+    def output_names(self, force: PlacedForce) -> list[str]:
         """Return what the kind of a force records, asked once at some state."""
         if force not in self._names:
             inputs, joint = np.zeros(force.kind.inputs), force.joint
@@ -353,8 +353,13 @@ class Elements:
         plan's coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
         settling = self._settling.in_own_plan()
         own, neutral = settling.effective, settling.neutral
+        given = own.mechanism.initial.q
+        moved = {name: x for name, x in given.items() if name in own.plan.joint}
+        if len(moved) == len(own.plan.joints):
+            # A state of all joints that leaves loops a little open, as keyframes do, is near enough for sizes.
+            return motion_problem(own, loop_closure.put(own, neutral, moved))
         try:
-            q = loop_closure.assemble(own, own.mechanism.initial.q, neutral, 1e-5)
+            q = loop_closure.assemble(own, given, neutral, 1e-5)
         except CatenaError:
             q = neutral
         return motion_problem(own, q)

@@ -14,19 +14,19 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
-from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 
 @dataclass(eq=False)
@@ -72,8 +72,10 @@ class Acting:
 
     @cached_property
     def excitation(self) -> Excitation:
-        """Return what acts."""
-        return Excitation(self.problem, ())
+        """Return what acts; its controller is started."""
+        found = Excitation(self.problem, ())
+        found.start_control()
+        return found
 
     @cached_property
     def turns(self) -> TurnsAlong:
@@ -81,7 +83,7 @@ class Acting:
         counted = [force.at for force in self.system.elements.placed if force.counts]
         return TurnsAlong(self.system, tuple(dict.fromkeys(counted)), self.near)
 
-    def know(self, run: Trajectory) -> None:
+    def know(self, run: Segment) -> None:
         """Take over how the motion went on."""
         self.turns.know(run.t, run.q, run.v, run.loop_positions)
         self.near = {**self.near, **{joint: x[-1] for joint, x in run.loop_positions.items()}}
@@ -106,14 +108,6 @@ class Acting:
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
         return self.excitation.command(t, q[None], v[None])[0] if self._told is None else self._told
-
-    def held(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
-        """Return what a controller with a rate has given last, as a controller gives it: (nv,), or by joint."""
-        told = self.told(t, q, v)
-        system, motors = self.system, self.excitation.loop_forces(told)
-        if not motors:
-            return told[: system.nv]
-        return {**{joint: told[system.slice_v(joint)] for joint in system.joints}, **motors}
 
     @cached_property
     def _nothing(self) -> np.ndarray:

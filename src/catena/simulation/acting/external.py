@@ -1,0 +1,130 @@
+"""Wrenches that act on a frame during a run: functions, references, or formulas that compile into the step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catena.errors import SimulationError, StateError
+from catena.given import real_array, shown
+from catena.simulation.control.symbols import stack
+from catena.simulation.references import PiecewisePolynomial, as_polynomial
+from catena.spatial.scalars import array
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalWrench:
+    """A wrench [moment; force] on a frame or body, at its origin: `function(t)` or `function(t, q, v)` gives six
+    numbers, or a reference such as a spline has six coordinates.
+
+    `axes` names the frame whose axes they are in, "ground" or any other; None is the frame itself. With `symbolic` the
+    function is written with arithmetic and the functions of `catena.symbols`, for numbers and symbols alike, and
+    compiles into the step. A reference that is a polynomial from knot to knot compiles too.
+    """
+
+    function: Any
+    axes: str | None = None
+    symbolic: bool = False
+
+    def __post_init__(self) -> None:
+        if not (callable(self.function) or callable(getattr(self.function, "at", None))):
+            raise StateError(
+                f"ExternalWrench: {shown(self.function)} is no function; give one of t, of (t, q, v), or a reference."
+            )
+        if self.axes is not None and not isinstance(self.axes, str):
+            raise StateError(f"ExternalWrench: axes is {shown(self.axes)}; name a frame, or leave it out.")
+        if not isinstance(self.symbolic, bool):
+            raise StateError(f"ExternalWrench: symbolic is {shown(self.symbolic)}; give True or False.")
+        if self.symbolic and hasattr(self.function, "at"):
+            raise StateError("ExternalWrench: a reference is no formula; leave symbolic out.")
+
+    @property
+    def polynomial(self) -> PiecewisePolynomial | None:
+        """Return the function as polynomials from knot to knot, where it is one."""
+        return as_polynomial(self.function)
+
+    @cached_property
+    def wants_state(self) -> bool:
+        """Return whether the function is one of (t, q, v)."""
+        if hasattr(self.function, "at"):
+            return False
+        try:
+            parameters = inspect.signature(self.function).parameters.values()
+        except (TypeError, ValueError):
+            return False
+        needed = [
+            p for p in parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        ]  # fmt: skip
+        return len(needed) >= 3
+
+    def formula(self, t: Any, q: Any, v: Any) -> Any:
+        """Return what the function gives for numbers or symbols."""
+        return self.function(t, q, v) if self.wants_state else self.function(t)
+
+    def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
+        """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
+        nv), finite unless it is for a `trial`, which may have gone astray."""
+        if hasattr(self.function, "at"):
+            given = self.function.at(t)[0]
+        else:
+            given = self.formula(t, q.copy(), v.copy())
+        try:
+            # A list may hold numbers beside one number for each state.
+            wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
+        except (TypeError, ValueError):
+            wrench = np.zeros(0)
+        if wrench.shape not in ((6,), (len(q), 6)) or not (trial or np.isfinite(wrench).all()):
+            raise SimulationError(
+                f"The wrench on {frame!r} is {shown(given)} at t = {t:.9g} s; give six finite numbers, moment and "
+                f"force."
+            )
+        return wrench
+
+    def over(self, frame: str, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the wrenches (states, samples, 6) in its axes at times (samples,) and the states q (states, samples,
+        nq), v (states, samples, nv): all at once where the wrench is a formula or a polynomial."""
+        shape = (*q.shape[:2], 6)
+        path = self.polynomial
+        if path is not None:
+            return np.broadcast_to(path.at(times).q, shape)
+        if self.symbolic:
+            return _formula_over(self.formula, np.broadcast_to(times, shape[:2]), q, v)
+        rows = [
+            np.broadcast_to(self.at(frame, float(t), q[:, k], v[:, k]), (len(q), 6))
+            for k, t in enumerate(times)
+        ]
+        return np.stack(rows, axis=1)
+
+
+def _formula_over(function: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return what a formula for a wrench gives at many times t (...) and states q (..., nq), v (..., nv)."""
+    import casadi
+
+    symbols = casadi.SX.sym("t"), casadi.SX.sym("q", q.shape[-1]), casadi.SX.sym("v", v.shape[-1])
+    rows = (array(casadi.vertsplit(x)) for x in symbols[1:])
+    given = stack([*function(symbols[0], *rows)])
+    wrench = casadi.Function("wrench", symbols, [casadi.densify(casadi.vertcat(*given))])
+    found = np.zeros((t.size, 6))
+    # Rows are handed over where they lie: converting them to CasADi's matrices would cost more than the formula.
+    rows_given = [np.ascontiguousarray(x).reshape(t.size, -1) for x in (t, q, v)]
+    buffer: Any
+    buffer, evaluate = wrench.map(t.size).buffer()
+    for k, x in enumerate(rows_given):
+        buffer.set_arg(k, x.data)
+    buffer.set_res(0, found.data)
+    evaluate()
+    return found.reshape(*t.shape, 6)
+
+
+def as_wrench(given: Any) -> ExternalWrench:
+    """Return a wrench from itself, or from what users write for one."""
+    return given if isinstance(given, ExternalWrench) else ExternalWrench(given)
+
+
+Push = Callable[[Any, Any, Any], Any]
