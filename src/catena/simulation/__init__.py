@@ -1,7 +1,7 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
-from catena.simulation.contacts import Contact, Stop
+from catena.simulation.contacts import Contact, Stop, contacts_of
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
@@ -39,6 +39,7 @@ __all__ = [
     "Transition",
     "at_limit",
     "at_time",
+    "contacts_of",
     "control",
     "load_run",
     "references",
