@@ -7,13 +7,14 @@ meshes, so that every format reports missing and unwritable files alike and neve
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from catena.errors import FormatError, warn
+from catena.errors import CatenaError, FormatError, ModelError, warn
 from catena.formats import extended_urdf, toml
 from catena.formats.checks import check_mechanism
 from catena.formats.closing import close_by_names, close_given
@@ -23,8 +24,11 @@ from catena.formats.kinds import Kinds
 from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
-from catena.given import shown
-from catena.mechanism import Mechanism
+from catena.formats.toml.flexible import matrices_beside
+from catena.formats.toml.saving import Meaning, text_like
+from catena.given import is_one_of, shown
+from catena.mechanism import Mechanism, validation
+from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
 
 PathLike = str | os.PathLike[str]
@@ -87,6 +91,12 @@ def _read_mjcf(text: str, source: Source) -> Mechanism:
     return read(text, source)
 
 
+def _read_usd(text: str, source: Source) -> Mechanism:
+    from catena.formats.usd.reading import read
+
+    return read(text, source)
+
+
 def _write_urdf(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
     from catena.formats.urdf.writing import write
 
@@ -99,13 +109,57 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
     return write(mechanism, path)
 
 
+def _write_toml(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    """The text of a native model file, which keeps what it can of the file that is there, or of the one that the
+    mechanism comes from; and by their endings the texts of files with matrices that lie beside it."""
+    text = None
+    matrices = matrices_beside(mechanism)
+    bases = [] if matrices else [base for base in (_existing(mechanism, path), _text_of(mechanism)) if base]
+    if bases:
+        folder = path.absolute().parent
+        wanted = Meaning(toml.blocks(mechanism, str(path), folder), mechanism.parameters)
+        given = mechanism.origin.given if mechanism.origin is not None else {}
+        text = text_like(wanted, given, bases, lambda base: _meaning(base, mechanism, path))
+    if text is None:
+        text = toml.write_drawn(mechanism, str(path), path.absolute().parent)
+    return {"": text, **matrices}
+
+
+def _text_of(mechanism: Mechanism) -> str:
+    return mechanism.origin.text if mechanism.origin is not None else ""
+
+
+def _existing(mechanism: Mechanism, file: Path) -> str:
+    """The text of a file that is there already and has a mechanism of the same name; empty if there is none."""
+    if not os.path.isfile(file):
+        return ""
+    try:
+        text = read_text(file, Source(str(file)))
+        name = tomllib.loads(text)["mechanism"]["name"]
+    except (CatenaError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return text if name == mechanism.name else ""
+
+
+def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
+    """What a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
+    kinds = {type(joint.kind) for joint in mechanism.joints.values()}
+    kinds |= {type(force.kind) for force in mechanism.forces.values()}
+    search = mechanism.origin.search if mechanism.origin is not None else ()
+    folder = path.absolute().parent
+    source = Source(str(path), folder, search, Kinds(kinds), open_file=open_beside)
+    found = toml.read(text, replace(source, opened=(_real(path),)))
+    return Meaning(toml.blocks(found, str(path), folder), found.parameters)
+
+
 FORMATS = {
-    ".toml": Format("Catena model", toml.read, toml.write_file, parameters=True),
+    ".toml": Format("Catena model", toml.read, _write_toml, parameters=True),
     ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, closes_by_names=True),
     ".xacro": Format("xacro", _read_xacro, side=LOOPS, closes_by_names=True),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
     ".sdf": Format("SDF", _read_sdf, closes_by_names=True),
+    ".usda": Format("USD", _read_usd),
 }
 
 
@@ -120,8 +174,8 @@ def load(
     macros: bool = False,
     parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF) or
-    .xacro.
+    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF),
+    .usda or .xacro.
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
@@ -153,6 +207,32 @@ def load(
         more = f" ... and {len(told) - TOLD} more: `catena check` lists them" if len(told) > TOLD else ""
         warn("; ".join(map(str, told[:TOLD])) + more)
     return mechanism
+
+
+def with_parameters(mechanism: Mechanism, given: Mapping[str, float | str]) -> Mechanism:
+    """Return the mechanism of the file that another one was read from, with other values of its parameters."""
+    origin = mechanism.origin
+    if origin is None:
+        raise ModelError(
+            f"mechanism {mechanism.name!r} has no parameters, because it comes from no .toml file: build it with other "
+            "numbers, or change them, m.with_body(...)"
+        )
+    again = _read_again(origin)
+    before, now = (toml.blocks(one, origin.name, origin.folder) for one in (again, mechanism))
+    if before != now:
+        raise ModelError(
+            f"mechanism {mechanism.name!r} was edited after it was loaded, and its parameters tell nothing about that: "
+            "give them to load(path, parameters={...}), then edit"
+        )
+    return _read_again(replace(origin, given={**origin.given, **given}))
+
+
+def _read_again(origin: Origin) -> Mechanism:
+    """The mechanism of a text that was read before."""
+    source = Source(
+        origin.name, origin.folder, origin.search, origin.kinds, origin.fix, open_file=open_beside
+    )
+    return toml.read(origin.text, replace(source, mimic=origin.mimic, parameters=origin.given))
 
 
 def convert(
@@ -195,6 +275,8 @@ def read_and_check(
 ) -> tuple[Mechanism, list[Finding]]:
     """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
+    for what, value in (("mimic", mimic), ("fix", fix), ("macros", macros)):
+        validation.switch(str(file), what, value)
     folders = search_folders(search)
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
@@ -266,7 +348,7 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    if loops not in WAYS_OF_LOOPS:
+    if not is_one_of(loops, WAYS_OF_LOOPS):
         raise FormatError(
             f"{file}: loops is {shown(loops)}: give one of {', '.join(map(repr, WAYS_OF_LOOPS))}"
         )

@@ -93,8 +93,8 @@ def without_what_belongs_to(mechanism: Mechanism, gone: Set[str]) -> Mechanism:
     changed._springs = {n: s for n, s in mechanism.springs.items() if s.at_joint not in gone}
     changed._forces = {n: f for n, f in mechanism.forces.items() if f.at_joint not in gone}
     changed._couplings = {n: c for n, c in mechanism.couplings.items() if not gone & set(c.joints)}
-    for name in gone:
-        changed._initial = changed._initial.without(name)
+    at_joints = {n for n, f in mechanism.force_elements.items() if f.at_joint in gone}
+    changed._forget(gone, at_joints)
     changed._revision += 1
     return changed
 

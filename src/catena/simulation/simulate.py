@@ -13,7 +13,6 @@ from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.drift import Remedy
 from catena.simulation.failing_states import without_failing_states
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
@@ -21,6 +20,7 @@ from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
+from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
 

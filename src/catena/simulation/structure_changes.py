@@ -25,8 +25,9 @@ from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.run import Beginning, Happened, Run, longest_step
+from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -122,25 +123,30 @@ class ChangingRun:
         self.now, self.q, self.v = self.span.start, q, v
         self.wound = Wound(near_rows(self.system, self.near, ()))
         self.happens: list[Event] = self.at_the_start(self.system, q, v, self.still)
-        """What happens at the present time, and has not been done yet."""
+        """What happens at the present time."""
+        self.change()
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion or nothing can move any more."""
-        times, same = self.sample_times(), Span(self.span.start, until).same
-        while True:
-            self._change_structure()
-            if self.note or ending(self.happens) or until - self.now <= same:
-                return
-            run = self._segment(until)
-            self.wound.know(run)
-            self.happens = self.happened(run, self.system)
-            for event in self.happens:
-                size = abs(self.bound(event, self.system).value(self.now, run.q[0], run.v[0]))
-                self.still[event.label] = max(self.still.get(event.label, 0.0), STILL * size)
-            self.segments.append(resampled(with_events(run, self.happens), times))
-            self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
-            if not any(event.then is not None for event in self.happens):
-                return
+        self.is_interrupted = False
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether something moves before a time."""
+        over = self.is_interrupted or self.note or ending(self.happens)
+        return not over and until - self.now > Span(self.span.start, until).same
+
+    def move(self, until: float) -> None:
+        """Move on with one structure, to where an event changes it."""
+        run = self._segment(until)
+        self.wound.know(run)
+        self.happens = self.happened(run, self.system)
+        for event in self.happens:
+            size = abs(self.bound(event, self.system).value(self.now, run.q[0], run.v[0]))
+            self.still[event.label] = max(self.still.get(event.label, 0.0), STILL * size)
+        self.segments.append(resampled(with_events(run, self.happens), self.sample_times()))
+        self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
+        self.is_interrupted = not any(event.then is not None for event in self.happens)
 
     # Step by step.
 
@@ -167,13 +173,13 @@ class ChangingRun:
         last = [] if self.last is None else [self.last, *memory_of(self.last.problem.control)]
         return Snapshot([self, self.wound, *last, *(memory_of(self.control) if not last else [])])
 
-    def _change_structure(self) -> None:
+    def change(self) -> None:
         """Do what happens at the present time, and what that jumps over."""
         made: list[Transition] = []
         waiting: Sequence[Event] = self.happens
         while waiting:
             before = self.system, self.q, self.v
-            made += self.change(waiting, self.system, self.now, self.q, self.v)
+            made += self.changed(waiting, self.system, self.now, self.q, self.v)
             if made and made[-1].transfer is not None:
                 new = made[-1].transfer.system
                 q, self.v = made[-1].transfer
@@ -313,7 +319,7 @@ class ChangingRun:
                 found.append(event)
         return found
 
-    def change(
+    def changed(
         self, happened: Sequence[Event], system: System, t: float, q: np.ndarray, v: np.ndarray
     ) -> list[Transition]:
         """Return what the events do to the structure, one after the other."""

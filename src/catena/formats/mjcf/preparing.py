@@ -55,6 +55,7 @@ class Prepared:
         self.assets: dict[str, bytes] = {}
         self.paths: dict[str, str] = {}
         self.without: set[str] = set()
+        self.keys = [key for part in root.all("keyframe") for key in part.all("key")]
         self._missing: set[str] = set()
         self._size = 0
         self._clean(root)

@@ -1,15 +1,14 @@
 """Reading a mechanism from TOML.
 
-Tables may stand in any order: bodies are added first, then included files, frames and joints, which may end on frames,
-then what acts on them.
-What the builder refuses is reported on the line of the file where it stands.
+Tables may stand in any order: a linkage is added first, then bodies, included files, frames and joints, which may end
+on frames, then what acts on them. What the builder refuses is reported on the line of the file where it stands.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NoReturn
 
@@ -21,12 +20,15 @@ from catena.formats.toml.composing import add_chain, add_included, repeated
 from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
+from catena.formats.toml.linkages import add_linkage
 from catena.formats.toml.parameters import read_parameters
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
 from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+from catena.mechanism.new_parts import initial_values, signal_values
+from catena.mechanism.origin import Origin
 from catena.mechanism.profiles import Spline
 
 DEEPEST = 100
@@ -44,7 +46,12 @@ def read(text: str, source: Source) -> Mechanism:
     given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
     with head.at_fault():
         mechanism = Mechanism(head.text("name"), **given)
-    return _add_parts(mechanism, top)
+    mechanism = _add_parts(mechanism, top)
+    mechanism.origin = Origin(
+        text, source.name, top.document.parameters, dict(source.parameters),
+        source.folder, source.search, source.kinds, source.fix, source.mimic,
+    )  # fmt: skip
+    return mechanism
 
 
 def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
@@ -91,11 +98,17 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
             (initial if word == "initial" else parts[word]).append(table)
     if "ground" in top:
         add_ground(mechanism, top.inner("ground", "ground"))
+    if "linkage" in top:
+        mechanism = add_linkage(mechanism, top.inner("linkage", "linkage"))
     for word, tables in parts.items():
         for table in tables:
             mechanism = ADD[word](mechanism, table)
     for table in initial:
         _set_initial(mechanism, table)
+    if "states" in top:
+        states = top.inner("states", "states")
+        for name in states.content:
+            _add_state(mechanism, name, states.inner(name, f"state {name!r}"))
     for name in top.document.parameters:
         if name not in top.document.used:
             line = top.document.lines.of(("parameters", name))
@@ -314,17 +327,35 @@ def _options(table: Table, *keys: str) -> dict[str, Any]:
 
 def _set_initial(mechanism: Mechanism, table: Table) -> None:
     table.check_keys(*KEYS["initial"])
-    before = mechanism.initial
-    state: dict[str, dict[str, Any]] = {"q": dict(before.q), "v": dict(before.v)}
+    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
+    if not any(mechanism.initial is one for one in mechanism.states.values()):
+        state = {"q": dict(mechanism.initial.q), "v": dict(mechanism.initial.v)}
+    for what, name, value in _state_values(mechanism, table, "initial"):
+        state[what][name] = value
+    mechanism.set_initial(**state)
+
+
+def _add_state(mechanism: Mechanism, name: str, table: Table) -> None:
+    table.check_keys(*KEYS["state"])
+    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}, "signals": {}}
+    for what, joint, value in _state_values(mechanism, table, f"state {name!r}"):
+        state[what][joint] = value
+    with table.at_fault():
+        mechanism.add_state(name, **state)
+
+
+def _state_values(mechanism: Mechanism, table: Table, who: str) -> Iterator[tuple[str, str, Any]]:
+    """What a state says, (q, v or signals, name, value), each checked so that the fault is on the line of its joint."""
     for what in table.content:
-        joints = table.inner(what, f"initial {what}")
+        joints = table.inner(what, f"{who} {what}")
         for name in joints.content:
             value = joints.numbers(name)
-            # One at a time, so that the fault is on the line of its joint.
             with joints.at_fault(name):
-                mechanism.set_initial(**{what: {name: value}})
-            state[what][name] = value
-    mechanism.set_initial(**state)
+                if what == "signals":
+                    signal_values(mechanism, {name: value})
+                else:
+                    initial_values(mechanism, what, {name: value})
+            yield what, name, value
 
 
 ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {

@@ -42,14 +42,13 @@ from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.guards.events import Event
-from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.run import Happened
 from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -57,6 +56,7 @@ from catena.simulation.structure_changes import (
     resampled,
     with_events,
 )
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -92,7 +92,7 @@ class ContactRun:
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
-        self.known, self.is_over = 0, False
+        self.known, self.more = 0, True
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
@@ -159,22 +159,34 @@ class ContactRun:
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion."""
-        self.end, more = until, True
+        self.end, self.more = until, True
         if self.quick is not None:
             self.quick.window = self.window
-        while more and self.now < until - self.window.same:
-            now = self._gone(self.now, self.q, self.v, self.standing)
-            if now[-1] and self.changing.events:
-                now = self._jumped(*now[:-1])
-            self.now, self.q, self.v, self.standing, more = now
-        self.is_over = not more and bool(self.segments[-1].ended)
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether something moves before a time."""
+        return self.more and self.now < until - self.window.same
+
+    def move(self, until: float) -> None:
+        """Move on with contacts as they are, and decide what they do where one of them cannot go on."""
+        self.now, self.q, self.v, self.standing, self.more = self._gone(
+            self.now, self.q, self.v, self.standing
+        )
+
+    def change(self) -> None:
+        """Do what happens because velocities have jumped."""
+        if self.more and self.changing.events:
+            self.now, self.q, self.v, self.standing, self.more = self._jumped(
+                self.now, self.q, self.v, self.standing
+            )
 
     # Step by step.
 
     @property
     def over(self) -> str:
         """Return why nothing goes on any more, if nothing does."""
-        return self.segments[-1].ended if self.segments and self.is_over else ""
+        return self.segments[-1].ended if self.segments and not self.more else ""
 
     def ask(self) -> None:
         """Ask for the control forces now, because whoever gives them has others."""
@@ -402,7 +414,7 @@ class ContactRun:
             assert run is not None
             size = abs(self.changing.bound(event, self.system).value(float(run.t[0]), run.q[0], run.v[0]))
             self.still[event.label] = max(self.still.get(event.label, 0.0), 1e-11 * size)
-        made = self.changing.change(happened, self.system, t, q, v)
+        made = self.changing.changed(happened, self.system, t, q, v)
         self.made += made
         if made and made[-1].transfer is not None:
             new, turned = made[-1].transfer.system, self.acting.turns.at(np.array([t]), q[None], v[None])

@@ -20,10 +20,10 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.guards.events import Event
-from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
 from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.stepping.compiled import BrokenOff
 from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the

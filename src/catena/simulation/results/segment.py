@@ -19,7 +19,8 @@ from catena.errors import CatenaError, StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
-from catena.simulation import loads, turns
+from catena.simulation import turns
+from catena.simulation.acting import loads
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense

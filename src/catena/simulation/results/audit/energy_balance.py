@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.kinematics.extent import largest_coordinate
-from catena.simulation import loads
+from catena.simulation.acting import loads
 from catena.simulation.results.batch import StateByState
 
 if TYPE_CHECKING:

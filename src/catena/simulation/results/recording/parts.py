@@ -18,6 +18,7 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.kinds import Kinds
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.results.batch import StateByState
+from catena.simulation.results.joining import Before
 from catena.simulation.results.recording.dataset import (
     require_xarray,
     segment_dataset,
@@ -25,7 +26,7 @@ from catena.simulation.results.recording.dataset import (
     to_dataset,
 )
 from catena.simulation.results.segment import Segment
-from catena.simulation.results.trajectory import Before, Trajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.system import System
 
