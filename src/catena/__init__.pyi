@@ -24,6 +24,9 @@ from .bridges.conventions import (
     to_pinocchio_q as to_pinocchio_q,
     to_pinocchio_v as to_pinocchio_v,
 )
+from .bridges.fmu import (
+    export_fmu as export_fmu,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -46,6 +49,7 @@ from .errors import (
     LoopError as LoopError,
     ModelError as ModelError,
     PlanError as PlanError,
+    RenamedError as RenamedError,
     SimulationError as SimulationError,
     SingularDynamicsError as SingularDynamicsError,
     StaleSystemError as StaleSystemError,
@@ -105,11 +109,11 @@ from .simulation import (
     Corrective as Corrective,
     Encoder as Encoder,
     Event as Event,
+    EventHit as EventHit,
     ExternalWrench as ExternalWrench,
     ForceSensor as ForceSensor,
-    Found as Found,
     Gauge as Gauge,
-    Moment as Moment,
+    Instant as Instant,
     PerStructure as PerStructure,
     Projection as Projection,
     SegmentedTrajectory as SegmentedTrajectory,
@@ -126,6 +130,7 @@ from .simulation import (
     references as references,
     sensitivities as sensitivities,
     simulate as simulate,
+    warm as warm,
 )
 from .simulation.control import (
     PID as PID,

@@ -10,6 +10,7 @@ from typing import Any
 _WHERE = {
     "system": ("catena.system", "System"),
     "configuration": ("catena.changing", "Configuration"),
+    "read_mesh": ("catena.formats.meshes", "read_mesh"),
     "save": ("catena.formats", "save"),
     "with_parameters": ("catena.formats.files", "with_parameters"),
     "plot": ("catena.view.plots", "plot"),

@@ -8,7 +8,7 @@ import pytest
 
 import catena as ct
 from catena import generators as g
-from catena.formats.meshes import mesh_mass_properties, read_mesh
+from catena.formats.meshes import read_mesh
 from catena.formats.source import Source
 from catena.formats.toml import read, write
 from catena.mechanism.merging import include
@@ -175,8 +175,8 @@ def test_density_fills_shapes_and_meshes(tmp_path):
 
 def test_meshes_are_read_from_text_and_binary_stl(tmp_path):
     (tmp_path / "cube.obj").write_text(CUBE)
-    vertices, triangles = read_mesh(tmp_path / "cube.obj")
-    corners = vertices[triangles]
+    cube = read_mesh(tmp_path / "cube.obj").joined()
+    corners = cube.vertices[cube.triangles]
     facets = "".join(
         "facet normal 0 0 0\nouter loop\n"
         + "".join(f"vertex {x} {y} {z}\n" for x, y, z in three)
@@ -189,7 +189,7 @@ def test_meshes_are_read_from_text_and_binary_stl(tmp_path):
     (tmp_path / "binary.stl").write_bytes(bytes(80) + len(corners).to_bytes(4, "little") + record.tobytes())
     whole = Box((2, 1, 1), pose=ct.Pose(p=(1, 0.5, 0.5))).mass_properties(3.0)
     for name in ("text.stl", "binary.stl", "cube.obj"):
-        found = mesh_mass_properties(Mesh(name, file=tmp_path / name), 3.0)
+        found = Mesh(name, file=tmp_path / name).mass_properties(3.0)
         assert found.mass == pytest.approx(whole.mass) and np.allclose(found.inertia, whole.inertia)
     for name, content in (("a.stl", b"solid"), ("b.stl", b"\0" * 100), ("c.obj", b"f 1 2 3"), ("d.dae", b"")):
         (tmp_path / name).write_bytes(content)

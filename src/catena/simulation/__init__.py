@@ -3,18 +3,19 @@
 from catena.simulation import control, references
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import Baumgarte, Corrective, Projection
-from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.moment import Moment
-from catena.simulation.occasions import at_limit, at_time
-from catena.simulation.recording import load_run
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.guards.common_events import at_limit, at_time
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.instant import Instant
+from catena.simulation.results.recording import load_run
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
-from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.warming import Warmed, warm
 
 __all__ = [
     "Baumgarte",
@@ -22,12 +23,12 @@ __all__ = [
     "Corrective",
     "Encoder",
     "Event",
+    "EventHit",
     "ExternalWrench",
     "ForceSensor",
-    "Found",
     "Gauge",
     "IMU",
-    "Moment",
+    "Instant",
     "PerStructure",
     "Projection",
     "SegmentedTrajectory",
@@ -46,4 +47,6 @@ __all__ = [
     "Sensitivities",
     "sensitivities",
     "simulate",
+    "Warmed",
+    "warm",
 ]

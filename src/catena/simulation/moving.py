@@ -155,8 +155,8 @@ class Mover:
             found["contacts"] = touching.numbers
         return found
 
-    def begin(self, states: int, h: float) -> None:
-        """Begin a run of so many states, with steps of about this size."""
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time, with steps of about this size."""
         self.kept = {
             "h": np.full((states, 1), h),
             "row": np.zeros((states, 1)),
@@ -166,22 +166,26 @@ class Mover:
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
-        self.near = np.zeros((states, self.near_width))
-        """The positions that the joints of forces which count turns are near."""
+        self._near = np.zeros((states, self.near_width))
         if self.turns:
-            self.kept[NEAR] = self.near
+            self.kept[NEAR] = self._near
         if self.judges:
             self.kept["turnover"] = np.zeros((states, 1))
         self.power_start = np.zeros((states, len(SOURCES)))
         self._cost, self._tried = np.zeros(states), np.zeros(states)
         # Cost, attempts and time when progress was judged last.
-        self._watched = np.zeros((states, 3))
+        self._watched = np.tile([0.0, 0.0, start], (states, 1))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
         self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
         if self.law is not None:
             self.law.begin(states)
+
+    @property
+    def near(self) -> np.ndarray:
+        """Return the positions (states, n) that the joints of forces which count turns are near, to be written to."""
+        return self.kept[NEAR] if self.turns else self._near
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
@@ -475,7 +479,7 @@ class Mover:
             going = ends - t > h[:, 0] * (1.0 + 1e-9)
             if not going.any():
                 break
-            passed = StepRecord(q, v, tau, self.works())
+            passed = StepRecord(t, q, v, tau, self.works())
             now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)

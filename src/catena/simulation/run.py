@@ -4,35 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
 from catena.errors import LoopError, StateError
-from catena.given import is_positive, shown
+from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
-from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
-from catena.simulation.events import Event, locate
 from catena.simulation.excitation import Excitation
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.locating import Passage, hits
+from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
-from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
-from catena.simulation.sign_changes import places, sign_changes
+from catena.simulation.results.dense import interpolate
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import Transition
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
-from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -45,11 +48,21 @@ LARGE = 200_000
 # and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
-# Times that differ by less than this part of the duration are the same.
-SAME = 1e-12
 
-# A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
-Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+class Happened(NamedTuple):
+    """What happened in a while: events, and changes of structure or of contacts."""
+
+    events: tuple[EventHit, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+
+
+class Moved(NamedTuple):
+    """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
+
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
 
 
 def _ignore(t: float) -> None:
@@ -66,8 +79,8 @@ class Steps(Protocol):
     def asks(self) -> bool:
         """Return whether Python is asked at every stage."""
 
-    def begin(self, states: int, h: float) -> None:
-        """Begin a run of so many states, with steps of about this size."""
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time, with steps of about this size."""
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
@@ -94,20 +107,32 @@ class Steps(Protocol):
         """Move all states to `end`, and add what they pass to `nodes`."""
 
 
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
+    those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
+    as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; and whether
+    it is `open_ended`: it goes on step by step, without an end and without a record."""
+
+    begins: bool = True
+    starts: bool = True
+    held: Any = None
+    longest: float | None = None
+    open_ended: bool = False
+
+
 class Run:
-    """A simulation: what it is asked for, how far it is, and what it leaves."""
+    """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, duration: float, events: Any, samples: Any, progress: bool | None,
-        check: bool, begins: bool = True, longest: float | None = None,
+        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, progress: bool | None,
+        check: bool, beginning: Beginning = Beginning(),
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
-        # Whether the motion begins here, and does not go on from an event or another structure.
-        self.begins = begins
+        self.begins = beginning.begins
         self.compiled_before = compile_seconds()
-        if not is_positive(duration):
-            raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
-        self.duration = float(duration)
+        self.span, (self.start, self.end) = span, span
+        self.duration, self.same = span.duration, span.same
         if not isinstance(check, bool | np.bool_):
             raise StateError(f"check is {shown(check)}; give True or False.")
         system = self.system
@@ -121,62 +146,76 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
-        self.t = np.zeros(len(self.q))
-        self.times = sample_times(samples, self.duration, bool(self.batch))
+        self.now = self.start
+        """The time that states have come to which still go on."""
+        self.t = np.full(len(self.q), self.start)
+        self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
+        if beginning.open_ended:
+            self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
         self.excitation = Excitation(problem, self.batch)
+        if beginning.starts:
+            self.excitation.start_control()
         if problem.integrator not in SOLVERS:
-            self.excitation.use_paths()
+            self.excitation.use_paths(self.start)
         if self.excitation.motion:
-            self.q, self.v, _ = self.excitation.imposed(0.0, self.q, self.v)
+            self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
+            longest = beginning.longest
             self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
             self.excitation.energy = _energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.duration, progress)
+        self.progress = Progress(self.span.end, progress, self.start)
         self.compiled_then = compile_seconds()
-        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.excitation, self.duration)
-        if self.law and CompiledLaw(self.excitation).asked != "due":
-            self.excitation.use_law_paths()
+        # What goes on from forces that are held has been asked from Python, where its memory is.
+        inside = problem.integrator not in SOLVERS and beginning.held is None
+        self.law = inside and CompiledLaw.fits(self.excitation, span) and not self._forgets()
+        if self.law and CompiledLaw(self.excitation, self.start).asked != "due":
+            self.excitation.use_law_paths(self.start)
         excitation = self.excitation
         # Limits that shrink with the speed of a motor hold between the samples of its controller too.
         sampled = problem.rate is not None and not self.law and not excitation.has_python_elements
         excitation.holds_commands = excitation.slows and sampled
         self.dense = self._needs_all_nodes()
-        self.tau = self.excitation.begun(self.q, self.v)
+        self.tau = self.excitation.begun(self.start, self.q, self.v, beginning.held)
         self.near = self.excitation.near_at(self.q, near_rows(system, problem.near, self.batch))
         if self.excitation.needs_motors:
             self.excitation.use_motors()
         self.mover = self._mover()
-        self.found: list[Found] = []
+        self.found: list[EventHit] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
         if borrowers(system.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
-            self.excitation.accelerations(0.0, self.q, self.v, self.tau, self.near)
+            self.excitation.accelerations(self.start, self.q, self.v, self.tau, self.near)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
-        self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self._begin()
         self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
         """How many works are counted."""
         self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
-        before = None if self.times is None or self.events else self.times + SAME * self.duration
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
+        before = None if self.times is None or self.events else self.times + self.same
+        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
+
+    def _forgets(self) -> bool:
+        """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
+        changes = any(event.then is not None for event in self.events)
+        return changes and bool(self.excitation.control.memory(self.system))  # type: ignore[union-attr]
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints that events ask for by name, as far as they do so at the start."""
         for event in self.events:
             with suppress(Exception):
                 # What is wrong with it is said when it is looked at.
-                event.function(0.0, self.q[0], self.v[0])
+                event.function(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
     def _know_turns(self, state: int, passed: Passed) -> None:
@@ -208,23 +247,20 @@ class Run:
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, self.duration, tick)
+            return StiffSteps(excitation, self.drift, self.span.end, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
-        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation) if inside else None
+        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.duration, tick, method)
+        mover = Mover(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
         try:
-            for end in self._stops():
-                self._go_to(end)
-                if not self.going.any():
-                    break
+            self.advance(self.end, LOOKS)
             run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"
@@ -239,25 +275,29 @@ class Run:
             run.audit().warn()
         return run
 
-    def _stops(self) -> list[float]:
-        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
-        recorded."""
-        stops = [np.array([self.duration])]
+    def advance(self, until: float, looks: int = 1) -> None:
+        """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
+        way, where one may."""
+        for end in stops(Span(self.now, until), self._guards(looks)):
+            self._go_to(end)
+            if not self.going.any():
+                self.now = float(np.max(self.ends))
+                return
+            self.now = end
+
+    def _guards(self, looks: int) -> list[TimeGuard]:
+        """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
+        times that are recorded, and looks for an end that may come early."""
+        guards = list[TimeGuard]()
         if self.excitation.clock is not None and not self.law:
-            stops.append(self.excitation.clock.within(self.duration))
+            guards.append(self.excitation.clock)
         if self.times is not None and not self.dense:
-            stops.append(self.times[1:])
+            guards.append(Recorded(self.times))
         if self.excitation.paths is not None:
-            stops.append(self.excitation.paths.knots(self.duration))
+            guards.append(self.excitation.paths)
         if any(event.terminal for event in self.events):
-            # Nothing is computed far beyond an end that may come early.
-            stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
-        if len(stops) == 1:
-            return [self.duration]
-        ordered = np.unique(np.concatenate(stops))
-        # Two that differ by rounding are one.
-        keep = np.append(np.diff(ordered) > SAME * self.duration, True)
-        return [float(t) for t in ordered[keep]]
+            guards.append(Looks(looks))
+        return guards
 
     def _go_to(self, end: float) -> None:
         mark = self.nodes.mark
@@ -281,7 +321,7 @@ class Run:
             return
         if not self.dense:
             assert self.times is not None
-            if np.any(np.abs(self.times - end) < 1e-9 * self.duration):
+            if np.any(np.abs(self.times - end) < 1e3 * self.same):
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
@@ -290,31 +330,70 @@ class Run:
     def _ask_controller(self, t: float) -> None:
         """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
         always asked for the record."""
-        if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
+        if self.law or self.excitation.control is None or t >= self.end - self.same or not self.going.any():
             return
         clock = self.excitation.clock
         if clock is not None:
-            if t > 0.0 and not clock.is_due(t):
+            if not clock.is_due(t):
                 return
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            going = self.going if self.batch else slice(None)
-            if np.all(self.going):
-                self.tau = self.excitation.command(t, self.q, self.v)
-            else:
-                self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
-            if self.excitation.needs_motors:
-                self._use_motors()
+            self._ask(t)
+
+    def _ask(self, t: float) -> None:
+        """Ask for the control forces of all states that still go on."""
+        if np.all(self.going):
+            self.tau = self.excitation.command(t, self.q, self.v)
+        else:
+            self.tau[self.going] = self.excitation.command(t, self.q, self.v)[self.going]
+        if self.excitation.needs_motors:
+            self._use_motors()
 
     def _use_motors(self) -> None:
         """Go on with steps that know the forces at loop joints which the controller names now."""
         before = self.mover
         self.excitation.use_motors()
         self.mover, self.locator = self._mover(), None
-        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration))
+        self._begin()
         self.mover.carry(before.works())
         self.mover.steps = before.steps
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return "" if self.going.any() else self.ended
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.mover.forget()
+        self._ask(self.now)
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        found, self.found = Happened(tuple(self.found)), []
+        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works())
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        law = getattr(self.mover, "law", None)
+        parts = (self, self.nodes, self.mover, self.excitation, *([] if law is None else [law]))
+        return Snapshot([*parts, *memory_of(self.excitation.control)])
+
+    def holds(self, t: float) -> Any:
+        """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;
+        None if it is due then, or always."""
+        clock = self.excitation.clock
+        if clock is None or clock.is_due(t):
+            return None
+        return self.excitation.as_given(self.tau[0])
+
+    def _begin(self) -> None:
+        """Begin with steps of the size that was asked for, or of a part of the duration."""
+        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration), self.start)
 
     # Events.
 
@@ -330,25 +409,22 @@ class Run:
             return
         if self.looking and self.near.shape[-1]:
             self._know_turns(state, passed)
-        looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
-        happened = []
-        for event in self.events:
-            for change in sign_changes(event, passed.t, looks, between, self.begins and passed.t[0] == 0.0):
-                i = change.interval
-                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
-                time = locate(event, change.first, change.last, partial(self._state_at, state, start))
-                happened.append((time, event, start))
-        for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event, work = self._state_at(state, start, time)
-            index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
-            self.found.append(Found(event.label, time, q_event, v_event, index))
-            if event.terminal:
-                self.nodes.end(state, time, q_event, v_event, work)
+        passage = Passage(
+            passed.t, passed.v, partial(self._between, passed), partial(self._state_at, state, passed)
+        )
+        index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
+        begins = self.begins and passed.t[0] == self.start
+        for hit in hits(self.events, self.system.plan, passage, begins):
+            q, v, work = hit.state
+            self.found.append(EventHit(hit.event.label, hit.t, q, v, index))
+            if hit.event.terminal:
+                self.nodes.end(state, hit.t, q, v, work)
                 self.going[state] = False
-                self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
-                self.ends[state] = time
+                self.q[state], self.v[state], self.t[state] = q, v, np.inf
+                self.ends[state] = hit.t
+                # A law inside the loop may have gone on beyond the event.
+                self.tau[state] = passed.tau[hit.node]
                 self.ended = self.found[-1].ended
-                return
 
     def _between(self, passed: Passed, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
@@ -361,15 +437,15 @@ class Run:
         ahead = np.concatenate([vdot[1:], last[None]])
         return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
 
-    def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
-        by a step of the method from there."""
-        t, q, v, work, tau = start
-        if time <= t:
-            return q, v, work
-        rows = (x[None] for x in (q, v, work, tau))
-        q, v, work = self._moved(np.array([state]), np.array([t]), (*rows,), np.array([time]))
-        return q[0], v[0], work[0]
+    def _state_at(self, state: int, passed: Passed, node: int, time: float) -> Moved:
+        """Return one state and its works at a time that lies less than a step behind a node, by a step of the method
+        from there."""
+        if time <= passed.t[node]:
+            return Moved(passed.q[node], passed.v[node], passed.work[node])
+        here = slice(node, node + 1)
+        rows = passed.q[here], passed.v[here], passed.work[here], passed.tau[here]
+        q, v, work = self._moved(np.array([state]), passed.t[here], rows, np.array([time]))
+        return Moved(q[0], v[0], work[0])
 
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
@@ -400,8 +476,8 @@ class Run:
         else:
             times = t[0]
             if self.dense:
-                times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
-                if not self.going.any() and np.max(t) > times[-1] + SAME * self.duration:
+                times = self.times[self.times <= np.max(t) + self.same]
+                if not self.going.any() and np.max(t) > times[-1] + self.same:
                     # Events ended the motion of all states between two samples, and the end belongs to it.
                     times = np.append(times, np.max(t))
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
@@ -467,7 +543,7 @@ class Run:
         """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
         (states, nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they
         are as exact as the motion."""
-        slack = SAME * self.duration
+        slack = self.same
         before = np.stack(
             [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]

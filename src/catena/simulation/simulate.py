@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, is_one_of, shown
+from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
-from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.arguments import event_list, initial_state, time_span
+from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.drift import Remedy
-from catena.simulation.events import Event, distinct
 from catena.simulation.failing_states import without_failing_states
+from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.simulation.run import Run
-from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.structure_changes import ChangingRun, is_changing
-from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 
@@ -43,6 +43,7 @@ class Options(TypedDict, total=False):
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
     on_error: str
+    start: float
 
 
 @overload
@@ -92,6 +93,7 @@ def simulate(
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
+    start: float = 0.0,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
@@ -128,6 +130,10 @@ def simulate(
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
     from the end of a run, give near={joint: run[joint][-1]}.
 
+    `start` is the time [s] at which the motion begins, in the one clock that everything counts in: samples, references,
+    wrenches, events, and the samples of controllers at k / rate. So a motion goes on from another one by
+    start=run.t[-1]. A controller with a rate is asked at the start too, whether it is due then or not.
+
     `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
     has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
     words}.
@@ -152,7 +158,7 @@ def simulate(
             return simulate(
                 system, q, v, duration, control=controls[0], motion=motion, forces=forces, integrator=integrator,
                 step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
-                check=check,
+                check=check, start=start,
             )  # fmt: skip
 
         return without_failing_states(some, systems[0], q, v, parameters)
@@ -160,7 +166,7 @@ def simulate(
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     near = {} if near is None else near
-    contacts = _contact_list(contacts)
+    contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
         raise StateError(
@@ -177,7 +183,7 @@ def simulate(
 
         def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
             asked = ChangingRun(
-                systems[0], duration, controls[0], motion, forces, options, distinct(event_list(events)), samples,
+                systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
                 progress, check, near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
@@ -192,7 +198,7 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, duration, events, samples, progress, check,
+            q, v, span, events, samples, progress, check,
         ).go()
         for k in range(count)
     ]  # fmt: skip
@@ -207,17 +213,3 @@ def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.nd
         return one(q, v)
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
     return [_each(one, *state) for state in zip(q, v, strict=True)]
-
-
-def _contact_list(given: Any) -> tuple[Contact | Stop, ...]:
-    """Return contacts from one or many."""
-    try:
-        listed = (given,) if isinstance(given, Contact | Stop) else entries(given)
-    except ValueError:
-        listed = (given,)
-    for contact in listed:
-        if not isinstance(contact, Contact | Stop):
-            raise StateError(
-                f"contacts: {shown(contact)} is no contact; give a list of ct.Contact and ct.Stop."
-            )
-    return listed

@@ -15,11 +15,15 @@ from catena.cli.commands import (
     count,
     critical_path,
     demo,
+    fmu,
     info,
     models,
     run,
     schema,
     view,
+    warm,
 )
 
-COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, completion)
+COMMANDS = (
+    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+)  # fmt: skip

@@ -60,8 +60,9 @@ def add_chain(mechanism: Mechanism, table: Table) -> Mechanism:
         if key in table:
             table.fail(f"{notation} has no key {key!r}", key)
     options: dict[str, Any] = {key: table.text(key) for key in ("on", "prefix") if key in table}
-    options |= {key: table.numbers(key) for key in ("masses", "coms", "inertias", "tip") if key in table}
-    for key in ("masses", "coms", "inertias"):
+    columns = ("masses", "coms", "inertias", "dampings", "frictions")
+    options |= {key: table.numbers(key) for key in (*columns, "tip") if key in table}
+    for key in columns:
         if key in options and not isinstance(options[key], list):
             table.fail(f"{key} is one number: give an array with one entry for each link", key)
     options |= {key: table.pose(key) for key in ("base", "tool") if key in table}

@@ -19,10 +19,9 @@ import numpy as np
 
 from catena.changing.transfer import free_groups
 from catena.errors import CatenaError, SimulationError, StateError
-from catena.given import is_positive, shown
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
-from catena.simulation.arguments import initial_state
+from catena.simulation.arguments import Window, initial_state
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
@@ -42,19 +41,20 @@ from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.run import Happened
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
     ending,
-    later,
     resampled,
     with_events,
 )
-from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -80,22 +80,30 @@ class ContactRun:
     """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
 
     def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
-        if not is_positive(changing.duration):
-            raise StateError(f"duration is {shown(changing.duration)}; give a positive number of seconds.")
-        self.changing, self.duration = changing, float(changing.duration)
+        self.changing, self.duration = changing, changing.span.duration
+        self.start, self.end = changing.span
+        self.segments: list[Trajectory] = []
+        self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
+        self.places: list[Places] = []
+        self.made: list[Transition] = []
+        self.jumps = Jumps()
+        self.decided: list[float] = []
+        self.hit: list[float] = []
+        self.still: dict[str, float] = {}
+        self.known, self.is_over = 0, False
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
         self.wound = changing.wound = Wound(near_rows(changing.system, changing.near, ()))
-        self._take(changing.system, 0.0)
+        self._take(changing.system, self.start)
 
     def _take(self, system: System, start: float) -> None:
         """Go on with a system."""
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
-            control = later(control.control(system, start), -start)
+            control = control.control(system, start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
@@ -124,37 +132,72 @@ class ContactRun:
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
-        q, v = initial_state(self.system, q, v)
-        self._refer(q)
-        self._require_outside(q)
-        if self.acting.excitation.motion:
-            q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
-        self.segments: list[Trajectory] = []
-        self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
-        self.places: list[Places] = []
-        self.made: list[Transition] = []
-        self.jumps = Jumps()
-        self.decided: list[float] = []
-        self.hit: list[float] = []
-        self.still: dict[str, float] = {}
-        t, note = 0.0, ""
         try:
-            happened = self.changing.at_the_start(self.system, q, v, self.still)
-            if happened:
-                t, q, v, standing, _ = self._changed(happened, None, t, q, v)
-            else:
-                standing, q, v = self._decided(t, q, v, None, None)
-            while t < self.duration * (1.0 - 1e-12):
-                t, q, v, standing, more = self._gone(t, q, v, standing)
-                if more and self.changing.events:
-                    t, q, v, standing, more = self._jumped(t, q, v, standing)
-                if not more:
-                    break
+            self.begin(q, v)
+            self.advance(self.end)
         except CatenaError as error:
             if self.segments:
                 error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
-        return self._found(times, note)
+        return self._found(times, "")
+
+    def begin(self, q: Any, v: Any) -> None:
+        """Begin at one state q (nq,), v (nv,)."""
+        q, v = initial_state(self.system, q, v)
+        self._refer(q)
+        self._require_outside(q)
+        if self.acting.excitation.motion:
+            q, v = (x[0] for x in self.acting.excitation.imposed(self.start, q[None], v[None])[:2])
+        self.now = self.start
+        happened = self.changing.at_the_start(self.system, q, v, self.still)
+        if happened:
+            _, self.q, self.v, self.standing, _ = self._changed(happened, None, self.now, q, v)
+        else:
+            self.standing, self.q, self.v = self._decided(self.now, q, v, None, None)
+
+    def advance(self, until: float) -> None:
+        """Move on to a time, or to where an event ends the motion."""
+        self.end, more = until, True
+        if self.quick is not None:
+            self.quick.window = self.window
+        while more and self.now < until - self.window.same:
+            now = self._gone(self.now, self.q, self.v, self.standing)
+            if now[-1] and self.changing.events:
+                now = self._jumped(*now[:-1])
+            self.now, self.q, self.v, self.standing, more = now
+        self.is_over = not more and bool(self.segments[-1].ended)
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return self.segments[-1].ended if self.segments and self.is_over else ""
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.acting.due = -np.inf
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
+        found = Happened(events, tuple(self.made))
+        self.segments, self.pressing, self.places = self.segments[-1:], self.pressing[-1:], self.places[-1:]
+        self.known, self.made = len(self.segments), []
+        # Contacts go on as they do, from where they are now.
+        self.standing = replace(self.standing, u=None, gap=None)
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        acting = self.acting
+        parts = self.changing, self.wound, acting, acting.turns, acting.excitation, acting.places, self.watch
+        return Snapshot([self, self.deciding, *parts, *memory_of(acting.excitation.control)])
+
+    @property
+    def window(self) -> Window:
+        """Return up to when the motion goes on for now."""
+        return Window(self.start, self.end, self.duration)
 
     def _gone(
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
@@ -166,16 +209,16 @@ class ContactRun:
         gone = self._quickly(t, q, v, holding)
         if gone is not None:
             return gone
-        stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
+        stretch = Stretch(holding, self.window, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
         stiff = STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(t, q, v, standing, stiff)
         self._keep(run, holding)
-        begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
+        t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
-            return self._ended(run, begun, standing)
+            return self._ended(run, standing)
         return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
 
     def _quickly(
@@ -187,7 +230,7 @@ class ContactRun:
         if not is_quick or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.window, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
         if made is None:
             return None
@@ -198,7 +241,7 @@ class ContactRun:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
         if made.ended:
-            return self._ended(run, t, holding.standing)
+            return self._ended(run, holding.standing)
         standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
         stiff = SLOWLY if holding.rubs else STUCK
         return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
@@ -276,28 +319,30 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        patience = _Patience(
+        until_steady = _CarefulUntilSteady(
             self.h, self.length, self.deciding.weight, self.acting.places.friction, why in (SLOWLY, STUCK)
         )
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
-        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
+        run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
-            times, begun = run.t, t
-            run = met(run, self._events(t, q, v))
+            times = run.t
+            run = met(run, self._events(t, q, v), t == self.start)
             self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.acting.places)
             if run.ended:
-                return self._ended(run, begun, standing)
+                return self._ended(run, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
+        found = self.deciding.decide(
+            t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
+        )
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
-        return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
+        return t, found.q, found.v, found.standing, self.end - t > self.window.same
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
@@ -309,17 +354,16 @@ class ContactRun:
 
     def _events(self, t: float, q: np.ndarray, v: np.ndarray) -> list[Event]:
         return [
-            self.changing.bound(event, self.system, t, self.still.get(event.label, 0.0), (q, v))
+            self.changing.bound(event, self.system, self.still.get(event.label, 0.0), (t, q, v))
             for event in self.changing.events
         ]
 
     def _ended(
-        self, run: Trajectory, begun: float, standing: Standing
+        self, run: Trajectory, standing: Standing
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after an event has ended a run that began at a time, and whether the motion
-        goes on."""
+        """Return time, state and contacts after an event has ended a run, and whether the motion goes on."""
         t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-        happened = self.changing.happened(run.shifted(0.0), self.system, begun)
+        happened = self.changing.happened(run, self.system)
         if self.segments and self.segments[-1].t[-1] == t:
             self.segments[-1] = with_events(self.segments[-1], happened)
         if not any(event.then is not None for event in happened):
@@ -335,9 +379,9 @@ class ContactRun:
         last = self.segments[-1]
         if last.system is not self.system or np.array_equal(last.v[-1], v):
             return t, q, v, standing, True
-        known = self._events(0.0, q, v)
+        known = self._events(t, q, v)
         over = jumped_over(known, t, (last.q[-1], last.v[-1]), (q, v))
-        found = tuple(Found(known[k].label, t, q, v) for k in over)
+        found = tuple(EventHit(known[k].label, t, q, v) for k in over)
         ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
         if ends is None:
             self.segments[-1] = replace(last, events=(*last.events, *found))
@@ -354,9 +398,7 @@ class ContactRun:
         structure."""
         for event in happened if run is not None else ():
             assert run is not None
-            size = abs(
-                self.changing.bound(event, self.system, 0.0).value(float(run.t[0]), run.q[0], run.v[0])
-            )
+            size = abs(self.changing.bound(event, self.system).value(float(run.t[0]), run.q[0], run.v[0]))
             self.still[event.label] = max(self.still.get(event.label, 0.0), 1e-11 * size)
         made = self.changing.change(happened, self.system, t, q, v)
         self.made += made
@@ -441,7 +483,7 @@ class ContactRun:
                 )
 
 
-class _Patience:
+class _CarefulUntilSteady:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
     def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
