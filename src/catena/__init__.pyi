@@ -116,7 +116,7 @@ from .simulation import (
     Instant as Instant,
     PerStructure as PerStructure,
     Projection as Projection,
-    SegmentedTrajectory as SegmentedTrajectory,
+    Segment as Segment,
     Sensed as Sensed,
     Sensor as Sensor,
     Stepper as Stepper,

@@ -204,7 +204,7 @@ def _check(option: str, file: Path | None, endings: Sequence[str]) -> None:
 
 def _as_file_name(run: Trajectory) -> str:
     """Return the mechanism's name without what file names cannot have."""
-    name = run.system.mechanism.name
+    name = run.all_segments[0].system.mechanism.name
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
 
 
@@ -217,13 +217,14 @@ def _audit(run: Trajectory, console: Console) -> Audit | None:
 
 
 def _parts(run: Trajectory) -> str:
-    mechanism = run.system.mechanism
+    system = run.all_segments[0].system
+    mechanism = system.mechanism
     bodies = sum(name != GROUND for name in mechanism.bodies)
     return ", ".join(
         (
             f"{mechanism.name}: {counted(bodies, 'body', 'bodies')}",
             counted(len(mechanism.joints), "joint"),
-            counted(len(run.system.loops), "loop"),
+            counted(len(system.loops), "loop"),
         )
     )
 

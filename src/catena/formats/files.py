@@ -27,7 +27,7 @@ from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
 from catena.formats.toml.saving import Meaning, text_like
 from catena.given import is_one_of, shown
-from catena.mechanism import Mechanism
+from catena.mechanism import Mechanism, validation
 from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
 
@@ -87,6 +87,12 @@ def _read_sdf(text: str, source: Source) -> Mechanism:
 
 def _read_mjcf(text: str, source: Source) -> Mechanism:
     from catena.formats.mjcf.reading import read
+
+    return read(text, source)
+
+
+def _read_usd(text: str, source: Source) -> Mechanism:
+    from catena.formats.usd.reading import read
 
     return read(text, source)
 
@@ -153,6 +159,7 @@ FORMATS = {
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
     ".sdf": Format("SDF", _read_sdf, closes_by_names=True),
+    ".usda": Format("USD", _read_usd),
 }
 
 
@@ -167,8 +174,8 @@ def load(
     macros: bool = False,
     parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF) or
-    .xacro.
+    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF),
+    .usda or .xacro.
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
@@ -268,6 +275,8 @@ def read_and_check(
 ) -> tuple[Mechanism, list[Finding]]:
     """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
+    for what, value in (("mimic", mimic), ("fix", fix), ("macros", macros)):
+        validation.switch(str(file), what, value)
     folders = search_folders(search)
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,26 +16,29 @@ from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
-from catena.simulation.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
-from catena.simulation.methods import SOLVERS
-from catena.simulation.moving import BrokenOff, Mover
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.results.audit import audit_of_segment
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.step_record import Passed, StepRecord
-from catena.simulation.steps.work import SOURCES
-from catena.simulation.stiff import StiffSteps
+from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.integrators import SOLVERS
+from catena.simulation.stepping.methods.work import SOURCES
+from catena.simulation.stepping.protocol import Steps
+from catena.simulation.stepping.record import Passed, StepRecord
+from catena.simulation.stepping.stiff import StiffSteps
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -50,13 +53,6 @@ LARGE = 200_000
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 
 
-class Happened(NamedTuple):
-    """What happened in a while: events, and changes of structure or of contacts."""
-
-    events: tuple[EventHit, ...] = ()
-    transitions: tuple[Transition, ...] = ()
-
-
 class Moved(NamedTuple):
     """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
 
@@ -67,44 +63,6 @@ class Moved(NamedTuple):
 
 def _ignore(t: float) -> None:
     """Do nothing: the search for an event shows no progress."""
-
-
-class Steps(Protocol):
-    """What moves the states of a run."""
-
-    steps: int
-    owner: np.ndarray
-
-    @property
-    def asks(self) -> bool:
-        """Return whether Python is asked at every stage."""
-
-    def begin(self, states: int, h: float, start: float = 0.0) -> None:
-        """Begin a run of so many states at a time, with steps of about this size."""
-
-    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
-
-    def carry(self, work: np.ndarray) -> None:
-        """Carry this along (states, n) from now on, as `works` tells it."""
-
-    def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return what states carry along (states, n): the works done so far by source, and the positions that loop
-        joints are near."""
-
-    def forget(self) -> None:
-        """Forget past steps and accelerations, because forces or states changed at once."""
-
-    def advance(
-        self,
-        t: np.ndarray,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        end: float | np.ndarray,
-        nodes: StepRecord | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Move all states to `end`, and add what they pass to `nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +106,8 @@ class Run:
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.now = self.start
         """The time that states have come to which still go on."""
+        self.ahead: list[float] = []
+        """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
         self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
         if beginning.open_ended:
@@ -253,11 +213,11 @@ class Run:
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.span.end, tick, method)
+        mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
-    def go(self) -> Trajectory:
+    def go(self) -> Segment:
         """Move from one control sample, or one recorded time, to the next."""
         try:
             self.advance(self.end, LOOKS)
@@ -267,23 +227,24 @@ class Run:
             run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
-            error.trajectory = self._so_far()  # type: ignore[attr-defined]
+            so_far = self._so_far()
+            error.trajectory = None if so_far is None else Trajectory([so_far])  # type: ignore[attr-defined]
             raise
         finally:
             self.progress.done()
         if self.check and run.v.size <= LARGE:
-            run.audit().warn()
+            audit_of_segment(run).warn()
         return run
 
     def advance(self, until: float, looks: int = 1) -> None:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
-        for end in stops(Span(self.now, until), self._guards(looks)):
-            self._go_to(end)
-            if not self.going.any():
-                self.now = float(np.max(self.ends))
-                return
-            self.now = end
+        self.ahead = stops(Span(self.now, until), self._guards(looks))[::-1]
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether there are states that still go on, and stops before a time."""
+        return bool(self.ahead) and bool(self.going.any())
 
     def _guards(self, looks: int) -> list[TimeGuard]:
         """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
@@ -299,8 +260,9 @@ class Run:
             guards.append(Looks(looks))
         return guards
 
-    def _go_to(self, end: float) -> None:
-        mark = self.nodes.mark
+    def move(self, until: float) -> None:
+        """Move on to the next stop, and look for events on the way."""
+        end, mark = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
         broken: BrokenOff | None = None
         try:
@@ -318,19 +280,19 @@ class Run:
         if broken is not None:
             if self.going.any():
                 raise broken
-            return
-        if not self.dense:
+        elif not self.dense:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e3 * self.same):
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
-        self._ask_controller(end)
+        self.now = end if self.going.any() else float(np.max(self.ends))
 
-    def _ask_controller(self, t: float) -> None:
-        """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
-        always asked for the record."""
-        if self.law or self.excitation.control is None or t >= self.end - self.same or not self.going.any():
+    def change(self) -> None:
+        """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
+        asked for the record."""
+        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
+        if self.law or self.excitation.control is None or over:
             return
         clock = self.excitation.clock
         if clock is not None:
@@ -464,7 +426,7 @@ class Run:
 
     # What is left of it.
 
-    def _trajectory(self) -> Trajectory:
+    def _trajectory(self) -> Segment:
         last = (
             self.tau
             if self.held
@@ -500,7 +462,7 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Trajectory(
+        return Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions,
@@ -562,7 +524,7 @@ class Run:
         asked = [self._command(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])]
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 
-    def _so_far(self) -> Trajectory | None:
+    def _so_far(self) -> Segment | None:
         """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
         None if nothing can be made of it."""
         sampled = self.times is not None and self.dense

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack, overload
+from typing import TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,14 +13,14 @@ from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.drift import Remedy
 from catena.simulation.failing_states import without_failing_states
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
+from catena.simulation.results.batch import StateByState
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
+from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
 
@@ -94,7 +94,7 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
-) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
+) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds.
 
@@ -107,11 +107,12 @@ def simulate(
     takes. If one of them closes a loop, the run takes a plan in which it does not (`run.system`). `forces` maps bodies
     or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
 
-    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
-    is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
+    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, in another
+    segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then be a
     `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
-    they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too.
-    States of a batch then move one after the other, each with changes of its own, and the result is a list.
+    they are made and broken on the way, stick or slide, and never pull. States of a batch then move one after the
+    other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
+    common times.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
@@ -181,7 +182,7 @@ def simulate(
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, motion, False)
 
-        def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
+        def one(q: np.ndarray, v: np.ndarray) -> Trajectory:
             asked = ChangingRun(
                 systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
                 progress, check, near,
@@ -193,23 +194,23 @@ def simulate(
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
     runs = [
-        Run(
+        Trajectory([Run(
             Problem(
                 systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
                 drift, near=near,
             ),
             q, v, span, events, samples, progress, check,
-        ).go()
+        ).go()])
         for k in range(count)
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
 
 
-def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.ndarray, v: np.ndarray) -> Any:
-    """Return the motion of one state, or a list of those of a batch, state by state."""
+def _each(one: Callable[[np.ndarray, np.ndarray], Trajectory], q: np.ndarray, v: np.ndarray) -> Trajectory:
+    """Return the motion of one state, or those of a batch, state by state."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     if not batch:
         return one(q, v)
-    q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
-    return [_each(one, *state) for state in zip(q, v, strict=True)]
+    rows = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
+    return StateByState([one(*state) for state in zip(*rows, strict=True)], batch)

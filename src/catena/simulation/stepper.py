@@ -12,19 +12,19 @@ from numpy.typing import ArrayLike
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import FORCE_INPUTS, NEAR, Session
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
-from catena.simulation.drift import Drift, Remedy
-from catena.simulation.excitation import Excitation
-from catena.simulation.faults import RUNAWAY, joint_of
 from catena.simulation.guards.events import Event
-from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
-from catena.simulation.moving import Mover
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.run import Happened
-from catena.simulation.steps.implicit import PAST
+from catena.simulation.starting import Told, begun
+from catena.simulation.stepping.compiled import CompiledSteps
+from catena.simulation.stepping.drift import Drift, Remedy
+from catena.simulation.stepping.faults import RUNAWAY, joint_of
+from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.structure_changes import is_changing
-from catena.simulation.timeline import Timeline, Told, begun
+from catena.simulation.timeline import Happened, Timeline
 from catena.simulation.turns import near_rows
 from catena.system import System
 
@@ -133,7 +133,7 @@ class Stepper:
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
-        self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
+        self._mover = CompiledSteps(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         # What the step is told, until forces at loop joints are named.
@@ -151,7 +151,7 @@ class Stepper:
         session.piece(0, 0, mover.program.input_names, ())()
         given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
         found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
-        self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
+        self._past = {name: b[name] for name in method_of(mover.method).past}
         if mover.turns:
             self._past[NEAR] = b[NEAR]
         if mover.motors:

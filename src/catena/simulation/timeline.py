@@ -1,34 +1,45 @@
-"""A motion that goes on for a while at a time: everything that a run can have, for whoever owns the loop.
+"""The loop that advances time.
 
-One structure, changes of structure and contacts are moved by different means, which all go on to a time, tell what
-happened on the way, and can be saved and taken up again from there.
+One structure, changes of structure and contacts are moved by different means. All of them go on to where a guard says
+that something happens (a sample, a knot, an event, a contact that cannot go on), and then let it happen: a controller
+is asked, an event changes the structure, an impact changes velocities and contacts. They tell what happened on the way,
+and can be saved and taken up again from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from catena.errors import StateError
-from catena.simulation.arguments import event_list, time_span
-from catena.simulation.contacts import Contact, ContactRun, Stop
-from catena.simulation.guards.events import distinct
-from catena.simulation.problem import Problem
-from catena.simulation.run import Beginning, Happened, Run
+from catena.simulation.results.segment import EventHit
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot
-from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
 
-# How long a motion without an end is taken for [s], where parts of its duration count: so many steps, or more.
-AHEAD, STEPS = 1.0, 100
-# How often somebody is asked who is only asked when he has something else to give [Hz].
-HARDLY_EVER = 1e-9
+
+class Happened(NamedTuple):
+    """What happened in a while: events, and changes of structure or of contacts."""
+
+    events: tuple[EventHit, ...] = ()
+    transitions: tuple[Transition, ...] = ()
 
 
-class Timeline(Protocol):
-    """One structure, changes of structure, or contacts, on the way."""
+class Playable(Protocol):
+    """What moves in time."""
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether there is something to move before a time."""
+
+    def move(self, until: float) -> None:
+        """Move on to where something happens, at most to a time."""
+
+    def change(self) -> None:
+        """Let happen what happens now."""
+
+
+class Timeline(Playable, Protocol):
+    """What moves in time step by step: at the time `now`, the states q and v of a system."""
 
     system: System
     now: float
@@ -52,42 +63,8 @@ class Timeline(Protocol):
         """Return all that is needed to go on from here."""
 
 
-class Told:
-    """Control forces, (..., nv) or by joint, that hold until others are told."""
-
-    rate = HARDLY_EVER
-
-    def __init__(self) -> None:
-        self.tau: Any = None
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        return np.zeros_like(v) if self.tau is None else self.tau
-
-
-def begun(
-    problem: Problem,
-    q: Any,
-    v: Any,
-    start: float,
-    step: float,
-    contacts: Sequence[Contact | Stop],
-    events: Any,
-) -> Timeline:
-    """Return what moves q (..., nq), v (..., nv) of a problem from `start` [s] on by steps of about so many seconds,
-    with contacts and events."""
-    span = time_span(start, max(AHEAD, STEPS * step))
-    if not contacts and not is_changing(events):
-        return Run(problem, q, v, span, events, None, False, False, Beginning(open_ended=True))
-    if problem.system.origin is not problem.system or max(q.ndim, v.ndim) > 1:
-        raise StateError(
-            "Stepper: contacts, and events that change the structure, give every state of a batch a motion of its own: "
-            "make a stepper for each."
-        )
-    options = {name: getattr(problem, name) for name in ("integrator", "step", "rtol", "atol", "drift")}
-    changing = ChangingRun(
-        problem.system, span, problem.control, problem.motion, problem.forces, options, distinct(event_list(events)),
-        None, False, False, problem.near,
-    )  # fmt: skip
-    timeline = ContactRun(contacts, changing) if contacts else changing
-    timeline.begin(q, v)
-    return timeline
+def play(motion: Playable, until: float) -> None:
+    """Advance time: move to where something happens, and let it happen, up to a time."""
+    while motion.goes_on(until):
+        motion.move(until)
+        motion.change()

@@ -102,6 +102,7 @@ def test_without_a_compiler_a_warning_says_so(tmp_path, monkeypatch):
         ({"outputs": ["crnk.position"]}, "Did you mean 'crank.position'"),
         ({"parameters": ["crank.mas"]}, "Did you mean 'crank.mass'"),
         ({"inputs": ["crank.mass"], "parameters": ["crank.mass"]}, "crank.mass"),
+        ({"inputs": ["B.in_parent.p.length"]}, "moves the loops"),
         ({"integrator": "radau"}, "an FMU has"),
         ({"integrator": "rk4"}, "step is None"),
         ({"rtol": 0.0}, "rtol"),

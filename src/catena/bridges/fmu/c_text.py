@@ -57,6 +57,7 @@ def numbers_text(model: Model, solver: Solver, token: str, kinds: Iterable[str])
         _array("unsigned char", "TUNABLE", map(str, model.tunable.astype(int))),
         _array("double", "ROWS", map(_number, model.rows)),
         _array("double", "UNITS", map(_number, model.units)),
+        _array("char *const", "CONSTRAINTS", (f'"{_spoken(name)}"' for name in model.constraints)),
         _array("unsigned char", "PLACED", map(str, model.placed.astype(int))),
         _array("unsigned char", "DRIVEN", map(str, model.driven.astype(int))),
         _array("int", "MOVED_BY", (str(first) for first, _ in model.moved)),
@@ -83,6 +84,11 @@ def equations_text(model: Model) -> str:
 
 def _array(kind: str, name: str, entries: Iterable[str]) -> str:
     return f"static const {kind} {name}[] = {{{', '.join(entries) or '0'}}};"
+
+
+def _spoken(name: str) -> str:
+    """A text for a message: FMI 2.0 takes messages for formats, in which a percent sign means something."""
+    return in_comment(name).replace("%", "<U+0025>")
 
 
 def _number(x: float) -> str:

@@ -50,8 +50,9 @@ class Variable:
 @dataclass(frozen=True, eq=False)
 class Model:
     """A mechanism as an FMU: variables in the order of their value references, functions by name, the state to begin
-    with (nq + nv,), which velocity components were placed and driven by whoever exports, and how entries of q are
-    grouped. `states`, `derivatives`, `indicators` are places among the variables."""
+    with (nq + nv,), which velocity components were placed and driven by whoever exports, how entries of q are
+    grouped, and what imposes each of the constraints. `states`, `derivatives` and `indicators` are places among the
+    variables."""
 
     title: str
     system: System
@@ -66,6 +67,7 @@ class Model:
     driven: np.ndarray
     rotations: tuple[int, ...]
     moved: tuple[tuple[int, int], ...]
+    constraints: tuple[str, ...]
     rows: np.ndarray
     units: np.ndarray
     events: tuple[Event, ...]
@@ -108,7 +110,7 @@ def make_model(
     start = np.concatenate([q0, v0])
     variables = [Variable(Signal("time", "s", "time"), "independent", "continuous")]
     states = range(1, 1 + len(start))
-    initial = "approx" if system.constrained else "exact"
+    initial = "approx" if "closure" in functions else "exact"
     for k, (joint, word, label) in enumerate(told_of):
         name = structured(label.joint, word, *coordinate_parts(label.coordinate))
         causality = "output" if f"{joint}.{word}" in of_state else "local"
@@ -140,7 +142,7 @@ def make_model(
         parameters=np.array([p.value[k] for p, k in entries], dtype=float), tunable=tunable, nominal=nominal,
         placed=_components(system, system.mechanism.initial.q if q is None else q),
         driven=_components(system, system.mechanism.initial.v if v is None else v),
-        rotations=_rotations(system), moved=_moved(system),
+        rotations=_rotations(system), moved=_moved(system), constraints=_constraints(system),
         rows=scales_of(plan).rows if has_rows else np.zeros(0), units=scales_of(plan).units,
         events=tuple(listed), states=states, derivatives=derivatives, indicators=indicators, length=size,
     )  # fmt: skip
@@ -165,9 +167,23 @@ def _functions(
     }
     if formulas.system.effective_plan.total_constraints:
         closure = formulas.of("closure")
+        _require_still(formulas, [x for results in closure.values() for x in results.ravel()])
         found["closure"] = graph("closure", "qvp", closure)
         found["closure_jacobian"] = graph("closure_jacobian", "qp", formulas.of("closure_jacobian"))
     return found
+
+
+def _require_still(formulas: Formulas, closure: Sequence[Any]) -> None:
+    """Refuse inputs that move loops: what is closed in one step would be open in the next."""
+    import casadi
+
+    column = casadi.vertcat(*(casadi.SX(x) for x in closure))
+    for name, symbols in formulas.inputs.numbers(formulas.symbols["u"]).items():
+        if casadi.depends_on(column, casadi.vertcat(*symbols)):
+            raise EquationsError(
+                f"FMU of {formulas.system.mechanism.name!r}: {name!r} moves the loops, so it cannot change while the "
+                f"mechanism runs: make it a parameter, or let a joint with a force move there."
+            )
 
 
 def _value(event: Event, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
@@ -273,6 +289,14 @@ def _rotations(system: System) -> tuple[int, ...]:
         if isinstance(kind, (Free, Spherical)):
             found.append(int(plan.q_start[i]) + (3 if isinstance(kind, Free) else 0))
     return tuple(found)
+
+
+def _constraints(system: System) -> tuple[str, ...]:
+    """What imposes each of the constraints, in words."""
+    plan = system.effective_plan
+    loops = [f"the loop of joint {loop.name}" for loop in plan.loop_joints for _ in range(loop.constraints)]
+    ties = [f"coupling {tied.name}" for tied in plan.couplings for _ in range(tied.constraints)]
+    return (*loops, *ties)
 
 
 def _moved(system: System) -> tuple[tuple[int, int], ...]:

@@ -14,19 +14,19 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
-from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 
 @dataclass(eq=False)
@@ -83,7 +83,7 @@ class Acting:
         counted = [force.at for force in self.system.elements.placed if force.counts]
         return TurnsAlong(self.system, tuple(dict.fromkeys(counted)), self.near)
 
-    def know(self, run: Trajectory) -> None:
+    def know(self, run: Segment) -> None:
         """Take over how the motion went on."""
         self.turns.know(run.t, run.q, run.v, run.loop_positions)
         self.near = {**self.near, **{joint: x[-1] for joint, x in run.loop_positions.items()}}

@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Window
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
@@ -25,14 +26,13 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
 from catena.simulation.guards.events import Event
-from catena.simulation.moving import COLLAPSE, Mover
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
@@ -72,7 +72,7 @@ class QuickSteps:
             acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = acting.system
-        self.mover = mover = Mover(
+        self.mover = mover = CompiledSteps(
             Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
         )
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
@@ -584,7 +584,7 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
     return high
 
 
-def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
+def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Segment:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
     problem, q, v, work = acting.problem, made.q, made.v, made.work
     forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
@@ -599,7 +599,7 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
         "steps taken by": "compiled steps with contacts inside",
     }
-    return Trajectory(
+    return Segment(
         acting.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,

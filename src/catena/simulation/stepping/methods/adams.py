@@ -4,24 +4,19 @@ Past positions are seen from the present one, in the local coordinates xi of q =
 manifolds keep the order too. The evaluation that ends a step is the one that begins the next.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.dynamics.particles import but_particles
-from catena.kernels import POSITION, VELOCITY, Sweep, with_ground
+from catena.kernels import Sweep, with_ground
+from catena.simulation.stepping.methods.method import CORRECT, PAST
 from catena.spatial.scalars import array, where
 
-PREDICT = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
-CORRECT = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
-PAST = 3
+if TYPE_CHECKING:
+    from catena.simulation.stepping.methods.evaluation import Stages
 
-HISTORY: dict[str, Any] = {
-    f"{name}_{j}": extent
-    for j in range(1, PAST + 1)
-    for name, extent in (("q_past", POSITION), ("v_past", VELOCITY), ("a_past", VELOCITY))
-}
+PREDICT = (55 / 24, -59 / 24, 37 / 24, -9 / 24)
 
 
 def rates_of_past(joint: Any, q: Any, v: Any, past: list[tuple[Any, Any]]) -> list[Any]:
@@ -84,6 +79,6 @@ def scaled(h: Any, x: Any) -> Any:
     return array([h * entry for entry in x])
 
 
-def adams_sweeps(accelerations: Callable[[float], list[Sweep]]) -> list[Sweep]:
-    """Return the sweeps of a step, with those of the accelerations at a part of the step."""
-    return [*accelerations(0.0), predict, *accelerations(1.0), correct]
+def sweeps(stages: "Stages") -> list[Sweep]:
+    """Return the sweeps of a step."""
+    return [*stages.accelerations(0.0), predict, *stages.accelerations(1.0), correct]

@@ -10,13 +10,13 @@ import numpy as np
 from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.kinematics.scales import scales_of
-from catena.simulation import loads
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
-from catena.simulation.faults import crawling_message, require_bounds
-from catena.simulation.methods import SOLVERS
-from catena.simulation.step_record import StepRecord
-from catena.simulation.steps.work import EXACT, SHORT, SOURCES
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.faults import crawling_message, require_bounds
+from catena.simulation.stepping.integrators import SOLVERS
+from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
+from catena.simulation.stepping.record import StepRecord
 from catena.simulation.turns import Count
 
 # Local coordinates are good short of half a turn.

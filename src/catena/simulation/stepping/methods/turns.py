@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from catena.kernels import Sweep, each_moving_force
-from catena.simulation.steps.decision import larger
-from catena.simulation.steps.multistep import scaled
-from catena.simulation.steps.tableaus import Tableau
+from catena.simulation.stepping.methods.adams import scaled
+from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.tableaus import Tableau
 from catena.spatial.scalars import absolute, array, where
 
 # What the rates lead to may be off by so much [rad]: half a turn could not be told from another one.

@@ -5,8 +5,8 @@ from typing import Any
 from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.dynamics.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
-from catena.simulation.steps.step_size import GROW, SAFETY, SHRINK, error_ratio, root
-from catena.simulation.steps.tableaus import Tableau
+from catena.simulation.stepping.methods.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.stepping.methods.tableaus import Tableau
 from catena.spatial.scalars import array, where
 
 # A step that came too near to a singular configuration is tried again so much shorter. Rejected steps are counted: one

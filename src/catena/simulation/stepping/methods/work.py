@@ -17,8 +17,8 @@ from catena.dynamics.force_sweeps import forget_power
 from catena.dynamics.friction import friction_force
 from catena.dynamics.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
-from catena.simulation.steps.decision import larger
-from catena.simulation.steps.multistep import CORRECT
+from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.method import CORRECT
 from catena.spatial.scalars import absolute, array, where
 
 # Works need not be better than to this part of the energy that is moved about: steps that meet a force that jumps would

@@ -1,6 +1,6 @@
 """The names of the methods that move a mechanism."""
 
-from catena.simulation.steps.tableaus import ADAPTIVE, FIXED
+from catena.simulation.stepping.methods.tableaus import ADAPTIVE, FIXED
 
 # Stiff methods, with the names of SciPy's classes.
 SOLVERS = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}

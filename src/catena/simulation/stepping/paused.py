@@ -17,12 +17,12 @@ from catena.errors import LoopError, SingularDynamicsError
 from catena.kernels import Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.session import Piece
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
-from catena.simulation.implicit_modes import implicit_accelerations
-from catena.simulation.methods import ADAPTIVE
-from catena.simulation.near_singular import accelerations_near_singular, are_near_singular
-from catena.simulation.steps.stepping import evaluation_times
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.implicit_modes import implicit_accelerations
+from catena.simulation.stepping.integrators import ADAPTIVE
+from catena.simulation.stepping.methods.step import evaluation_times
+from catena.simulation.stepping.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.turns import Count
 from catena.system import System
 
@@ -32,7 +32,7 @@ BESIDE = 1e-8
 JUDGED = ("error_0", "error_1", "shift", "doubt", "first_doubt")
 
 
-class Walk:
+class PausedSteps:
     """Takes steps of so many states of one program. `target` is the name of the input that takes control forces;
     `controls` says that the controller is asked at every stage, `has_law` that the step asks it by itself, and `shares`
     that all states have one time and one step size."""

@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.kernels import Algorithm
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span
-from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.references.function import as_formula
-from catena.simulation.steps.stepping import step_algorithm
-from catena.simulation.steps.variant import LawShape, StepVariant
+from catena.simulation.stepping.methods.step import step_algorithm
+from catena.simulation.stepping.methods.variant import LawShape, StepVariant
 from catena.spatial import is_symbolic
 from catena.spatial.scalars import array, where
 

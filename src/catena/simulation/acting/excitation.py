@@ -13,14 +13,14 @@ from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
 from catena.given import real_array, shown
 from catena.mechanism.elements import driven
-from catena.simulation.external import ExternalWrench, Push, as_wrench
-from catena.simulation.faults import joint_of
-from catena.simulation.paths import Paths
+from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
+from catena.simulation.acting.paths import Paths
 from catena.simulation.problem import Problem
 from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
+from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.actuator_limits import ActuatorLimits

@@ -1,5 +1,5 @@
 """Steps of all states of a run: many in one call of the compiled loop, each state with its own time and step size; or
-one after the other with Python in between (`walking`), where something acts that only Python knows.
+one after the other with Python in between (`paused`), where something acts that only Python knows.
 
 Both play the same tape. A step that the compiled loop cannot vouch for halts its state, is taken again with care, and
 the loop goes on behind it.
@@ -19,18 +19,22 @@ from catena.dynamics.loop_elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
-from catena.simulation.compiled_law import CompiledLaw, HeldCommand, algorithm_for
-from catena.simulation.drift import Drift
-from catena.simulation.excitation import Excitation
-from catena.simulation.faults import collapse_message, crawling_message, require_bounds, too_long_message
-from catena.simulation.methods import ADAPTIVE
-from catena.simulation.step_record import StepRecord
-from catena.simulation.steps.implicit import PAST as PAST_OF_IMPLICIT
-from catena.simulation.steps.multistep import HISTORY, PAST
-from catena.simulation.steps.stepping import judges_works, reuses_last_stage, start_acceleration
-from catena.simulation.steps.variant import StepVariant
-from catena.simulation.steps.work import SOURCES
-from catena.simulation.walking import Walk
+from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.faults import (
+    collapse_message,
+    crawling_message,
+    require_bounds,
+    too_long_message,
+)
+from catena.simulation.stepping.integrators import ADAPTIVE
+from catena.simulation.stepping.methods.method import PAST, method_of
+from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
+from catena.simulation.stepping.methods.variant import StepVariant
+from catena.simulation.stepping.methods.work import SOURCES
+from catena.simulation.stepping.paused import PausedSteps
+from catena.simulation.stepping.record import StepRecord
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -63,7 +67,7 @@ class ContactChanged(BrokenOff):
     """Raised where a contact does not go on as it did."""
 
 
-class Mover:
+class CompiledSteps:
     """Moves the states of a run by steps of one method. `law` is a controller inside the step; `horizon` is when the
     run ends."""
 
@@ -123,8 +127,8 @@ class Mover:
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
-        self._walks: dict[int, Walk] = {}
-        self._starter: Mover | None = None
+        self._walks: dict[int, PausedSteps] = {}
+        self._starter: CompiledSteps | None = None
 
     @property
     def asks(self) -> bool:
@@ -234,7 +238,7 @@ class Mover:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
             # Without a past the first step is one of first order, which leaves the order of the run.
-            self.past = {name: np.zeros_like(v) for name in PAST_OF_IMPLICIT}
+            self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
         # How many adaptive steps there will be is not known, so a call begins with few.
         plays = FIRST_CALL if self.adaptive else LONGEST_CALL
         while True:
@@ -396,12 +400,12 @@ class Mover:
     def _step(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         careful: np.ndarray | None,
-    ) -> tuple[dict[str, np.ndarray], Walk]:  # fmt: skip
+    ) -> tuple[dict[str, np.ndarray], PausedSteps]:  # fmt: skip
         count = len(who)
         if count not in self._walks:
             lanes = LANES_ALONE if count == 1 or self.is_narrow else None
             program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
-            self._walks[count] = Walk(
+            self._walks[count] = PausedSteps(
                 program, count, self.excitation, self.drift, self.method, self.target, self.controls,
                 self.law is not None, self.asks,
             )  # fmt: skip
@@ -469,7 +473,9 @@ class Mover:
     ) -> None:  # fmt: skip
         """Take the first steps of a method that needs a past by one that does not, and remember them."""
         if self._starter is None:
-            self._starter = Mover(self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4")
+            self._starter = CompiledSteps(
+                self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
+            )
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
@@ -502,7 +508,7 @@ class Mover:
         for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
             for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
                 self.past[f"{name}_{j}"] = x
-        assert set(self.past) >= set(HISTORY)
+        assert set(self.past) >= set(method_of(self.method).past)
 
     # Progress.
 

@@ -18,12 +18,10 @@ from typing import Any
 
 from catena.dynamics.flexible_body import is_flexible
 from catena.dynamics.particles import but_particles
-from catena.kernels import VELOCITY, with_ground
-from catena.simulation.steps.multistep import scaled
+from catena.kernels import Sweep, with_ground
+from catena.simulation.stepping.methods.adams import scaled
+from catena.simulation.stepping.methods.evaluation import Stages
 from catena.spatial.scalars import array, where
-
-PAST: dict[str, Any] = {"a_past": VELOCITY}
-"""What is kept from step to step: the accelerations of the last one."""
 
 
 @with_ground
@@ -59,3 +57,8 @@ def remember_acceleration(body: Any, ground: Any) -> None:
     """Keep the accelerations of a step that is accepted."""
     taken = ground.accepted > 0.5
     body.a_past = array([where(taken, x, y) for x, y in zip(body.first, body.a_past, strict=True)])
+
+
+def sweeps(stages: Stages) -> list[Sweep]:
+    """Return the sweeps of a step that `drift_ahead` has begun."""
+    return [*stages.accelerations(0.5), leap_ahead]

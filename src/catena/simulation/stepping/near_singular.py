@@ -13,7 +13,7 @@ import numpy as np
 from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
 from catena.kinematics.scales import scales_of
-from catena.simulation.excitation import Excitation
+from catena.simulation.acting.excitation import Excitation
 from catena.system import System
 
 # How far the fastest joint moves to each side [rad or lengths]; the first distance at which all is regular is taken.
