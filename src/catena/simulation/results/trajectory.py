@@ -133,8 +133,8 @@ class Trajectory:
         for name, x in rows.items():
             if not over or x.shape != shapes[name] or not len(rows["t"]):
                 raise StateError(
-                    f"Trajectory.of: {name} has shape {x.shape}; give t (samples,), q (..., samples, {system.nq}), v and "
-                    f"tau (..., samples, {system.nv}), with one sample or more."
+                    f"Trajectory.of: {name} has shape {x.shape}; give t (samples,), q (..., samples, {system.nq}), v "
+                    f"and tau (..., samples, {system.nv}), with one sample or more."
                 )
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise StateError(f"Trajectory.of: steps is {shown(steps)}; give a whole number, 0 or more.")
