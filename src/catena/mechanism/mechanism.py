@@ -627,6 +627,11 @@ class Mechanism:
         that it tied move by themselves."""
         return edits.without_couplings(self, name)
 
+    def without_force(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without a spring, wrench or other force, or without those of a pattern or list, such as
+        m.without_force([*m.servos])."""
+        return edits.without_forces_named(self, name)
+
     def without_actuator(self, name: edits.Names) -> Mechanism:
         """Return the mechanism without an actuator, or without those of a pattern or list. A joint that is to be driven
         by nothing is then made so, m.with_joint(name, actuated=False)."""
