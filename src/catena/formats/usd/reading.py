@@ -33,8 +33,10 @@ def read(text: str, source: Source) -> Mechanism:
     stage = open_stage(text, source)
     try:
         return _Reading(stage, source).mechanism
-    except CatenaError:
+    except FormatError:
         raise
+    except CatenaError as error:
+        raise FormatError(f"{source.name}: {error}") from error
     except Exception as error:
         # A library that reads what anybody may have written raises whatever comes first.
         raise FormatError(
@@ -102,7 +104,7 @@ class _Reading:
             message = f"both of its ends are on {parent!r}: it is left out"
             self.source.note(Severity.WARNING, str(prim.GetPath()), message, what="joint")
             return
-        kind = joint_kind(prim, self.source)
+        kind = self._refused(prim, joint_kind, prim, self.source)
         limits = joint_limits(prim, kind, self.places.metre)
         driven = any(prim.HasAPI(UsdPhysics.DriveAPI, word) for word in ("angular", "linear"))
         self._refused(

@@ -46,7 +46,8 @@ def limits(run: Segment) -> list[Line]:
         else:
             text = (
                 f"Joints are far beyond their limits: the stops give way, most of all {words}. Check that the motion "
-                f"starts within the limits and what drives it there, or end the run before with an event."
+                "starts within the limits and what drives it there, make the stop rigid with contacts=[ct.Stop(...)], "
+                "or end the run before with an event."
             )
             lines.append(Line(name, value, bound, "rad or m", "warn", text))
     return lines
