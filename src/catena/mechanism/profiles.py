@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import ModelError
+from catena.errors import FormulaError, ModelError
 from catena.forces.parameters import Parametric, number, numbers
 from catena.formulas import parse
 from catena.given import is_one_of, shown
@@ -257,7 +257,12 @@ def as_profile(who: str, given: Any) -> Profile:
     if isinstance(given, Profile):
         return given
     if isinstance(given, str):
-        return Written(given)
+        try:
+            return Written(given)
+        except FormulaError as error:
+            raise ModelError(
+                f"{who}: its profile is {shown(given)}, which is no formula: {error.reason}"
+            ) from None
     if callable(given) and not isinstance(given, type):
         return Formula(given)
     try:
