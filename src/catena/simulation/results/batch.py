@@ -39,6 +39,7 @@ class StateByState(Trajectory):
             raise StateError(f"{len(states)} runs of single states make no batch of shape {batch}.")
         self.states, self.failed = tuple(states), failed
         self._batch = tuple(batch)
+        self.given_before = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.states, self._batch, dict(self.failed))
