@@ -11,7 +11,7 @@ from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.usd.places import Places
 from catena.mechanism.mass_properties import MassProperties
-from catena.mechanism.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from catena.mechanism.shapes import Box, Capsule, Colour, Cylinder, Shape, Sphere
 from catena.spatial import Pose
 
 DENSITY = 1000.0
@@ -117,13 +117,16 @@ class MassReader:
             self._source.note(Severity.NOTE, str(prim.GetPath()), message, what="unread")
         return None
 
-    def _colour(self, prim: Any) -> tuple[float, ...] | None:
+    def _colour(self, prim: Any) -> Colour | None:
         from pxr import UsdGeom
 
         if not prim.IsA(UsdGeom.Gprim):
             return None
         told = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
-        return tuple(min(max(float(x), 0.0), 1.0) for x in told[0]) if told else None
+        if not told:
+            return None
+        red, green, blue = (min(max(float(x), 0.0), 1.0) for x in told[0])
+        return red, green, blue, 1.0
 
 
 def _mass_api(prim: Any) -> Any:
