@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.bridges.conventions import mujoco_coordinates
 
 INERTIAL = '<inertial pos="0.1 0.02 -0.2" mass="1.3" fullinertia="0.1 0.2 0.15 0.01 0 0.02"/>'
 TYPES = ("hinge", "slide", "ball", "free", "two")
@@ -190,13 +191,14 @@ NOT_READ = {
         "rest": '<actuator><general name="s" site="near" gear="0 0 1 0 0 0" biastype="affine" biasprm="1 0 0"/>'
         "</actuator>"
     },
+    "limits of what actuators and compensated weight do together, by the actuators 'p'": {
+        "body": 'gravcomp="0.5"',
+        "second": 'actuatorgravcomp="true" actuatorfrcrange="-4 6"',
+        "rest": '<actuator><position name="p" joint="w" kp="5"/></actuator>',
+    },
     "limits of what several actuators do together, by the actuators 'p', 'o'": {
         "second": 'actuatorfrcrange="-4 6"',
         "rest": f"<actuator>{SERVOS['two at a joint']}</actuator>",
-    },
-    "fluid forces on ellipsoids of the bodies 'b'": {
-        "option": 'density="1000"',
-        "inside": '<geom type="ellipsoid" size="0.1 0.2 0.3" fluidshape="ellipsoid"/>',
     },
 }
 
@@ -274,3 +276,44 @@ def test_tendons_and_all_sorts_of_actuators_act_as_in_mujoco_at_their_signals(tm
         vdot = s.forward_dynamics(q, v, tau)
         ours = np.array([vdot[s.slice_v(name)][0] for name in names])
         np.testing.assert_allclose(ours, data.qacc, rtol=1e-9, atol=1e-9 * np.abs(data.qacc).max())
+
+
+ELLIPSOIDS = """
+<mujoco>
+  <option density="900" viscosity="0.4" wind="0.5 -1 0.3"/>
+  <worldbody>
+    <body name="fish" pos="0 0 1">
+      <freejoint name="f"/>
+      <geom type="ellipsoid" size="0.1 0.25 0.18" euler="10 20 30" fluidshape="ellipsoid"/>
+      <geom type="capsule" size="0.05 0.2" pos="0.3 0 0.1" euler="50 20 0" fluidshape="ellipsoid"
+            fluidcoef="0.7 0.3 1.1 0.8 1.2"/>
+      <body name="tail" pos="-0.4 0 0">
+        <joint name="t" axis="0 0 1"/>
+        <geom type="box" size="0.2 0.02 0.1" pos="-0.2 0 0" fluidshape="ellipsoid"/>
+        <body name="fin" pos="-0.4 0 0">
+          <joint name="u" axis="0 1 1"/><geom type="cylinder" size="0.08 0.03" pos="-0.1 0 0" fluidshape="ellipsoid"/>
+          <geom type="sphere" size="0.05" pos="-0.2 0 0" fluidshape="ellipsoid"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_ellipsoids_in_a_fluid_feel_what_they_feel_in_mujoco(tmp_path):
+    file = tmp_path / "fish.xml"
+    file.write_text(ELLIPSOIDS)
+    m = ct.load(file)
+    m.save(tmp_path / "fish.toml")
+    s = ct.load(tmp_path / "fish.toml").system()
+    model = mujoco.MjModel.from_xml_string(ELLIPSOIDS)
+    data, there, rng = mujoco.MjData(model), mujoco_coordinates(s, model), np.random.default_rng(0)
+    for size in (0.0, 1.0, 1.0, 3.0):
+        mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 1.0)
+        data.qvel[:] = size * rng.normal(size=model.nv)
+        mujoco.mj_forward(model, data)
+        q = there.catena_configuration(data.qpos)
+        v = there.catena_velocity(q, data.qvel)
+        ours = there.acceleration(q, v, s.forward_dynamics(q, v, np.zeros(s.nv)))
+        np.testing.assert_allclose(ours, data.qacc, rtol=0, atol=1e-10 * max(1.0, np.abs(data.qacc).max()))

@@ -57,7 +57,7 @@ def test_files_and_plots_have_one_time_axis(tmp_path):
     data = run.to_xarray()
     assert data["change_name"].values.tolist() == ["meeting"] and data.sizes["time"] == len(run.t)
     figure = run.plot(path=tmp_path / "run.png")
-    assert len(figure.axes) == 4 and (tmp_path / "run.png").stat().st_size > 1000
+    assert len(figure.axes) == 5 and (tmp_path / "run.png").stat().st_size > 1000
 
 
 def test_a_limit_locks():

@@ -108,6 +108,18 @@ def without_couplings(mechanism: Mechanism, names: Names) -> Mechanism:
     return changed
 
 
+def without_forces_named(mechanism: Mechanism, names: Names) -> Mechanism:
+    """Return the mechanism without some springs, wrenches and other forces."""
+    gone = set(selected("force", names, mechanism.force_elements))
+    changed = mechanism.copy()
+    for group in (changed._springs, changed._wrenches, changed._forces):
+        for name in gone & set(group):
+            del group[name]
+    changed._forget((), gone)
+    changed._revision += 1
+    return changed
+
+
 def without_actuators(mechanism: Mechanism, names: Names) -> Mechanism:
     """Return the mechanism without actuators; their joints stay as they are."""
     gone = set(selected("actuator", names, mechanism.actuators))

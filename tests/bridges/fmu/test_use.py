@@ -54,7 +54,8 @@ def test_parameters_are_those_of_a_changed_mechanism(four_bar):
     q = s.assemble(START[0], guess=m.system().assemble(START[0]))
     run = ct.simulate(s, q, s.velocity(q, START[1]), 0.5, samples=26, rtol=1e-12)
     for kind in TYPES:
-        found = run_fmu(path, kind, start_values=values)
+        # Some importers set every start value that the description has, and these hold nothing.
+        found = run_fmu(path, kind, start_values=values, apply_default_start_values=kind == "CoSimulation")
         assert found["A.q"][0] == pytest.approx(0.4, abs=1e-12)
         assert np.abs(final(found) - run.q[-1]).max() <= 1e-8, kind
 

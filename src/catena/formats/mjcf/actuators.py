@@ -67,6 +67,11 @@ def add_actuators(
     for k in chosen:
         if _bounds_of_joint(model, k) is not None and k not in alone:
             unread.add("limits of what several actuators do together, by the actuators", _name(model, k))
+        elif _bounds_of_joint(model, k) is not None and _bears_weight(model, k):
+            unread.add(
+                "limits of what actuators and compensated weight do together, by the actuators",
+                _name(model, k),
+            )
     return signals
 
 
@@ -175,6 +180,14 @@ def _bounds_of_joint(model: Any, k: int) -> Any:
     word, at = "tendon" if model.actuator_trntype[k] == TENDON else "jnt", int(model.actuator_trnid[k, 0])
     limited = getattr(model, f"{word}_actfrclimited", None)
     return None if limited is None or not limited[at] else getattr(model, f"{word}_actfrcrange")[at]
+
+
+def _bears_weight(model: Any, k: int) -> bool:
+    """Whether the actuator of a joint is what compensates weight there."""
+    bears = getattr(model, "jnt_actgravcomp", None)
+    if bears is None or model.actuator_trntype[k] == TENDON:
+        return False
+    return bool(bears[int(model.actuator_trnid[k, 0])]) and bool(np.any(model.body_gravcomp))
 
 
 def _limits(model: Any, k: int, is_motor: bool, is_alone: bool) -> Any:

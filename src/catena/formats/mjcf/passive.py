@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from catena.forces import BoxInFluid, Bushing
+from catena.forces import BoxInFluid, Bushing, EllipsoidInFluid
 from catena.formats.mjcf.names import body_name, free_name, joint_name
 from catena.formats.mjcf.poses import pose_of
-from catena.formats.named import NamedParts
+from catena.formats.mjcf.shapes import CAPSULE, CYLINDER, SPHERE
 from catena.mechanism import GROUND, Mechanism
 
 SMALLEST = 1e-15
 """`mjMINVAL`, which MuJoCo puts in the place of what vanishes."""
 
 
-def add_passive(mechanism: Mechanism, model: Any, off: frozenset[str], unread: NamedParts) -> None:
+def add_passive(mechanism: Mechanism, model: Any, off: frozenset[str]) -> None:
     """Add what acts by itself on bodies."""
     if off >= {"SPRING", "DAMPER"}:
         # Without springs and dampers MuJoCo computes no passive forces at all.
         return
     if "GRAVITY" not in off:
         _add_compensation(mechanism, model)
-    _add_fluid(mechanism, model, unread)
+    _add_fluid(mechanism, model)
 
 
 def add_free_spring(mechanism: Mechanism, model: Any, joint: int, stiffness: float) -> None:
@@ -50,7 +50,7 @@ def _add_compensation(mechanism: Mechanism, model: Any) -> None:
             mechanism.add_wrench(name, frame, force=force)
 
 
-def _add_fluid(mechanism: Mechanism, model: Any, unread: NamedParts) -> None:
+def _add_fluid(mechanism: Mechanism, model: Any) -> None:
     density, viscosity = float(model.opt.density), float(model.opt.viscosity)
     if density == 0.0 and viscosity == 0.0:
         return
@@ -59,8 +59,10 @@ def _add_fluid(mechanism: Mechanism, model: Any, unread: NamedParts) -> None:
         if mass < SMALLEST:
             continue
         first, count = int(model.body_geomadr[index]), int(model.body_geomnum[index])
-        if any(float(row.flat[0]) > 0.0 for row in model.geom_fluid[first : first + count]):
-            unread.add("fluid forces on ellipsoids of the bodies", body_name(model, index))
+        shapes = [k for k in range(first, first + count) if float(model.geom_fluid[k].flat[0]) > 0.0]
+        for k in shapes:
+            _add_ellipsoid(mechanism, model, index, k)
+        if shapes:
             continue
         moments = np.array(model.body_inertia[index])
         size = np.sqrt(np.maximum(SMALLEST, moments.sum() - 2.0 * moments) / mass * 6.0)
@@ -68,6 +70,34 @@ def _add_fluid(mechanism: Mechanism, model: Any, unread: NamedParts) -> None:
         kind = BoxInFluid(tuple(size), density, viscosity, tuple(model.opt.wind))
         name = free_name(f"fluid on {body_name(model, index)}", mechanism.force_elements)
         mechanism.add_force(name, kind, between=(GROUND, frame))
+
+
+def _add_ellipsoid(mechanism: Mechanism, model: Any, body: int, geom: int) -> None:
+    """Add the forces of the fluid on a shape that is taken as an ellipsoid."""
+    share, blunt, slender, angular, kutta, magnus, *added = (float(x) for x in model.geom_fluid[geom].flat)
+    name = str(model.geom(geom).name) or f"shape {geom} of {body_name(model, body)}"
+    place = model.geom_pos[geom], model.geom_quat[geom]
+    frame = _new_frame(mechanism, f"{name} centre", body_name(model, body), *place)
+    kind = EllipsoidInFluid(
+        _radii(model, geom), float(model.opt.density), float(model.opt.viscosity), tuple(model.opt.wind),
+        blunt, slender, angular, kutta, magnus, tuple(added[:3]), tuple(added[3:6]), share,
+    )  # fmt: skip
+    mechanism.add_force(
+        free_name(f"fluid on {name}", mechanism.force_elements), kind, between=(GROUND, frame)
+    )
+
+
+def _radii(model: Any, geom: int) -> tuple[float, float, float]:
+    """The semi-axes of the ellipsoid that a shape is taken for."""
+    a, b, c = (float(x) for x in model.geom_size[geom])
+    kind = int(model.geom_type[geom])
+    if kind == SPHERE:
+        return a, a, a
+    if kind == CAPSULE:
+        return a, a, b + a
+    if kind == CYLINDER:
+        return a, a, b
+    return a, b, c
 
 
 def yields(model: Any, k: int) -> bool:

@@ -103,7 +103,7 @@ class _Builder:
         told = (np.zeros(controls(model)), np.zeros(model.na)) if begin is None else (begin.ctrl, begin.act)
         slides = add_tendons(mechanism, model, off, sites, self.unread)
         signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
-        add_passive(mechanism, model, off, self.unread)
+        add_passive(mechanism, model, off)
         add_states(mechanism, model, keys, signals, self.unread)
         if not mechanism.states:
             self._set_initial(held_bodies(model) if holds else set())

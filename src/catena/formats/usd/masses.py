@@ -11,7 +11,7 @@ from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.usd.places import Places
 from catena.mechanism.mass_properties import MassProperties
-from catena.mechanism.shapes import Box, Capsule, Colour, Cylinder, Shape, Sphere
+from catena.mechanism.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from catena.spatial import Pose
 
 DENSITY = 1000.0
@@ -117,7 +117,7 @@ class MassReader:
             self._source.note(Severity.NOTE, str(prim.GetPath()), message, what="unread")
         return None
 
-    def _colour(self, prim: Any) -> Colour | None:
+    def _colour(self, prim: Any) -> tuple[float, float, float, float] | None:
         from pxr import UsdGeom
 
         if not prim.IsA(UsdGeom.Gprim):

@@ -7,6 +7,7 @@ from catena.simulation.control.gravity_compensation import GravityCompensation
 from catena.simulation.control.pid import PID
 from catena.simulation.control.protocol import Controller, Law
 from catena.simulation.control.sampled import sampled
+from catena.simulation.control.servos import ServoSignals
 from catena.simulation.control.sum import Sum
 from catena.simulation.control.symbolic import SymbolicControl
 from catena.simulation.control.task_space import TaskSpace
@@ -18,6 +19,7 @@ __all__ = [
     "Feedforward",
     "GravityCompensation",
     "Law",
+    "ServoSignals",
     "Sum",
     "SymbolicControl",
     "TaskSpace",
