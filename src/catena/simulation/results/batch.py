@@ -163,7 +163,7 @@ class StateByState(Trajectory):
         return StateByState([run.resample(asked) for run in self.states], self._batch, self.failed)
 
     @property
-    def work(self) -> Mapping[str, np.ndarray]:  # type: ignore[override]
+    def work(self) -> Mapping[str, np.ndarray]:
         """Return the works (..., samples) since the start by source, where all states kept count of them."""
         names = [name for name in self.states[0].work if all(name in run.work for run in self.states)]
         return {name: self._stacked(lambda run, name=name: run.work[name], 0) for name in names}  # type: ignore[misc]

@@ -101,7 +101,7 @@ class Trajectory:
             require_one_behind_the_other(parts)
         self._segments = tuple(parts)
         self.transitions: tuple[Transition, ...] = tuple(changes)
-        self.note = note
+        self.note: str = note
         self.failed = failed
         self.given_before = None if before is None else tuple(before)
 
@@ -139,7 +139,7 @@ class Trajectory:
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise StateError(f"Trajectory.of: steps is {shown(steps)}; give a whole number, 0 or more.")
         _require_fields("Trajectory.of", acted)
-        return cls((Segment(system, *rows.values(), int(steps), **acted),))
+        return cls((Segment(system, rows["t"], rows["q"], rows["v"], rows["tau"], int(steps), **acted),))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
