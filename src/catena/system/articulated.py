@@ -62,6 +62,9 @@ def articulated_inertias(
     if v is None:
         v = np.zeros(system.nv)
     q, v, tau, _ = as_arrays(system, q, v, tau)
+    system._outside(
+        f_ext, base_acceleration
+    )  # refuses what is no wrench, before those of the mechanism are added
     tau, _, f_ext = with_own_by_place(system, q, v, tau, None, f_ext)
     system._require_tree("articulated_inertias")
     given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}

@@ -52,7 +52,7 @@ def assemble(
     motion starts from."""
     if given is None and guess is None:
         initial = system.mechanism.initial
-        given = initial if _is_named(system, initial) else initial.q
+        given = initial if is_named(system, initial) else initial.q
     if isinstance(given, str | InitialState):
         return _near(system, state_of(system, given), guess, slack)
     return _assembled(system, given, guessed(system, guess), slack, repair=True)
@@ -63,11 +63,11 @@ def start(system: System, state: str | InitialState | None, slack: float) -> tup
     mechanism."""
     q = assemble(system, state, None, slack)
     chosen = system.mechanism.initial if state is None else state_of(system, state)
-    given = _planned(system, chosen.v)
+    given = planned(system, chosen.v)
     try:
         return q, velocity(system, q, given, slack)
     except LoopError:
-        if not _is_named(system, chosen):
+        if not is_named(system, chosen):
             raise
     v = np.zeros(system.nv)
     for name, value in given.items():
@@ -86,12 +86,12 @@ def state_of(system: System, state: str | InitialState) -> InitialState:
     return states[known("state", state, states, repr(system.mechanism.name))]
 
 
-def _is_named(system: System, state: InitialState) -> bool:
+def is_named(system: System, state: InitialState) -> bool:
     """Return whether a state is one of those that the mechanism has by name, which say where it is near."""
     return any(state is one for one in system.mechanism.states.values())
 
 
-def _planned(system: System, values: Given) -> dict[str, Any]:
+def planned(system: System, values: Given) -> dict[str, Any]:
     """Return those of the values that belong to joints which this plan moves."""
     return {name: x for name, x in values.items() if name in system.joints or name in system.loops}
 
@@ -99,7 +99,7 @@ def _planned(system: System, values: Given) -> dict[str, Any]:
 def _near(system: System, state: InitialState, guess: ArrayLike | Given | None, slack: float) -> np.ndarray:
     """Return the closed coordinates (nq,) of a state: with its joints where it says or, where that leaves loops open,
     those nearest to it. Keyframes of soft constraints are such states: they name all joints, to a few digits."""
-    given = _planned(system, state.q)
+    given = planned(system, state.q)
     in_tree = {name: x for name, x in given.items() if name in system.joints}
     if len(in_tree) == len(system.joints):
         begin = loop_closure.put(system.evaluator, system.neutral(), in_tree)

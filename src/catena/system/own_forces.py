@@ -11,7 +11,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import StateError
-from catena.given import shown
+from catena.given import real_array, shown
 from catena.mechanism import Mechanism
 from catena.structure import plan
 from catena.system import arrays
@@ -41,6 +41,13 @@ def require_near(near: Any) -> None:
     """Refuse what does not say which positions loop joints are next to."""
     if near is not None and not isinstance(near, Mapping):
         raise StateError(f"near is {shown(near)}; give a mapping from joints that close loops to positions.")
+    for joint, position in (near or {}).items():
+        try:
+            real_array(position)
+        except ValueError as error:
+            raise StateError(
+                f"near of {shown(joint)} is {shown(position)} ({error}); give numbers."
+            ) from error
 
 
 def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
@@ -79,6 +86,10 @@ def with_own_by_place(
 def with_wrenches(given: Mapping[str, Any] | None, own: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return wrenches by body or frame, summed up where both name one."""
     total: dict[str, Any] = dict(own)
+    if given is not None and not isinstance(given, Mapping):
+        raise StateError(
+            f"f_ext is {shown(given)}; give a mapping from bodies or frames to wrenches of six numbers."
+        )
     for name, wrench in (given or {}).items():
         total[name] = total[name] + np.asarray(wrench, dtype=np.float64) if name in total else wrench
     return total

@@ -343,6 +343,7 @@ class System:
         whole turns: they are those next to the position `near` (..., nq of the joint), or within half a turn of zero.
         """
         q = self.evaluator.checked(kinematics.rate, "q", q)
+        require_near(None if near is None else {joint: near})
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self.evaluator.check_current()
@@ -627,6 +628,8 @@ class System:
         {joint: (..., nq of the joint)} that a joint is next to: whole turns are counted on from there. Loops should be
         closed; where those of the first calls are not, a warning tells so.
         """
+        if near is not None:
+            require_near(near)
         if parameters is not None:
             varied = self.vary(parameters)
             return varied.forward_dynamics(
@@ -717,6 +720,7 @@ class System:
         prescribed joint closes a loop, the forces are those of the prescribed joints by name, {joint: (..., nv of the
         joint)}. `near` is that of `forward_dynamics`.
         """
+        require_near(near)
         if not arrays.as_switch("elements", elements):
             return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
@@ -810,6 +814,7 @@ class System:
         besides those in tau. `near` is that of `forward_dynamics`; `elements=False` leaves the forces of the mechanism
         out.
         """
+        require_near(near)
         if not arrays.as_switch("elements", elements):
             return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
@@ -858,6 +863,7 @@ class System:
         redundant constraints leave it open, it is what `reactions` contain, the same on every plan; `diagnose` tells.
         `elements`, `at_loops` and `near` are those of `reactions`.
         """
+        require_near(near)
         if not arrays.as_switch("elements", elements):
             return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration, at_loops=at_loops)
         return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, at_loops, near)
@@ -879,6 +885,7 @@ class System:
         """Return the potential energy, shape (...): of gravity, zero with the centre of mass at the ground's origin, of
         the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
         last out. `near` is that of `forward_dynamics`."""
+        require_near(near)
         energy = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
         if self._plan.owner is not None:
             energy = energy + self.strain_energy(q)
@@ -999,6 +1006,11 @@ class System:
             changes, batch = self.responder.forces_by_parameters(q, v, given, wanted)
         else:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
+        for name, x in changes.items():
+            if not np.isfinite(x).all():
+                raise StateError(
+                    f"The derivatives by {name!r} are beyond what numbers can hold; is what was given too large?"
+                )
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
     @by_one_blas_thread

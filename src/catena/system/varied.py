@@ -21,6 +21,7 @@ from catena.dynamics.rotors import has_rotors
 from catena.errors import StateError
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, is_plain
+from catena.mechanism import InitialState
 from catena.system import arrays, closed_states, loop_closure, wrenches
 from catena.system.by_name import State, as_arrays
 from catena.system.each_state import ask_each
@@ -336,6 +337,17 @@ class VariedSystem(System):
     branches = _refused("branches")
     inverse_kinematics = _refused("inverse_kinematics")
     reach = _refused("reach")
+
+    def start(self, state: str | InitialState | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates (..., nq) and velocities (..., nv) that motions of each state's own mechanism start
+        from, in a state of the mechanism; loops are closed."""
+        if state is None and not closed_states.is_named(self, self.mechanism.initial):
+            initial = self.mechanism.initial
+            q = self.assemble(closed_states.planned(self, initial.q))
+            return q, self.velocity(q, closed_states.planned(self, initial.v))
+        found = [self.state(k).start(state) for k in range(self.count)]
+        q, v = (np.stack(rows).reshape(*self.variation.batch, -1) for rows in zip(*found, strict=True))
+        return q, v
 
     def assemble(self, given: Any = None, guess: Any = None, slack: float = 1e-5) -> np.ndarray:
         """Return the coordinates, shape (..., nq), that close all loops of each state's own mechanism."""

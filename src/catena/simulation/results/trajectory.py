@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
-from catena.given import is_one_of, real_array, shown
+from catena.given import is_finite, is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
@@ -262,14 +262,16 @@ class Trajectory:
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment at a time; at the time of a change the one behind it."""
-        if np.ndim(t):
-            raise StateError(f"t has shape {np.shape(t)}; give one number of seconds.")
+        if not is_finite(t):
+            raise StateError(f"t is {shown(t)}; give one number of seconds.")
         (one,) = asked_times(self.t, t)
         return self.segments[int(np.searchsorted(self.changes, one, side="right"))]
 
     def has(self, name: str) -> np.ndarray:
         """Return at which samples, (..., samples), there is a joint, body or frame of this name that moves: elsewhere
         what is asked about it is NaN."""
+        if not isinstance(name, str):
+            raise StateError(f"has: {shown(name)} is no name; give that of a joint, body or frame.")
 
         def there(part: Segment) -> np.ndarray:
             system = part.system
@@ -342,7 +344,7 @@ class Trajectory:
         velocities there."""
         if isinstance(joint, int):
             raise StateError(
-                f"run[...] takes the name of a joint, found {joint}; one motion of a batch is run.state({joint})."
+                f"run[...] takes the name of a joint, found {shown(joint)}; one motion of a batch is run.state(k)."
             )
         return self._joined(lambda part: part[joint], 1)
 

@@ -160,6 +160,8 @@ def _chosen(
         if isinstance(asked, str):
             raise ValueError("one name is no list")
         names = listed(asked)
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("no names")
     except (TypeError, ValueError):
         raise FormatError(
             f"{option} is {shown(asked)}: give True for all, or a list of names such as ['{next(iter(possible), 'A')}']"
