@@ -292,7 +292,8 @@ def read_and_check(
     elif loops is not False:
         close_given(mechanism, loops)
     if not mimic and mechanism.couplings:
-        mechanism = mechanism.without_coupling(list(mechanism.couplings))
+        follow = [name for name in mechanism.couplings if name not in source.lengths]
+        mechanism = mechanism.without_coupling(follow)
     return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
 
 

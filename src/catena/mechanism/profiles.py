@@ -17,7 +17,6 @@ import numpy as np
 
 from catena.errors import FormulaError, ModelError
 from catena.forces.parameters import Parametric, number, numbers
-from catena.formulas import parse
 from catena.given import is_one_of, shown
 from catena.spatial import is_symbolic
 from catena.spatial.on_symbols import on_symbols
@@ -223,6 +222,9 @@ class Written(Profile):
     text: str
 
     def __post_init__(self) -> None:
+        # Few mechanisms have one, and `import catena` must stay quick.
+        from catena.formulas import parse
+
         formula = parse(self.text)
         other = sorted(map(str, formula.names - {"x"}))
         if other:
@@ -244,6 +246,8 @@ class Written(Profile):
 
     @cached_property
     def _formula(self) -> Formula:
+        from catena.formulas import parse
+
         formula = parse(self.text)
         return Formula(lambda x: formula.symbolic({"x": x}))
 

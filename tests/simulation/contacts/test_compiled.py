@@ -107,7 +107,7 @@ def test_a_planar_mechanism(turn):
     assert [x.told for x in quick.transitions] == [x.told for x in slow.transitions]
     assert len(quick.transitions) > 2
     times = np.linspace(0.0, 0.3, 14)
-    a, b = (np.array([run.at(t)[1] for t in times]) for run in (quick, slow))
+    a, b = (np.array([run.at(t)[0] for t in times]) for run in (quick, slow))
     # Careful steps are of first order, and each way takes its own.
     assert np.abs(a - b).max() < 3e-6
     across = np.array([-np.sin(turn), np.cos(turn)])
@@ -257,7 +257,7 @@ def test_ways_to_move(method, options, way):
     slow = ct.simulate(s, q, v, 0.5, **acts, **given)
     # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
     for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
-        a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
+        a, b = (np.array([run.at(t)[0] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
         assert np.abs(a - b).max() < tolerance
     first, second = ([x for x in run.transitions if x.t < 0.13] for run in (quick, slow))
     assert [x.told for x in first] == [x.told for x in second] and len(first) > 15
@@ -322,4 +322,4 @@ def test_an_event_costs_no_steps():
     assert len(runs[1].events) > 0
     with_event, without = (sum(x.steps for x in run.segments) for run in reversed(runs))
     assert with_event == without
-    assert np.abs(runs[0].at(0.2)[1] - runs[1].at(0.2)[1]).max() < 1e-12
+    assert np.abs(runs[0].at(0.2)[0] - runs[1].at(0.2)[0]).max() < 1e-12

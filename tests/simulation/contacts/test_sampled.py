@@ -153,7 +153,7 @@ def test_a_walker_under_a_controller_with_a_memory():
     assert "inside" in quick.segments[0].settings["steps taken by"]
     assert "inside" not in slow.segments[0].settings["steps taken by"]
     for t in np.linspace(0.0, 0.08, 9):
-        assert np.abs(quick.at(t)[1] - slow.at(t)[1]).max() < 1e-5
+        assert np.abs(quick.at(t)[0] - slow.at(t)[0]).max() < 1e-5
     assert [x.told for x in quick.transitions][:4] == [x.told for x in slow.transitions][:4]
 
 
