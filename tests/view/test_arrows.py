@@ -88,7 +88,7 @@ def test_reactions_of_slides_start_where_the_slide_is_drawn_and_are_the_same_wre
     q = s.assemble({"slide1": 0.2})
     fall = ct.simulate(s, q, None, 0.1, integrator="rk4", step=1e-2)
     shape = scene(s, q)
-    arrows = {(a.name, a.is_moment): a for a in arrows_of(fall, shape) if a.group == "reactions"}
+    arrows = {(a.name, a.is_moment): a for a in arrows_of(fall.segments[0], shape) if a.group == "reactions"}
     places = shape.poses(fall.q)
     for name in ("slide1", "base1"):
         force, moment = arrows[name, False], arrows[name, True]

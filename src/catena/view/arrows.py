@@ -98,12 +98,7 @@ def arrows_of(
 
 def _stretch(run: Segment, at: slice) -> Segment:
     """Some samples of a run that follow each other."""
-    besides = run.besides.at(at)
-    return replace(
-        run, t=run.t[at], q=run.q[at], v=run.v[at], tau=run.tau[at], work={},
-        wrenches={name: x[at] for name, x in run.wrenches.items()}, loop_forces=besides.motors,
-        stop_forces=besides.stops, loop_positions=besides.near,
-    )  # fmt: skip
+    return run.picked(np.arange(len(run.t))[at])
 
 
 def _joined(pieces: Sequence[tuple[int, Sequence[Arrows]]]) -> Iterable[Arrows]:

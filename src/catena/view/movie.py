@@ -280,6 +280,7 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
             loop_forces={name: pick(x, 2) for name, x in run.loop_forces.items()},
             stop_forces={name: pick(x, 2) for name, x in run.stop_forces.items()},
             loop_positions={name: pick(x, 2) for name, x in run.loop_positions.items()},
+            contact_forces={name: pick(x, 2) for name, x in run.contact_forces.items()},
         )  # fmt: skip
 
     others = [k for k in range(count) if k != motion]
@@ -333,13 +334,7 @@ def own_samples(run: Stretch, times: Floats) -> Stretch:
     kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
     if isinstance(run, Course):
         return Course(run.system, run.q[kept], run.t[kept])
-    besides = run.besides.at(kept)
-    return replace(
-        run, t=run.t[kept], q=run.q[..., kept, :], v=run.v[..., kept, :], tau=run.tau[..., kept, :], work={},
-        loop_forces=besides.motors, stop_forces=besides.stops, loop_positions=besides.near,
-        wrenches={name: x[..., kept, :] for name, x in run.wrenches.items()},
-        driven={name: x[..., kept, :] for name, x in run.driven.items()},
-    )  # fmt: skip
+    return run.picked(kept)
 
 
 def _times(run: Stretch, picture: Scene, motions: int, share: float) -> Floats:

@@ -222,7 +222,7 @@ class Segment:
         asked = increasing_times(self.t, times)
         k = np.searchsorted(self.t, asked)
         if np.array_equal(self.t[k], asked):
-            return self._picked(k)
+            return self.picked(k)
         q, v = self.at(asked)
         besides = self._besides_at(asked, q)
         return replace(
@@ -233,7 +233,7 @@ class Segment:
             held=self.held and bool(np.isin(self.t, asked).all()),
         )  # fmt: skip
 
-    def _picked(self, k: np.ndarray) -> Segment:
+    def picked(self, k: np.ndarray) -> Segment:
         """Return this run at some of its samples, given by number in order."""
 
         def rows(given: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
