@@ -16,7 +16,7 @@ from catena.formats.toml.kinds import BUILT_IN
 from catena.formats.toml.schema import KEYS, MANY, ONCE, POSE
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
-EXAMPLE, INCLUDED = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+EXAMPLE, INCLUDED, *_ = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -27,10 +27,11 @@ def crane(tmp_path):
         return ct.load(tmp_path / "crane.toml")
 
 
-def test_the_example_is_a_mechanism_that_closes_its_loop(crane):
+def test_the_example_is_a_mechanism_that_closes_its_loops(crane):
     m = crane
     s = m.system()
-    assert len(s.loops) == 1
+    # The ram of the boom, and the pump.
+    assert len(s.loops) == 2
     q = s.assemble(m.initial.q)
     np.testing.assert_allclose(s.joint_position(q, "ram"), 0.1, atol=1e-9)
     position, velocity = s.closure(q, s.velocity(q, m.initial.v))
@@ -51,15 +52,20 @@ def test_the_example_shows_every_table_and_every_key():
     content = tomllib.loads(EXAMPLE)
     assert set(content) == {"format", *ONCE, *MANY}
     shown = {key for word in MANY for table in content[word] for key in table}
-    shown |= set(content["mechanism"]) | set(content["initial"]) | set(content["ground"])
-    # The other ways to describe a flexible body are on the page about those.
-    shown |= {"beam_frame", "finite_elements"}
+    shown |= {key for word in ("mechanism", "initial", "ground", "linkage") for key in content[word]}
+    shown |= {key for state in content["states"].values() for key in state}
+    # The other ways to describe a flexible body are on the page about those, and nothing in the example is a servo.
+    shown |= {"beam_frame", "finite_elements", "signals"}
     assert {key for required, optional in KEYS.values() for key in (*required, *optional)} <= shown
 
 
 def test_the_tables_of_the_page_list_every_key_and_kind():
     listed = PAGE[PAGE.index("## Tables and keys") : PAGE.index("## What the words mean")]
-    keys = {key for required, optional in KEYS.values() for key in (*required, *optional)} - {"q", "v"}
+    keys = {key for required, optional in KEYS.values() for key in (*required, *optional)} - {
+        "q",
+        "v",
+        "signals",
+    }
     arguments = {key for _, names in BUILT_IN.values() for key in names}
     for key in keys | arguments:
         assert f"`{key}`" in listed, key

@@ -143,7 +143,7 @@ def _existing(mechanism: Mechanism, file: Path) -> str:
 
 def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
     """What a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
-    kinds = {type(joint.kind) for joint in mechanism.joints.values()}
+    kinds: set[type[Any]] = {type(joint.kind) for joint in mechanism.joints.values()}
     kinds |= {type(force.kind) for force in mechanism.forces.values()}
     search = mechanism.origin.search if mechanism.origin is not None else ()
     folder = path.absolute().parent
