@@ -32,7 +32,7 @@ def test_a_format_that_is_only_read_says_so(tmp_path):
     assert not path.exists()
 
 
-ENDINGS = "name a .toml file, or one of .urdf, .xacro, .xml, .mjcf, .sdf"
+ENDINGS = "name a .toml file, or one of .urdf, .xacro, .xml, .mjcf, .sdf, .usda"
 
 
 def test_other_endings_are_no_model():

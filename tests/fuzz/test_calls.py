@@ -224,7 +224,7 @@ GOOD: dict[str, Any] = {
     "contact": "point", "depth": 2, "grip": None, "posture": None,
     "on_radius": None, "places": {}, "near": None, "at_loops": None, "on_error": "raise",
     "mimic": True, "power": True, "reactions": True, "units": False, "motors": None, "t": 0.005, "steps": 4,
-    "acted": {}, "changes": {},
+    "acted": {}, "changes": {}, "euler": None, "signals": {}, "state": None,
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),
@@ -246,6 +246,7 @@ OF_SUBJECT: dict[str, Good] = {
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
     "index": lambda s: 0,
     "mechanism": lambda s: s.mechanism.copy(),
+    "other": lambda s: s.mechanism.copy(),
     "new": lambda s: s.mechanism.system(),
 }
 # The same name means something else here.

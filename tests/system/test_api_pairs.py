@@ -18,6 +18,7 @@ from catena.mechanism.generators import four_bar, random_mechanism, stewart
 # name: (arguments of a state, and of a frame or joint by name)
 CALLS = {
     "acceleration": lambda s, x: s.acceleration(x.q, x.v, x.vdot, x.frame),
+    "articulated_inertias": lambda s, x: dict(s.articulated_inertias(x.q, x.v, x.tau)),
     "bias_acceleration": lambda s, x: s.bias_acceleration(x.q, x.v, x.frame),
     "bias_force": lambda s, x: s.bias_force(x.q, x.v),
     "body_poses": lambda s, x: s.body_poses(x.q),
@@ -54,7 +55,7 @@ CALLS = {
 # Calls that are not for trees, or for nothing but trees; and those that answer for one configuration, look something
 # up, or are compared with others where they are tested.
 LOOPS_ONLY = {"closure", "closure_jacobian", "project", "velocity"}
-TREES_ONLY = {"inverse_dynamics_derivatives"}
+TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives"}
 ELSEWHERE = {
     "configuration", "contact_dynamics", "correction", "coupling_forces", "diagnose", "linearise", "modes",
     "parameter_derivatives", "pulled", "regressor", "resultants", "save_drawing", "settle", "states", "strain_energy",

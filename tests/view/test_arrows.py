@@ -145,9 +145,9 @@ def test_forces_found_in_pieces_are_those_found_at_once_and_progress_is_told(mon
 
     turns = ct.simulate(s, q, s.velocity(q, {"A": 2.0}), 1.0, integrator="rk4", step=5e-3, control=push)
     shape, reached = scene(s, q), []
-    pieces = arrows_of(turns, shape, (), reached.append)
+    pieces = arrows_of(turns.segments[0], shape, (), reached.append)
     monkeypatch.setattr("catena.view.arrows.PIECE", 10**6)
-    at_once = arrows_of(turns, shape)
+    at_once = arrows_of(turns.segments[0], shape)
     assert len(reached) > 2 and reached[-1] == turns.t[-1]
     found, expected = (
         {(a.name, a.group, a.is_moment): a.vectors for a in some} for some in (pieces, at_once)
