@@ -206,8 +206,18 @@ def test_included_files_find_their_own_beside_them_as_in_mujoco(tmp_path):
     (tmp_path / "parts" / "outer.xml").write_text(
         '<mujocoinclude><include file="inner.xml"/></mujocoinclude>'
     )
-    m = load('<mujoco><worldbody><include file="parts/outer.xml"/></worldbody></mujoco>', tmp_path)
-    assert len(m.joints) == 1
+    (tmp_path / "forms").mkdir()
+    (tmp_path / "forms" / "tip.obj").write_text(
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    )
+    (tmp_path / "parts" / "asset.xml").write_text(
+        '<mujocoinclude><mesh file="../forms/tip.obj"/></mujocoinclude>'
+    )
+    assets = '<asset><include file="parts/asset.xml"/></asset>'
+    shape = '<geom type="mesh" mesh="tip"/>'
+    text = f'<mujoco>{assets}<worldbody>{shape}<include file="parts/outer.xml"/></worldbody></mujoco>'
+    m = load(text, tmp_path)
+    assert len(m.joints) == 1 and m.bodies["ground"].visuals[0].path == "forms/tip.obj"
     mujoco.MjModel.from_xml_path(str(next(tmp_path.glob("*.xml"))))
 
 

@@ -137,6 +137,7 @@ class Prepared:
     def _take_mesh(self, mesh: Element) -> None:
         written = mesh.get("file")
         path = f"{self._folder}/{written}" if self._folder and not written.startswith("/") else written
+        path = self._beside_its_file(mesh, path)
         found = self._source.find(path, mesh.where, "mesh")
         stem = written.replace("\\", "/").rpartition("/")[2]
         mesh.attributes.setdefault("name", stem.rpartition(".")[0] or stem)
@@ -156,6 +157,13 @@ class Prepared:
         self.assets[asset] = content
         self.paths[name] = path
         mesh.attributes["file"] = asset
+
+    def _beside_its_file(self, mesh: Element, path: str) -> str:
+        """The path of a mesh from the model, where an included file names it from its own folder."""
+        if self._source.folder is None or mesh.file == self._source.name:
+            return path
+        beside = os.path.normpath(Path(mesh.file).parent / path)
+        return os.path.relpath(beside, self._source.folder) if os.path.isfile(beside) else path
 
     def _drop_missing(self, element: Element) -> None:
         """Take out the shapes whose mesh is not there."""
