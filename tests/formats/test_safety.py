@@ -196,7 +196,6 @@ def mjcf(inside, before=""):
         mjcf("", '<asset><model name="m" file="{secret}"/></asset>'),
         mjcf("", '<asset><mesh name="a" fileright="{secret}" vertex="0 0 0"/></asset>'),
         mjcf("", '<default><mesh file="{secret}"/></default>'),
-        mjcf('<plugin plugin="mujoco.sdf"><config key="file" value="{secret}"/></plugin>'),
         mjcf("", '<include file="{secret}"/>'),
     ],
 )
@@ -210,6 +209,20 @@ def test_no_attribute_of_mjcf_opens_a_file_outside(text, tmp_path):
         with pytest.raises(ct.FormatError) as caught:
             ct.load(tmp_path / "models" / "m.xml")
         said.append(str(caught.value))
+        secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
+    assert said[0] == said[1]
+
+
+def test_plugins_of_mjcf_are_left_out_before_they_open_anything(tmp_path):
+    secret = tmp_path / "secret.obj"
+    (tmp_path / "models").mkdir()
+    text = mjcf('<plugin plugin="mujoco.sdf"><config key="file" value="{secret}"/></plugin>')
+    (tmp_path / "models" / "m.xml").write_text(text.replace("{secret}", str(secret)))
+    said = []
+    for _ in range(2):
+        with pytest.warns(ct.CatenaWarning, match="plugin") as told:
+            ct.load(tmp_path / "models" / "m.xml")
+        said.append([str(warning.message) for warning in told])
         secret.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n")
     assert said[0] == said[1]
 

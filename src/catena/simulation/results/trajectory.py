@@ -344,7 +344,8 @@ class Trajectory:
         velocities there."""
         if isinstance(joint, int):
             raise StateError(
-                f"run[...] takes the name of a joint, found {shown(joint)}; one motion of a batch is run.state(k)."
+                f"run[...] takes the name of a joint, found {shown(joint)}; one motion of a batch is "
+                f"run.state({shown(joint)})."
             )
         return self._joined(lambda part: part[joint], 1)
 
