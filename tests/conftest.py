@@ -35,24 +35,46 @@ def pytest_configure(config):
 # Of families of like cases `make test` runs the first so many of each function, in files whose path begins so; the
 # others belong to the slow set.
 FEWER = {
-    "tests/agreement/test_what_a_run_tells.py::test_a_source_at_a_joint": 8,
-    "tests/agreement/test_what_a_run_tells.py::test_a_linkage_with_a_rod": 1,
-    "tests/agreement": 2, "tests/benchmarks": 2, "tests/bodies": 3, "tests/changing": 3, "tests/cli/test_demo.py": 2,
-    "tests/cli": 3, "tests/dynamics": 3, "tests/equations": 3, "tests/examples/test_examples.py": 3, "tests/flying": 3,
-    "tests/formats/test_same_motion.py": 10, "tests/joints": 12, "tests/kernels": 3, "tests/kinematics": 4,
-    "tests/simulation": 3, "tests/system": 3, "tests/view": 6,
+    "tests/agreement/test_what_a_run_tells.py::test_a_source_at_a_joint": 5,
+    "tests/agreement": 2, "tests/benchmarks": 2, "tests/bodies": 2, "tests/bridges": 3, "tests/changing": 2,
+    "tests/cli": 2, "tests/dynamics": 2, "tests/equations": 2, "tests/examples/test_examples.py": 2, "tests/flying": 2,
+    "tests/formats/test_same_motion.py": 8, "tests/joints": 12, "tests/kernels": 2, "tests/kinematics": 3,
+    "tests/simulation": 2, "tests/system": 2, "tests/view": 4,
 }  # fmt: skip
+
+# Single tests that take longest, most of them because they compile flexible bodies or start processes; what they show is
+# shown in smaller cases by others of the quick set.
+LONG = (
+    "agreement/test_what_a_run_tells.py::test_a_linkage_with_a_rod_that_bends",
+    "agreement/test_what_a_run_tells.py::test_the_force_of_a_coupling_goes_through_its_joints[a spring]",
+    "agreement/test_what_a_run_tells.py::test_contact_forces_keep_bodies_in_balance[UUSC]",
+    "changing/test_flexible_transfer.py::test_a_grip_puts_its_impulse_into_the_modes",
+    "equations/test_hostile_names.py::test_latex_with_hostile_names_is_a_formula_and_nothing_else[breaking]",
+    "kernels/test_cache.py::test_code_loaded_before_an_edit_is_not_kept_for_the_sources_after_it[edited and restored]",
+    "kernels/test_interrupted.py::test_an_exception_at_any_line_of_the_loader",
+    "kernels/test_plain.py::test_plain_numbers_and_compiled_lanes_agree_on_every_result[2]",
+    "simulation/contacts/test_compiled.py::test_ways_to_move[wrench-dop853",
+    "simulation/contacts/test_frictionless.py::test_a_beam_dropped_on_two_frictionless_contacts",
+    "simulation/contacts/test_stiff.py::test_a_hopper_lands[modes]",
+    "simulation/contacts/test_stiff.py::test_careful_steps_on_a_foot_that_sticks[modes]",
+    "simulation/contacts/test_together.py::test_works_of_all_that_moves_a_box_on_a_tray",
+    "simulation/test_formula_motion.py::test_a_driven_crank_of_a_loop_and_a_formula_with_conditions",
+    "simulation/test_warming.py::test_what_a_mechanism_needs_is_compiled_ahead",
+    "system/test_api_pairs.py::test_a_varied_batch_is_each_mechanism_by_itself[tree]",
+    "system/test_resultants.py::test_a_rod_in_a_loop_and_batches_along_a_run",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave to the slow set what only repeats other cases."""
+    """Leave to the slow set what takes long, and what only repeats other cases."""
     seen = Counter()
     for item in items:
         function = item.nodeid.split("[")[0]
         most = next((n for start, n in FEWER.items() if function.startswith(start)), None)
         seen[function] += 1
-        if most is not None and seen[function] > most:
+        is_long = item.nodeid.removeprefix("tests/").startswith(LONG)
+        if is_long or (most is not None and seen[function] > most):
             item.add_marker(pytest.mark.slow)
 
 
