@@ -42,8 +42,8 @@ FEWER = {
     "tests/simulation": 2, "tests/system": 2, "tests/view": 4,
 }  # fmt: skip
 
-# Single tests that take longest, most of them because they compile flexible bodies or start processes; what they show is
-# shown in smaller cases by others of the quick set.
+# Single tests that take longest, most of them because they compile flexible bodies or start processes; what they show
+# is shown in smaller cases by others of the quick set.
 LONG = (
     "agreement/test_what_a_run_tells.py::test_a_linkage_with_a_rod_that_bends",
     "agreement/test_what_a_run_tells.py::test_the_force_of_a_coupling_goes_through_its_joints[a spring]",
