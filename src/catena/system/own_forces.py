@@ -42,12 +42,15 @@ def require_near(near: Any) -> None:
     if near is not None and not isinstance(near, Mapping):
         raise StateError(f"near is {shown(near)}; give a mapping from joints that close loops to positions.")
     for joint, position in (near or {}).items():
-        try:
-            real_array(position)
-        except ValueError as error:
-            raise StateError(
-                f"near of {shown(joint)} is {shown(position)} ({error}); give numbers."
-            ) from error
+        near_position(f"near of {shown(joint)}", position)
+
+
+def near_position(who: str, position: Any) -> np.ndarray:
+    """Return a position that a joint is next to as an array of numbers."""
+    try:
+        return real_array(position)
+    except ValueError as error:
+        raise StateError(f"{who} is {shown(position)} ({error}); give numbers.") from error
 
 
 def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:

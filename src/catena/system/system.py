@@ -23,7 +23,7 @@ from catena.dynamics.rotors import with_rotors
 from catena.dynamics.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, real_array, shown
+from catena.given import is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, plain
 from catena.kernels.blas import by_one_blas_thread
@@ -64,6 +64,7 @@ from catena.system.own_forces import (
     Near,
     has_forces,
     less_own_load,
+    near_position,
     of_bare,
     require_near,
     with_own,
@@ -343,12 +344,12 @@ class System:
         whole turns: they are those next to the position `near` (..., nq of the joint), or within half a turn of zero.
         """
         q = self.evaluator.checked(kinematics.rate, "q", q)
-        require_near(None if near is None else {joint: near})
+        beside = None if near is None else near_position("near", near)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         self.evaluator.check_current()
         found = loop_state(self._settling.described, joint, q)
-        return found.q if near is None else nearest_coordinates(found.loop.kind, found.X, real_array(near))
+        return found.q if beside is None else nearest_coordinates(found.loop.kind, found.X, beside)
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
