@@ -35,9 +35,21 @@ def velocities(body: Any, parent: Any) -> None:
 @tip_to_base
 def articulated_inertias(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields (eq. 13 and 14)."""
+    yielded(body, parent)
+
+
+@tip_to_base
+def told(body: Any, parent: Any) -> None:
+    """The same, and what the body itself shows is kept for those who ask."""
+    body.shown_inertia, body.shown_force = yielded(body, parent)
+
+
+def yielded(body: Any, parent: Any) -> tuple[ArticulatedInertia, Force]:
+    """Pass on what is felt through a joint that yields, and return IA and pA of the body."""
     IA, pA, U, u = resistance(body)
     D_inv = spd_inverse(with_rotor(body.joint, body.S.T * U))
     pass_on(body, parent, felt_through(body.joint, IA, body.S, U, D_inv), pA, U, D_inv, u)
+    return IA, pA
 
 
 def resistance(body: Any) -> tuple[ArticulatedInertia, Force, ForceSpace, Any]:
@@ -55,15 +67,6 @@ def pass_on(
     parent.IA += X.pull(Ia)
     parent.pA += X.pull(pa)
     body.U, body.D_inv, body.u = U, D_inv, u
-
-
-@tip_to_base
-def told(body: Any, parent: Any) -> None:
-    """The same step as `articulated_inertias`, which keeps what a body shows for those who ask."""
-    IA, pA, U, u = resistance(body)
-    D_inv = spd_inverse(with_rotor(body.joint, body.S.T * U))
-    pass_on(body, parent, felt_through(body.joint, IA, body.S, U, D_inv), pA, U, D_inv, u)
-    body.shown_inertia, body.shown_force = IA, pA
 
 
 @base_to_tip

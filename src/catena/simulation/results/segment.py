@@ -24,6 +24,7 @@ from catena.simulation.acting import loads
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
+from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
 from catena.system.resultants import along_beam
@@ -58,7 +59,7 @@ def _nothing() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Segment:
+class Segment(Energies):
     """A motion of one structure: states at the times t (samples,), q (..., samples, nq), v (..., samples, nv), and the
     control forces tau (..., samples, nv) after the limits of actuators, which acted from each time on.
 
@@ -267,19 +268,6 @@ class Segment:
     def potential_energy(self) -> np.ndarray:
         """Return the potential energy of gravity, springs and stops, (..., samples)."""
         return self.system.potential_energy(self.q, near=self.loop_positions)
-
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Return the kinetic and potential energy, (..., samples)."""
-        return self.kinetic_energy + self.potential_energy
-
-    @property
-    def energy_drift(self) -> float:
-        """Return the largest change of the energy, as a part of the largest kinetic energy and change of potential
-        energy."""
-        potential = self.potential_energy
-        moved = np.abs(potential - potential[..., :1]) + self.kinetic_energy
-        return float(np.max(np.abs(self.energy - self.energy[..., :1])) / max(float(np.max(moved)), 1e-300))
 
     @cached_property
     def momentum(self) -> np.ndarray:

@@ -23,6 +23,7 @@ from catena.given import is_finite, is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
+from catena.simulation.results.energies import Energies
 from catena.simulation.results.joining import (
     GAP,
     Before,
@@ -53,7 +54,7 @@ Ask = Callable[[Segment], np.ndarray]
 LISTED = 8
 
 
-class Trajectory:
+class Trajectory(Energies):
     """A motion, or a batch of motions, over time: `segments` in the order of their times, each with one structure and
     beginning where the one before it ends; `transitions` tell what happened between them, and `note` why the motion
     stopped early, if the last segment does not say.
@@ -462,19 +463,6 @@ class Trajectory:
         return np.concatenate(
             [part.potential_energy + np.asarray(x.energy)[..., None] for part, x in parts], -1
         )
-
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Return the kinetic and potential energy, (..., samples)."""
-        return self.kinetic_energy + self.potential_energy
-
-    @property
-    def energy_drift(self) -> float:
-        """Return the largest change of the energy, as a part of the largest kinetic energy and change of potential
-        energy."""
-        potential = self.potential_energy
-        moved = np.abs(potential - potential[..., :1]) + self.kinetic_energy
-        return float(np.max(np.abs(self.energy - self.energy[..., :1])) / max(float(np.max(moved)), 1e-300))
 
     @cached_property
     def momentum(self) -> np.ndarray:
