@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from catena.cli.controls import suitable_gains
+from catena.simulation.control.holding import suitable_gains
 from catena.cli.models import resolve
 
 

@@ -8,6 +8,7 @@ from catena.simulation.external import ExternalWrench
 from catena.simulation.moment import Moment
 from catena.simulation.occasions import at_limit, at_time
 from catena.simulation.recording import load_run
+from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
@@ -18,8 +19,10 @@ from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
     "Baumgarte",
+    "Change",
     "Contact",
     "Corrective",
+    "Described",
     "Encoder",
     "Event",
     "ExternalWrench",
@@ -29,7 +32,9 @@ __all__ = [
     "IMU",
     "Moment",
     "PerStructure",
+    "Plot",
     "Projection",
+    "Scenario",
     "SegmentedTrajectory",
     "Sensed",
     "Sensor",
@@ -40,6 +45,7 @@ __all__ = [
     "at_limit",
     "at_time",
     "control",
+    "formula_control",
     "load_run",
     "references",
     "Gradient",

@@ -9,37 +9,45 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, is_one_of, shown
+from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event, distinct
 from catena.simulation.failing_states import without_failing_states
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.run import Run
+from catena.simulation.scenario import Change, Described, Scenario
+from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
 from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 
+# What `simulate` takes for arguments that are not given.
+NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
+           "raise")  # fmt: skip
+
+
 class Options(TypedDict, total=False):
     """The keyword arguments of `simulate` that do not change what it returns."""
 
-    motion: Mapping[str, Prescribed] | None
-    forces: Mapping[str, Applied] | None
+    motion: Mapping[str, Prescribed | ArrayLike | str] | None
+    forces: Mapping[str, Applied | Sequence[Any]] | None
     integrator: str
     step: float | None
     rtol: float
     atol: float
     drift: str | Remedy
-    events: Sequence[Event | Control] | Event | Control
+    events: Sequence[Event | Control | str] | Event | Control | str
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
     contacts: Sequence[Contact | Stop]
+    changes: Sequence[Change]
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
     on_error: str
@@ -47,12 +55,12 @@ class Options(TypedDict, total=False):
 
 @overload
 def simulate(
-    system: System,
+    system: System | Scenario,
     q: ArrayLike | Mapping[str, ArrayLike] | None = None,
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | None = None,
+    control: Control | Described | Mapping[str, Any] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory: ...
 
@@ -64,37 +72,38 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Sequence[Control] | None = None,
+    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory | list[Trajectory]: ...
 
 
 @by_one_blas_thread
 def simulate(
-    system: System | Sequence[System],
+    system: System | Sequence[System] | Scenario,
     q: ArrayLike | Mapping[str, ArrayLike] | None = None,
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Sequence[Control] | None = None,
-    motion: Mapping[str, Prescribed] | None = None,
-    forces: Mapping[str, Applied] | None = None,
+    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
+    forces: Mapping[str, Applied | Sequence[Any]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
     rtol: float = 1e-11,
     atol: float = 1e-13,
     drift: str | Remedy = "projection",
-    events: Sequence[Event | Control] | Event | Control = (),
+    events: Sequence[Event | Control | str] | Event | Control | str = (),
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
     contacts: Sequence[Contact | Stop] = (),
+    changes: Sequence[Change] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
-    seconds.
+    seconds; or that of a `Scenario`, which says all of this itself.
 
     Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
     act.
@@ -103,9 +112,11 @@ def simulate(
     or, for a controller with a `rate`, at the times k / rate with the forces held in between. `motion` maps joints to
     references, or to functions of t that give position, velocity and acceleration: those joints move so, whatever it
     takes. If one of them closes a loop, the run takes a plan in which it does not (`run.system`). `forces` maps bodies
-    or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+    or frames to functions of t that give wrenches [moment; force] in their axes at their origin. Each of these may be a
+    formula, or a list of six, over t, q, v, joints and the numbers without a point in their names in `parameters`; and
+    `control` may be formulas by joint, or a `Described` controller.
 
-    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, and the result
+    An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it returns, and the result
     is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
     `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
     they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too.
@@ -132,6 +143,15 @@ def simulate(
     has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
     words}.
     """
+    if isinstance(system, Scenario):
+        given = (q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
+                 changes, parameters, near, on_error)  # fmt: skip
+        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in zip(given, NOTHING, strict=True)):
+            raise StateError(
+                "A scenario says all of its run: leave the other arguments out, and change it by "
+                "scenario.with_(duration=...)."
+            )
+        return system.run(progress=progress, check=check)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
@@ -141,6 +161,12 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    named, parameters = named_numbers(parameters)
+    motion, events = motions(motion, named), events_of(events, changes, named)
+    if count == 1 and isinstance(systems[0], System):
+        changing = is_changing(events)
+        forces = wrenches(forces, systems[0], named, changing)
+        controls = [controller(controls[0], systems[0], q, v, named, changing)]
     if on_error == "record":
         if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
             raise StateError(
@@ -160,7 +186,7 @@ def simulate(
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     near = {} if near is None else near
-    contacts = _contact_list(contacts)
+    contacts = contact_list(contacts)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
         raise StateError(
@@ -207,17 +233,3 @@ def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.nd
         return one(q, v)
     q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
     return [_each(one, *state) for state in zip(q, v, strict=True)]
-
-
-def _contact_list(given: Any) -> tuple[Contact | Stop, ...]:
-    """Return contacts from one or many."""
-    try:
-        listed = (given,) if isinstance(given, Contact | Stop) else entries(given)
-    except ValueError:
-        listed = (given,)
-    for contact in listed:
-        if not isinstance(contact, Contact | Stop):
-            raise StateError(
-                f"contacts: {shown(contact)} is no contact; give a list of ct.Contact and ct.Stop."
-            )
-    return listed

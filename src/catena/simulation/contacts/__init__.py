@@ -2,7 +2,8 @@
 open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.listed import contact_list
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop
 
-__all__ = ["Contact", "ContactRun", "Stop"]
+__all__ = ["Contact", "ContactRun", "Stop", "contact_list"]

@@ -1,0 +1,34 @@
+"""What is to be drawn of a run, as plain frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from catena.errors import StateError
+from catena.given import entries, shown
+
+WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "closure")
+"""What `run.plot` draws besides joints, frames and bodies by name."""
+VIEW = ("traces", "forces")
+"""The options of `run.view` that belong to a scenario."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture of a run: `show` are words such as "positions", or names of joints, frames or bodies, as `run.plot`
+    takes them, the usual ones unless given; `file` is where it is written to, on the screen unless given."""
+
+    show: str | Sequence[str] = ()
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        try:
+            words = entries(self.show)
+        except ValueError:
+            words = (None,)
+        if not all(isinstance(word, str) for word in words):
+            raise StateError(f"Plot: show is {shown(self.show)}; give words such as 'positions', or names of joints.")
+        object.__setattr__(self, "show", words)
+        if not isinstance(self.file, str):
+            raise StateError(f"Plot: file is {shown(self.file)}; give the name of a file, such as 'run.png'.")
