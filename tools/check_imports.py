@@ -21,6 +21,7 @@ ORDER = (
     "errors",
     "given",
     "hooks",
+    "formulas",
     "spatial",
     "joints",
     "forces",

@@ -41,6 +41,7 @@ from .errors import (
     CatenaWarning as CatenaWarning,
     EquationsError as EquationsError,
     FormatError as FormatError,
+    FormulaError as FormulaError,
     KernelError as KernelError,
     LoopError as LoopError,
     ModelError as ModelError,

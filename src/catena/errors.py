@@ -28,6 +28,14 @@ class FormatError(CatenaError, ValueError):
     """A model file that cannot be read or written; the message starts with the file and the line."""
 
 
+class FormulaError(CatenaError, ValueError):
+    """A formula that cannot be read or computed: `reason` says why, and `column` (from 0) where in its `text`."""
+
+    reason: str = ""
+    text: str = ""
+    column: int = 0
+
+
 class PlanError(CatenaError, ValueError):
     """A mechanism that cannot be planned: a body that nothing connects, a cut that leaves one behind."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any
 
@@ -121,6 +122,14 @@ def shown(value: Any) -> str:
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"
+
+
+def suggestion(name: str, names: Collection[str]) -> str:
+    """Return what to say after a name that is not among those that there are."""
+    close = get_close_matches(name, names, n=3, cutoff=0.6) or get_close_matches(name.lower(), names, n=3)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"there are {', '.join(names)}" if names else "there are none"
 
 
 def printable(text: str) -> str:

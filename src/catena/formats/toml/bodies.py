@@ -8,7 +8,8 @@ from catena.errors import ModelError
 from catena.formats.meshes import mesh_mass_properties
 from catena.formats.toml.flexible import read_flexible
 from catena.formats.toml.schema import KEYS, SHAPES
-from catena.formats.toml.tables import Table, suggestion
+from catena.formats.toml.tables import Table
+from catena.given import suggestion
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
 from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
 

@@ -29,7 +29,8 @@ from catena.forces import (
 )
 from catena.formats.toml.kinds import ARGUMENTS, describe_users, make, make_users
 from catena.formats.toml.schema import KEYS
-from catena.formats.toml.tables import Table as FileTable, suggestion
+from catena.formats.toml.tables import Table as FileTable
+from catena.given import suggestion
 from catena.mechanism import Mechanism
 
 BUILT_IN: dict[str, type[ForceKind]] = {

@@ -21,8 +21,8 @@ from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
-from catena.formats.toml.tables import Document, Table, suggestion
-from catena.given import shown
+from catena.formats.toml.tables import Document, Table
+from catena.given import shown, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.profiles import Spline

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from math import log10
 from re import findall, search
 from typing import Any, NoReturn
@@ -15,7 +14,7 @@ from catena.formats.source import Source
 from catena.formats.toml.lines import Lines, Path
 from catena.formats.toml.quantities import evaluate
 from catena.formats.toml.schema import POSE
-from catena.given import shown
+from catena.given import shown, suggestion
 from catena.spatial import Pose
 
 TYPES = {
@@ -227,14 +226,6 @@ class Table:
             # Python does not write whole numbers of thousands of digits, because that takes long.
             digits = int(log10(abs(value))) + 1
             self.fail(f"{key} has a number of {digits} digits: give less than 1e308", *place)
-
-
-def suggestion(name: str, names: Collection[str]) -> str:
-    """What to say after a name that is not among those that there are."""
-    close = get_close_matches(name, names, n=3, cutoff=0.6) or get_close_matches(name.lower(), names, n=3)
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"there are {', '.join(names)}" if names else "there are none"
 
 
 def _names(value: Any) -> list[str]:
