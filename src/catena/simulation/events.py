@@ -46,7 +46,8 @@ class Event:
             raise StateError(f"Event: its name is {shown(self.name)}; give a string.")
         if not callable(self.function) and not isinstance(self.function, str):
             raise StateError(
-                f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v), or a formula."
+                f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v), or a "
+                "formula."
             )
         if not is_finite(self.direction) or self.direction not in (-1, 0, 1):
             raise StateError(

@@ -124,6 +124,10 @@ class Problem:
             axes = as_wrench(wrench).axes
             if axes is not None:
                 known("frame", axes, frames, f"axes of the wrench on {frame!r}")
+        # Formulas become functions of the states of this system.
+        object.__setattr__(
+            self, "forces", {frame: as_wrench(x).on(system) for frame, x in self.forces.items()}
+        )
         for joint in self.motion:
             if is_one_of(joint, system.loops):
                 raise StateError(

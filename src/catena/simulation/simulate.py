@@ -26,7 +26,6 @@ from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
-
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
            "raise")  # fmt: skip
@@ -116,10 +115,11 @@ def simulate(
     formula, or a list of six, over t, q, v, joints and the numbers without a point in their names in `parameters`; and
     `control` may be formulas by joint, or a `Described` controller.
 
-    An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it returns, and the result
-    is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may then be a
-    `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
-    they are made and broken on the way, stick or slide, and never pull; the result is a `SegmentedTrajectory` too.
+    An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it
+    returns, and the result is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may
+    then be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops
+    of joints: they are made and broken on the way, stick or slide, and never pull; the result is a
+    `SegmentedTrajectory` too.
     States of a batch then move one after the other, each with changes of its own, and the result is a list.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
@@ -144,9 +144,12 @@ def simulate(
     words}.
     """
     if isinstance(system, Scenario):
-        given = (q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
-                 changes, parameters, near, on_error)  # fmt: skip
-        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in zip(given, NOTHING, strict=True)):
+        given = (
+            q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
+            changes, parameters, near, on_error,
+        )  # fmt: skip
+        pairs = zip(given, NOTHING, strict=True)
+        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
             raise StateError(
                 "A scenario says all of its run: leave the other arguments out, and change it by "
                 "scenario.with_(duration=...)."
@@ -162,11 +165,10 @@ def simulate(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
     named, parameters = named_numbers(parameters)
-    motion, events = motions(motion, named), events_of(events, changes, named)
+    motion, forces = motions(motion, named), wrenches(forces, named)
+    events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
-        changing = is_changing(events)
-        forces = wrenches(forces, systems[0], named, changing)
-        controls = [controller(controls[0], systems[0], q, v, named, changing)]
+        controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
     if on_error == "record":
         if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
             raise StateError(

@@ -116,6 +116,8 @@ def later_force(given: Any, start: float) -> Any:
         return replace(given, function=later_force(given.function, start))
     if hasattr(given, "at"):
         return LaterReference(given, start)
+    if hasattr(given, "later"):
+        return given.later(start)
     if len(inspect.signature(given).parameters) >= 3:
         return lambda t, q, v: given(t + start, q, v)
     return lambda t: given(t + start)

@@ -59,14 +59,18 @@ class Change:
             except ValueError:
                 names = (None,)
             if not all(isinstance(name, str) for name in names):
-                raise StateError(f"{self.label}: {what} is {shown(given)}; name a joint, or a list of joints.")
+                raise StateError(
+                    f"{self.label}: {what} is {shown(given)}; name a joint, or a list of joints."
+                )
             object.__setattr__(self, what, names)
         for what in ("free", "fix"):
             if not isinstance(getattr(self, what), bool):
                 raise StateError(f"{self.label}: {what} is {shown(getattr(self, what))}; give True or False.")
         attach = (self.attach,) if isinstance(self.attach, Mapping) else self.attach
         if isinstance(attach, str) or not isinstance(attach, Sequence):
-            raise StateError(f"{self.label}: attach is {shown(attach)}; give the arguments of m.attach by name.")
+            raise StateError(
+                f"{self.label}: attach is {shown(attach)}; give the arguments of m.attach by name."
+            )
         for one in attach:
             self._check_joint(one)
         object.__setattr__(self, "attach", frozen(list(attach)))
@@ -75,7 +79,9 @@ class Change:
 
     def _check_joint(self, given: Any) -> None:
         if not isinstance(given, Mapping):
-            raise StateError(f"{self.label}: attach is {shown(given)}; give the arguments of m.attach by name.")
+            raise StateError(
+                f"{self.label}: attach is {shown(given)}; give the arguments of m.attach by name."
+            )
         for key in given:
             if key not in (*NEEDED, *OPTIONS):
                 raise StateError(
@@ -115,19 +121,25 @@ class Change:
 
     def told(self) -> str:
         """Return what it does, in words."""
-        words = [f"{what} {', '.join(getattr(self, what))}" for what in ("unlock", "detach", "lock") if getattr(self, what)]
+        words = [
+            f"{what} {', '.join(getattr(self, what))}"
+            for what in ("unlock", "detach", "lock")
+            if getattr(self, what)
+        ]
         if self.attach:
             words.insert(0, f"attach {', '.join(self.attached)}")
         words += [f"{what} the base" for what in ("free", "fix") if getattr(self, what)]
         return "; ".join(words)
 
 
-def check_changes(
-    changes: Sequence[Change], mechanism: Mechanism, events: Sequence[str]
-) -> None:
+def check_changes(changes: Sequence[Change], mechanism: Mechanism, events: Sequence[str]) -> None:
     """Refuse changes that name joints which no structure of a run can have, or events that there are none of."""
     made = [name for change in changes for name in change.attached]
-    joints = [*mechanism.joints, *made, *(f"{name}.modes" for name, x in mechanism.bodies.items() if x.flexible)]
+    joints = [
+        *mechanism.joints,
+        *made,
+        *(f"{name}.modes" for name, x in mechanism.bodies.items() if x.flexible),
+    ]
     for change in changes:
         if change.event is not None:
             known("event", change.event, events, change.label)
@@ -145,7 +157,9 @@ def with_changes(events: Sequence[Event], changes: Sequence[Change]) -> list[Eve
     for name in dict.fromkeys(change.event for change in changes if change.event is not None):
         (k,) = (k for k, event in enumerate(found) if event.label == name)
         if found[k].then is not None:
-            raise StateError(f"Event {name!r} has a `then` of its own; leave that or the change of the structure out.")
+            raise StateError(
+                f"Event {name!r} has a `then` of its own; leave that or the change of the structure out."
+            )
         found[k] = replace(found[k], then=_doing([one for one in changes if one.event == name]))
     for time in dict.fromkeys(change.at for change in changes if change.at is not None):
         found.append(at_time(time, then=_doing([one for one in changes if one.at == time])))

@@ -95,7 +95,11 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
         return ("mechanism", value.name, inner(value.gravity), inner(value.initial), *parts)
     if isinstance(value, type):
         return ("class", _name(value)) if _is_known(value) else _unknown(value, opaque, place)
-    if isinstance(value, types.FunctionType) and value.__module__.split(".")[0] == "catena" and _is_known(value):
+    if (
+        isinstance(value, types.FunctionType)
+        and value.__module__.split(".")[0] == "catena"
+        and _is_known(value)
+    ):
         return ("function", _name(value))
     if isinstance(value, (*FUNCTIONS, Controller, System)):
         return _unknown(value, opaque, place)
@@ -106,7 +110,11 @@ def _of_object(value: Any, inner: Callable[..., Any], opaque: Opaque | None, pla
     kind = inner(type(value), place=place)
     if is_dataclass(value):
         names = [one.name for one in fields(value) if one.compare]
-        return ("object", kind, *((name, inner(getattr(value, name), place=_in(place, name))) for name in names))
+        return (
+            "object",
+            kind,
+            *((name, inner(getattr(value, name), place=_in(place, name))) for name in names),
+        )
     try:
         made, given, *rest = value.__reduce_ex__(4)
     except Exception:

@@ -60,11 +60,18 @@ class Described:
         return self.arguments if self.make is together else (self,)
 
     def on(self, system: System, initial: Mapping[str, Any], parameters: Mapping[str, float]) -> Any:
-        """Return the controller of a system, for positions of joints at the start and named numbers."""
+        """Return the controller of a system, for positions of joints at the start and named numbers. Joints that were
+        there at the start, and are gone or locked by now, are left out; None if none is left to follow anything."""
         signature = inspect.signature(self.make)
         known = {"initial": initial, "parameters": parameters}
         more = {name: value for name, value in known.items() if name in signature.parameters}
-        bound = signature.bind(system, *self.arguments, **{**more, **self.keywords})
+        arguments = [_still_there(value, system, initial) for value in self.arguments]
+        keywords = {name: _still_there(value, system, initial) for name, value in self.keywords.items()}
+        if any(
+            given and not left for given, left in zip(self.arguments, arguments) if isinstance(given, Mapping)
+        ):
+            return None
+        bound = signature.bind(system, *arguments, **{**more, **keywords})
         for name in FOLLOWED:
             if name in bound.arguments:
                 bound.arguments[name] = as_followed(bound.arguments[name], parameters, f"{self.name}: {name}")
@@ -79,4 +86,12 @@ def together(
     system: System, *parts: Described, initial: Mapping[str, Any], parameters: Mapping[str, float]
 ) -> Controller:
     """Return the sum of described controllers."""
-    return Sum(*(part.on(system, initial, parameters) for part in parts))
+    made = [part.on(system, initial, parameters) for part in parts]
+    return Sum(*(part for part in made if part is not None))
+
+
+def _still_there(given: Any, system: System, initial: Mapping[str, Any]) -> Any:
+    """A mapping by joint without the joints that carried coordinates at the start and do so no more."""
+    if not isinstance(given, Mapping):
+        return given
+    return {name: value for name, value in given.items() if name not in initial or name in system.joints}

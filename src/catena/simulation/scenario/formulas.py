@@ -8,15 +8,15 @@ position.frame[0]. Formulas become functions of arrays or symbols, so that steps
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
 from catena.errors import FormulaError
-from catena.formats.toml.tables import suggestion
 from catena.formulas import Formula, Name, Place, parse
 from catena.formulas.places import fail
-from catena.given import is_one_of
+from catena.given import is_one_of, suggestion
 from catena.mechanism import Mechanism
 from catena.simulation.control.symbolic import SymbolicControl
 from catena.simulation.control.symbols import stack
@@ -81,13 +81,33 @@ def as_motion(given: Any, parameters: Mapping[str, float], who: str) -> Any:
     return Constant(found)
 
 
-def as_wrench(given: Any, system: System, parameters: Mapping[str, float], frame: str) -> Any:
-    """Return the wrench on a frame, with a function in the place of six formulas or numbers; axes stay."""
-    if isinstance(given, ExternalWrench) and is_numbers(given.function):
-        return ExternalWrench(
-            _wrench_function(given.function, system, parameters, frame), given.axes, symbolic=True
-        )
-    return ExternalWrench(_wrench_function(given, system, parameters, frame), symbolic=True) if is_numbers(given) else given
+def as_wrench(given: Any, parameters: Mapping[str, float], frame: str) -> Any:
+    """Return the wrench on a frame, with what makes a function for a system in the place of six formulas or numbers."""
+    told = (
+        given if isinstance(given, ExternalWrench) else ExternalWrench(given) if is_numbers(given) else None
+    )
+    if told is None or not isinstance(told.function, tuple):
+        return given
+    return replace(told, function=WrenchFormulas(told.function, parameters, f"wrench on {frame!r}"))
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchFormulas:
+    """Six formulas or numbers that become a function of (t, q, v) `on` a system, whose times count from `start` [s]."""
+
+    entries: Sequence[Any]
+    parameters: Mapping[str, float]
+    who: str
+    start: float = 0.0
+
+    def on(self, system: System) -> Callable[[Any, Any, Any], list[Any]]:
+        """Return the function for the states of a system."""
+        function = of_state(rows(self.entries, self.who), system, self.parameters, self.who)
+        return lambda t, q, v: function(t + self.start, q, v)
+
+    def later(self, start: float) -> WrenchFormulas:
+        """Return the same wrench in the time of a segment that begins at `start` [s]."""
+        return replace(self, start=self.start + start)
 
 
 def is_numbers(value: Any) -> bool:
@@ -95,16 +115,9 @@ def is_numbers(value: Any) -> bool:
     return type(value) in (list, tuple, np.ndarray)
 
 
-def _wrench_function(
-    entries: Sequence[Any], system: System, parameters: Mapping[str, float], frame: str
-) -> FunctionOfState:
-    who = f"wrench on {frame!r}"
-    return of_state(rows(entries, who), system, parameters, who)
-
-
 def of_state(
     entries: Sequence[Formula | float], system: System, parameters: Mapping[str, float], who: str
-) -> FunctionOfState:
+) -> Callable[[Any, Any, Any], list[Any]]:
     """Return the function of (t, q, v) that formulas and numbers give, entry by entry, for numbers and symbols."""
     getters: dict[Name, Getter] = {}
     for row in entries:
@@ -112,20 +125,11 @@ def of_state(
             check_names(row, parameters, system.mechanism.joints, (TIME, POSITIONS, VELOCITIES), who)
             getters |= {name: _getter(name, system, parameters, row, who) for name in row.names}
 
-    looks = any(name != TIME and name not in parameters for name in getters)
-    return FunctionOfState(entries, getters, looks)
+    def function(t: Any, q: Any, v: Any) -> list[Any]:
+        values = {name: get(t, q, v) for name, get in getters.items()}
+        return [_value(row, values) for row in entries]
 
-
-class FunctionOfState:
-    """A function of (t, q, v), which may be arrays or symbols, that gives a list of numbers. It `looks` if it asks for
-    positions or velocities, and not for the time alone."""
-
-    def __init__(self, entries: Sequence[Formula | float], getters: Mapping[Name, Getter], looks: bool) -> None:
-        self.entries, self.getters, self.looks = entries, getters, looks
-
-    def __call__(self, t: Any, q: Any, v: Any) -> list[Any]:
-        values = {name: get(t, q, v) for name, get in self.getters.items()}
-        return [_value(row, values) for row in self.entries]
+    return function
 
 
 def formula_control(
@@ -144,8 +148,13 @@ def formula_control(
         check_joint(joint, system.mechanism, who)
         freedom = system.mechanism.joints[joint].kind.nv
         if len(entries) != freedom:
-            raise FormulaError(f"{who}: {len(entries)} formulas are given: give {freedom}, one for each freedom")
-    parts = {joint: of_state(entries, system, named, f"force of joint {joint!r}") for joint, entries in read.items()}
+            raise FormulaError(
+                f"{who}: {len(entries)} formulas are given: give {freedom}, one for each freedom"
+            )
+    parts = {
+        joint: of_state(entries, system, named, f"force of joint {joint!r}")
+        for joint, entries in read.items()
+    }
     if any(joint in system.loops for joint in parts):
         return lambda t, q, v: {joint: stack(part(t, q, v)) for joint, part in parts.items()}
 
@@ -168,7 +177,9 @@ def event_function(text: str, parameters: Mapping[str, float], who: str) -> Call
     def function(here: Any) -> float:
         joints = here.system.mechanism.joints
         check_names(formula, parameters, joints, (TIME, POSITIONS, VELOCITIES, PLACE), who)
-        return float(formula.number({name: _here(name, here, parameters, formula, who) for name in formula.names}))
+        return float(
+            formula.number({name: _here(name, here, parameters, formula, who) for name in formula.names})
+        )
 
     return function
 
@@ -182,7 +193,12 @@ def check_names(
         first = str(parts[0])
         if len(parts) == 1 and first in parameters:
             if first in joints:
-                _wrong(formula, first, f"{first!r} is a named number and a joint: write q.{first} for the joint", who)
+                _wrong(
+                    formula,
+                    first,
+                    f"{first!r} is a named number and a joint: write q.{first} for the joint",
+                    who,
+                )
             continue
         if first in words and (first == TIME) == (len(parts) == 1):
             if first in (POSITIONS, VELOCITIES) and isinstance(parts[1], str) and parts[1] not in joints:
@@ -246,10 +262,15 @@ def _getter(
             _wrong(formula, first, f"{first} has {size} entries, counted from 0", who)
     else:
         joint = parts[0]
-        if joint in system.loops or joint not in system.joints:
-            what = "closes a loop in this plan" if joint in system.loops else "is locked"
-            _wrong(formula, joint, f"joint {joint!r} {what} and carries no coordinates: keep it in the tree, "
-                   f"plan={{'keep': [{joint!r}]}}", who)  # fmt: skip
+        if joint in system.loops:
+            advice = f"closes a loop in this plan and carries no coordinates: keep it in the tree, keep=[{joint!r}]"
+            _wrong(formula, joint, f"joint {joint!r} {advice}", who)
+        if joint not in system.joints:
+            # It is locked, and stays where it is.
+            held = system.mechanism.joints[joint].locked_at
+            rest = np.zeros(system.mechanism.joints[joint].kind.nv) if is_rate or held is None else held
+            still = float(rest[_entry(parts, len(rest), formula, who)])
+            return lambda t, q, v: still
         where = system.slice_v(joint) if is_rate else system.slice_q(joint)
         k = where.start + _entry(parts, where.stop - where.start, formula, who)
     return lambda t, q, v: _one(v[..., k] if is_rate else q[..., k])
@@ -261,7 +282,12 @@ def _entry(parts: tuple[str | int, ...], size: int, formula: Formula, who: str) 
     if len(parts) > 2 or (len(parts) == 2 and not isinstance(parts[1], int)):
         _wrong(formula, told, f"{told} has entries that are counted: {told}[0]", who)
     if len(parts) == 1 and size != 1:
-        _wrong(formula, told, f"{told} has {size} entries: write {told}[0] to {told}[{size - 1}] for one of them", who)
+        _wrong(
+            formula,
+            told,
+            f"{told} has {size} entries: write {told}[0] to {told}[{size - 1}] for one of them",
+            who,
+        )
     k = parts[1] if len(parts) == 2 else 0
     assert isinstance(k, int)
     if k >= size:

@@ -28,7 +28,9 @@ class Plot:
         except ValueError:
             words = (None,)
         if not all(isinstance(word, str) for word in words):
-            raise StateError(f"Plot: show is {shown(self.show)}; give words such as 'positions', or names of joints.")
+            raise StateError(
+                f"Plot: show is {shown(self.show)}; give words such as 'positions', or names of joints."
+            )
         object.__setattr__(self, "show", words)
         if not isinstance(self.file, str):
             raise StateError(f"Plot: file is {shown(self.file)}; give the name of a file, such as 'run.png'.")

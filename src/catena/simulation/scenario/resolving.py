@@ -28,7 +28,9 @@ from catena.system import System
 def named_numbers(parameters: Any) -> tuple[dict[str, float], Any]:
     """Return the named numbers of formulas among the parameters of a run, and the parameters of its mechanism, whose
     names have a point in them, such as "pole.mass"; None where there are none of these."""
-    if not isinstance(parameters, Mapping) or all(isinstance(name, str) and "." in name for name in parameters):
+    if not isinstance(parameters, Mapping) or all(
+        isinstance(name, str) and "." in name for name in parameters
+    ):
         return {}, parameters
     named = {name: value for name, value in parameters.items() if isinstance(name, str) and "." not in name}
     for name, value in named.items():
@@ -46,18 +48,11 @@ def motions(motion: Any, parameters: Mapping[str, float]) -> Any:
             for joint, x in motion.items()}  # fmt: skip
 
 
-def wrenches(forces: Any, system: System, parameters: Mapping[str, float], changing: bool) -> Any:
-    """Return wrenches by frame, with functions in the place of formulas and numbers."""
+def wrenches(forces: Any, parameters: Mapping[str, float]) -> Any:
+    """Return wrenches by frame, with what makes functions in the place of formulas and numbers."""
     if not isinstance(forces, Mapping):
         return forces
-    found = {frame: as_wrench(x, system, parameters, frame) for frame, x in forces.items()}
-    for frame, wrench in found.items():
-        if changing and wrench is not forces[frame] and wrench.function.looks:
-            raise StateError(
-                f"wrench on {frame!r}: a formula over joints is for one structure, and this run changes its structure: "
-                "use one over t, or a force of the mechanism."
-            )
-    return found
+    return {frame: as_wrench(x, parameters, frame) for frame, x in forces.items()}
 
 
 def controller(
@@ -80,7 +75,9 @@ def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, f
     """Return events with functions in the place of formulas, and those that make the changes of the structure."""
     if isinstance(events, Event) or callable(events):
         events = (events,)
-    if not changes and not any(isinstance(event, Event) and isinstance(event.function, str) for event in events):
+    if not changes and not any(
+        isinstance(event, Event) and isinstance(event.function, str) for event in events
+    ):
         return events
     found = []
     for event in event_list(events):

@@ -24,10 +24,10 @@ from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
 from catena.simulation.scenario.described import Described, together
-from catena.simulation.scenario.formulas import is_numbers, is_text, joints_in
+from catena.simulation.scenario.formulas import is_text, joints_in
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.simulation.scenario.plots import VIEW, WORDS, Plot
-from catena.simulation.scenario.resolving import named_numbers
+from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -138,13 +138,9 @@ class Scenario:
         frames = [*self.mechanism.bodies, *self.mechanism.frames]
         for frame, wrench in self.wrenches.items():
             known("frame", frame, frames, "Scenario: wrenches")
-            if is_numbers(wrench) and len(wrench) != 6:  # type: ignore[arg-type]
-                raise StateError(
-                    f"Scenario: the wrench on {frame!r} has {len(wrench)} entries; give six, moment and force."  # type: ignore[arg-type]
-                )
-            if not is_numbers(wrench):
-                ExternalWrench(wrench) if not isinstance(wrench, ExternalWrench) else None
-        named, varied = named_numbers(self.parameters)
+            if not isinstance(wrench, ExternalWrench):
+                ExternalWrench(wrench)
+        _, varied = named_numbers(self.parameters)
         for name, value in (varied or {}).items():
             _numbers(value, f"Scenario: parameters {name!r}")
         control = self.control
@@ -189,7 +185,9 @@ class Scenario:
 
     def _check_settings(self) -> None:
         if not is_positive(self.duration):
-            raise StateError(f"Scenario: duration is {shown(self.duration)}; give a positive number of seconds.")
+            raise StateError(
+                f"Scenario: duration is {shown(self.duration)}; give a positive number of seconds."
+            )
         self._set("duration", float(self.duration))
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
@@ -197,7 +195,9 @@ class Scenario:
         samples = self.samples
         if isinstance(samples, int | np.integer) and not isinstance(samples, bool):
             if not 2 <= samples <= MOST_SAMPLES:
-                raise StateError(f"Scenario: samples is {shown(samples)}; give at least 2 and no more than {MOST_SAMPLES}.")
+                raise StateError(
+                    f"Scenario: samples is {shown(samples)}; give at least 2 and no more than {MOST_SAMPLES}."
+                )
             self._set("samples", int(samples))
         elif samples is not None:
             self._set("samples", frozen(np.array(_numbers(samples, "Scenario: samples"))))
@@ -245,7 +245,12 @@ class Scenario:
     def _to_keep(self, system: System) -> list[str]:
         """The joints that close loops in a plan, although something in the run needs their coordinates."""
         stops = [contact.joint for contact in self.contacts if isinstance(contact, Stop)]  # type: ignore[union-attr]
-        wanted = [*self.drives, *stops, *joints_in(self.control, self.mechanism), *joints_in(self.wrenches, self.mechanism)]
+        wanted = [
+            *self.drives,
+            *stops,
+            *joints_in(self.control, self.mechanism),
+            *joints_in(self.wrenches, self.mechanism),
+        ]
         return [name for name in dict.fromkeys(wanted) if name in system.loops]
 
     def _require_unchanged(self) -> None:
@@ -255,10 +260,29 @@ class Scenario:
                 "m = scenario.mechanism.copy(), and take scenario.with_(mechanism=m)."
             )
 
+    def _start(self) -> tuple[Any, Any]:
+        """The positions and velocities to begin with, as `ct.simulate` takes them: driven joints are where their
+        motions begin, and the loops are closed around them."""
+        initial, velocity = self.initial, self.velocity
+        if not self.drives or not (initial is None or isinstance(initial, Mapping)):
+            return initial, velocity
+        named, _ = named_numbers(self.parameters)
+        begin = {
+            joint: motion_at(moves, 0.0)
+            for joint, moves in motions(self.drives, named).items()
+            if joint in self.mechanism.joints
+        }
+        own = self.mechanism.initial
+        q = {**(own.q if initial is None else initial), **{joint: x[0] for joint, x in begin.items()}}
+        if not (velocity is None or isinstance(velocity, Mapping)):
+            return q, velocity
+        v = {**(own.v if velocity is None else velocity), **{joint: x[1] for joint, x in begin.items()}}
+        return q, v
+
     @property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """The state q (..., nq), v (..., nv) that the run begins with, loops closed."""
-        return initial_state(self.system, self.initial, self.velocity)
+        return initial_state(self.system, *self._start())
 
     def with_(self, **changed: Any) -> Scenario:
         """Return a scenario in which some arguments are others."""
@@ -274,7 +298,7 @@ class Scenario:
 
         self._require_unchanged()
         return simulate(
-            self.system, self.initial, self.velocity, self.duration, control=self.control, motion=self.drives,  # type: ignore[arg-type]
+            self.system, *self._start(), self.duration, control=self.control, motion=self.drives,  # type: ignore[arg-type]
             forces=self.wrenches, integrator=self.integrator, step=self.step, rtol=self.rtol, atol=self.atol,  # type: ignore[arg-type]
             drift=self.drift, events=self.events, samples=self.samples, progress=progress, check=check,
             contacts=self.contacts, parameters=self.parameters or None, near=self.near or None,  # type: ignore[arg-type]
@@ -312,6 +336,12 @@ class Scenario:
         from catena.simulation.scenario.words import report
 
         return report(self)
+
+
+def motion_at(moves: Any, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and velocity of a prescribed motion at a time, as rows."""
+    found = moves.at(t) if is_reference(moves) else moves(t)
+    return np.atleast_1d(real_array(found[0])), np.atleast_1d(real_array(found[1]))
 
 
 def _is_default(one: Any, value: Any) -> bool:

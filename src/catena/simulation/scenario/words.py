@@ -50,7 +50,9 @@ def _state(given: Any, default: str) -> str:
         return default
     if isinstance(given, Mapping):
         return ", ".join(f"{joint} = {_told(value)}" for joint, value in given.items()) or "nothing given"
-    return f"as given, shape {np.shape(given)}" if np.ndim(given) > 1 or np.size(given) > MOST else _told(given)
+    return (
+        f"as given, shape {np.shape(given)}" if np.ndim(given) > 1 or np.size(given) > MOST else _told(given)
+    )
 
 
 def _controls(control: Any) -> list[str]:
@@ -80,8 +82,14 @@ def _fields(value: Any) -> str:
 
 def _settings(scenario: Scenario) -> str:
     chosen = (
-        f"steps of {scenario.step:g} s" if scenario.step is not None else f"rtol {scenario.rtol:g}, atol {scenario.atol:g}"
+        f"steps of {scenario.step:g} s"
+        if scenario.step is not None
+        else f"rtol {scenario.rtol:g}, atol {scenario.atol:g}"
     )
     samples = scenario.samples
-    kept = "" if samples is None else f", {samples if isinstance(samples, int) else len(np.asarray(samples))} samples"
+    kept = (
+        ""
+        if samples is None
+        else f", {samples if isinstance(samples, int) else len(np.asarray(samples))} samples"
+    )
     return f"{scenario.duration:g} s by {scenario.integrator}, {chosen}, drift {_told(scenario.drift)}{kept}"
