@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
-from catena.simulation.audit import energy_balance
+from catena.simulation.results.audit import energy_balance
 from pictures import Pictures
 
 HERE = Path(__file__).resolve()

@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> None:
         "figure_4_2_positions": lines(t, q, "Joint positions", labels("")),
         "figure_4_3_velocities": lines(t, v, "Joint velocities", labels("/s")),
         "figure_4_4_accelerations": lines(t, vdot, "Joint accelerations", labels("/s$^2$")),
-        "figure_4_5_gripper": lines(t, -tap[:, :1], "Moment on the tap, clockwise", ["gripper [N m]"]),
+        "figure_4_5_gripper": lines(t, -tap[:, :1], "Instant on the tap, clockwise", ["gripper [N m]"]),
         "figure_4_6_forces": lines(t, tau, "Joint forces", forces),
         "tracking": tracking(runs, path),
         "stills": stills(s, path),

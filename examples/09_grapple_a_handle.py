@@ -28,10 +28,10 @@ def main(arguments: list[str]) -> None:
     # The handle is where the hand comes by.
     handle = ct.simulate(s, q, v, MEETING).position("hand")[-1]
 
-    def distance(here: ct.Moment) -> float:
+    def distance(here: ct.Instant) -> float:
         return float(here.position("hand")[0] - handle[0])
 
-    def grapple(here: ct.Moment) -> ct.Mechanism:
+    def grapple(here: ct.Instant) -> ct.Mechanism:
         return here.system.mechanism.attach(
             "fixture", "ground", "hand", ct.Revolute("z"), at=here.configuration
         )

@@ -23,11 +23,11 @@ def main(arguments: list[str]) -> None:
     s = m.system()
     q, v = s.neutral(), np.zeros(s.nv)
 
-    def grip(here: ct.Moment) -> ct.Mechanism:
+    def grip(here: ct.Instant) -> ct.Mechanism:
         fingers = {f"hold {side}": (f"{side} finger", "box", ct.Fixed()) for side in ("left", "right")}
         return here.system.mechanism.changed(attach=fingers, at=here.configuration)
 
-    def land(here: ct.Moment) -> ct.Mechanism:
+    def land(here: ct.Instant) -> ct.Mechanism:
         return here.system.mechanism.changed(
             detach=["hold left", "hold right"],
             attach={"stands": ("ground", "bottom", ct.Fixed())},

@@ -35,10 +35,12 @@ def pytest_configure(config):
 # Of families of like cases `make test` runs the first so many of each function, in files whose path begins so; the
 # others belong to the slow set.
 FEWER = {
-    "tests/agreement/test_what_a_run_tells.py": 99,
-    "tests/examples/test_examples.py": 3, "tests/cli/test_demo.py": 2, "tests/cli": 4, "tests/agreement": 4,
-    "tests/dynamics": 6, "tests/equations": 5, "tests/kinematics": 8, "tests/simulation": 8, "tests/system": 12,
-    "tests/benchmarks": 2, "tests/joints": 12, "tests/view": 6,
+    "tests/agreement/test_what_a_run_tells.py::test_a_source_at_a_joint": 8,
+    "tests/agreement/test_what_a_run_tells.py::test_a_linkage_with_a_rod": 1,
+    "tests/agreement": 2, "tests/benchmarks": 2, "tests/bodies": 3, "tests/changing": 3, "tests/cli/test_demo.py": 2,
+    "tests/cli": 3, "tests/dynamics": 3, "tests/equations": 3, "tests/examples/test_examples.py": 3, "tests/flying": 3,
+    "tests/formats/test_same_motion.py": 10, "tests/joints": 12, "tests/kernels": 3, "tests/kinematics": 4,
+    "tests/simulation": 3, "tests/system": 3, "tests/view": 6,
 }  # fmt: skip
 
 

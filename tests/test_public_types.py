@@ -58,3 +58,10 @@ def test_help_shows_a_signature_that_fits_on_a_screen(function):
     """Types by their names, not by all that they stand for."""
     signature = inspect.signature(function)
     assert len(str(signature)) < 160 + 40 * len(signature.parameters)
+
+
+@pytest.mark.parametrize(("old", "new"), [("Moment", "Instant"), ("Found", "EventHit")])
+def test_a_name_that_was_renamed_tells_the_new_one(old, new):
+    assert hasattr(ct, new) and not hasattr(ct, old)
+    with pytest.raises(ct.RenamedError, match=f"ct.{old} is called ct.{new} now"):
+        getattr(ct, old)

@@ -10,4 +10,15 @@ import lazy_loader
 from catena import sources as _sources  # noqa: F401
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_imported, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+_RENAMED = {"Found": "EventHit", "Moment": "Instant"}
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name, imported now; one that has been renamed is refused with its new name."""
+    if name in _RENAMED:
+        from catena.errors import RenamedError
+
+        raise RenamedError(f"ct.{name} is called ct.{_RENAMED[name]} now.", name=name)
+    return _imported(name)

@@ -24,6 +24,10 @@ class UnknownNameError(CatenaError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class RenamedError(CatenaError, AttributeError):
+    """A public name that has another name now, which the message tells."""
+
+
 class FormatError(CatenaError, ValueError):
     """A model file that cannot be read or written; the message starts with the file and the line."""
 

@@ -10,6 +10,7 @@ from typing import Any
 _WHERE = {
     "system": ("catena.system", "System"),
     "configuration": ("catena.changing", "Configuration"),
+    "read_mesh": ("catena.formats.meshes", "read_mesh"),
     "save": ("catena.formats", "save"),
     "plot": ("catena.view.plots", "plot"),
     "plot_segments": ("catena.view.plots.segmented", "plot_segments"),

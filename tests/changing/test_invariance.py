@@ -102,6 +102,7 @@ def locked_and_carried(m, s, q, v, joint, seed):
     return 1
 
 
+@pytest.mark.slow
 def test_a_few_mechanisms_move_the_same_on_every_plan():
     assert sum(check(seed) for seed in (1, 6)) > 3
 

@@ -205,8 +205,22 @@ def test_parameters_are_data():
     ("make", "message"),
     [
         (lambda: Sdof(), "Sdof: no motion was given; name one or more of rx ry rz dx dy dz, or use Fixed"),
-        (lambda: Sdof("rx", "ry", "rx"), "Sdof: motion 'rx' is given twice; each motion may appear once"),
-        (lambda: Sdof("dx", "dx"), "Sdof: motion 'dx' is given twice"),
+        (
+            lambda: Sdof("rz", "dz", "rz"),
+            "Sdof: of the 3 motions rz dz rz some are the same wherever the joint stands",
+        ),
+        (lambda: Sdof("dx", "dx"), "Sdof: of the 2 motions dx dx some are the same"),
+        (
+            lambda: Sdof("rx", ("rz", math.pi / 2), "ry"),
+            r"Sdof: of the 2 motions rx \(rz 1.5708\) ry some are the same",
+        ),
+        (lambda: Sdof("rx", "ry", "rz", "rx"), "Sdof: of the 4 motions rx ry rz rx some are the same"),
+        (lambda: Sdof(("rz", 0.5)), "Sdof: no motion was given"),
+        (
+            lambda: Sdof("rx", ("rz", math.inf)),
+            "Sdof: the value of rz, which stands still, = inf is not finite",
+        ),
+        (lambda: Sdof("rx", ("rw", 0.5)), "Sdof: motion .* is not known; .* or a pair such as"),
         (lambda: Sdof("rw"), "Sdof: motion 'rw' is not known; use rx, ry, rz, dx, dy or dz"),
         (lambda: Universal("x", "-x"), "Universal: the axes .* are parallel; give two different directions"),
         (lambda: Universal("x", (0, 0, 0)), r"Universal \(second axis\): axis \(0, 0, 0\) has no direction"),

@@ -23,6 +23,7 @@ def is_right(n):
 """
 
 
+@pytest.mark.slow
 def test_batches_of_all_sizes_share_one_crew_whose_idle_helpers_end(fresh_process):
     program = (
         BEGIN

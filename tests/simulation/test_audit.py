@@ -9,8 +9,8 @@ import pytest
 import catena as ct
 from catena.errors import CatenaWarning
 from catena.mechanism.generators import arm7, four_bar, humanoid
-from catena.simulation.audit import energy_balance, works
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.audit import energy_balance, works
+from catena.simulation.results.segment import Trajectory
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 

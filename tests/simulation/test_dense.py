@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import humanoid, random_mechanism, stewart
-from catena.simulation.dense import interpolate
+from catena.simulation.results.dense import interpolate
 
 
 def spinning_body():

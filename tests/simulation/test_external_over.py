@@ -61,6 +61,7 @@ def test_given_wrenches_survive_copies():
         run.wrenches["nobody"]
 
 
+@pytest.mark.slow
 def test_accelerations_of_driven_joints_are_those_of_each_instant():
     s = spatial_four_bar().system()
     joint = s.joints[0]

@@ -30,6 +30,7 @@ def lent(s, modes, h):
     return F, C, goes_on
 
 
+@pytest.mark.slow
 def test_a_step_of_a_tree_solves_what_the_method_says():
     """Two steps, against the mass matrix and the bias force of the mechanism; the second has a past."""
     s, h = arm(), 2e-2

@@ -98,6 +98,7 @@ def test_a_robot_in_orbit_takes_about_as_many_steps_as_one_at_rest(integrator):
     assert runs[1].steps <= 2 * runs[0].steps
 
 
+@pytest.mark.slow
 def test_stiff_methods_bear_coordinates_that_nothing_depends_on():
     """SciPy's own difference increments grew without bound on the cart's position."""
     m = ct.Mechanism("cart")

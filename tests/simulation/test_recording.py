@@ -11,8 +11,8 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, humanoid, n_four_bars, stewart
-from catena.simulation.recording import dataset, load_run, netcdf
-from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.results.recording import dataset, load_run, netcdf
+from catena.simulation.results.segment import EventHit, Trajectory
 
 xarray = pytest.importorskip("xarray")
 pytest.importorskip("h5netcdf")
@@ -34,7 +34,7 @@ def run():
                 size=(3, 5, len(range(system.nv)[system.slice_v("leg1")]))
             )
         },
-        events=(Found("touch", 0.03, run.q[2, 1], run.v[2, 1], (2,)),),
+        events=(EventHit("touch", 0.03, run.q[2, 1], run.v[2, 1], (2,)),),
         ended="stopped for a test",
         held=True,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.simulation.recording import excel, matlab
+from catena.simulation.results.recording import excel, matlab
 
 CHOICES = {"reactions": True, "frames": ["coupler"], "power": True, "acceleration": True}
 

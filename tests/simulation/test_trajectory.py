@@ -7,7 +7,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 LENGTH, MASS, G = 0.8, 1.5, 9.81
 

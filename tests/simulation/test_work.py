@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.simulation.audit import energy_balance, works
+from catena.simulation.results.audit import energy_balance, works
 
 
 def rubbing(cut):

@@ -101,6 +101,7 @@ def test_events_and_samples_of_modes_and_resultants_in_batches():
     np.testing.assert_allclose(found["Mz"][1, 2, :1], one)
 
 
+@pytest.mark.slow
 def test_modes_can_be_driven_and_are_locked_together():
     m = pendulum()
     s = m.system()

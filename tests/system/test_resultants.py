@@ -79,6 +79,7 @@ def test_a_section_at_the_root_holds_what_the_joint_there_passes(options):
     np.testing.assert_allclose(at_tip, np.tile(R @ f_ext["tip"][3:], (2, 1)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_many_modes_bend_as_equilibrium_asks():
     """Swinging from rest with a tip force: curvature against equilibrium, with more and more modes."""
     errors = []

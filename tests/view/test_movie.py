@@ -9,7 +9,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism import generators
-from catena.simulation.quaternions import quaternions
+from catena.simulation.results.quaternions import quaternions
 from catena.view.movie import MOST, movie
 from catena.view.player import page
 from catena.view.player.payload import payload

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.trajectory import Found, Trajectory
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.view.plots import plot
 from catena.view.plots.drawing import COLOURS, flat_axes
 
@@ -135,7 +135,7 @@ def test_unknown_names_get_a_suggestion(bars):
 
 
 def test_events_are_marked_and_named_once(bars):
-    run = replace(bars, events=(Found("top", 0.2, bars.q[0], bars.v[0]),))
+    run = replace(bars, events=(EventHit("top", 0.2, bars.q[0], bars.v[0]),))
     figure = plot(run, "positions", "velocities")
     for ax in figure.axes:
         assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "event:top"] == [0.2]

@@ -9,7 +9,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar
-from catena.simulation.trajectory import Found
+from catena.simulation.results.segment import EventHit
 from catena.view.report import page, report
 
 VOID = {"meta", "img", "br", "link"}
@@ -55,7 +55,7 @@ def run():
     system = m.system()
     q = system.neutral()
     run = ct.simulate(system, q, system.velocity(q, {"A": 2.0}), 0.4, integrator="rk4", step=2e-3, samples=11)
-    event = Found("top <dead> centre", 0.123456, run.q[0], run.v[0])
+    event = EventHit("top <dead> centre", 0.123456, run.q[0], run.v[0])
     return replace(
         run, events=(event,), settings={"integrator": "rk4", "wall time": "0.02 s"}, ended="the user said so"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 WIDTH = 110
 # Nobody reads more of one sentence, whatever a file has put into it.
 LONGEST = 4000
+# The last two lines about a formula: its text, and a mark below what is wrong.
+_PICTURE = re.compile(r"\n    [^\n]*\n    *\^$")
 BOLD, DIM, RED, YELLOW = "bold", "dim", "red", "yellow"
 
 
@@ -108,7 +111,7 @@ class Console:
 
     def error(self, text: str) -> None:
         """Write on standard error why the command did not do what it was asked for."""
-        write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {_cut(printable(text))}")
+        write(sys.stderr, f"{painted('catena: error:', RED, sys.stderr)} {_cut(_with_picture(text))}")
 
     def trace(self, error: BaseException) -> None:
         """Write the traceback of an error on standard error, if --debug asks for it."""
@@ -124,9 +127,21 @@ class Console:
 def in_words(error: BaseException, file: Path | None = None) -> str:
     """Return one paragraph about an error; where it came up in `file`, if it came from there."""
     words = str(error) if isinstance(error, CatenaError) else f"{type(error).__name__}: {error}".rstrip(": ")
-    words = " ".join(words.split())
+    picture = _PICTURE.search(words)
+    # What shows where a formula is wrong stays as it is, below the sentence.
+    words = (
+        " ".join(words[: picture.start()].split()) + picture.group() if picture else " ".join(words.split())
+    )
     line = _line_in(error, file) if file is not None else None
     return words if line is None else f"{file}:{line}: {words}"
+
+
+def _with_picture(text: str) -> str:
+    """Return a text in one line, and below it what shows where a formula in it is wrong, if that is there."""
+    picture = _PICTURE.search(text)
+    if picture is None:
+        return printable(text)
+    return printable(text[: picture.start()]) + printable_lines(picture.group())
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -41,18 +41,33 @@ USUAL: dict[str, tuple[Any, ...]] = {
 _REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<call>.+)", re.DOTALL | re.IGNORECASE)
 
 
-def resolve(text: str, kinds: Sequence[str] = (), search: Sequence[str] = ()) -> Mechanism:
+def resolve(
+    text: str,
+    kinds: Sequence[str] = (),
+    search: Sequence[str] = (),
+    parameters: Mapping[str, float | str] | None = None,
+) -> Mechanism:
     """Return the mechanism that MODEL stands for. It belongs to the caller alone and may be edited.
 
-    `kinds` are names "module:Class" that a model file may use, and `search` folders that it may reach.
+    `kinds` are names "module:Class" that a model file may use, and `search` folders that it may reach. `parameters` are
+    values of named numbers in a model file.
     """
     reference = read_reference(text)
     if reference is not None:
+        _without_parameters(text, parameters)
         return _from_python(*reference, text)
     path = Path(text)
     if path.suffix.lower() in FORMATS or os.path.isfile(path) or any(mark in text for mark in "/\\"):
-        return load(path, search=search, kinds=allowed(path, kinds))
+        return load(path, search=search, kinds=allowed(path, kinds), parameters=parameters)
+    _without_parameters(text, parameters)
     return _from_gallery(read_call(text), text)
+
+
+def _without_parameters(text: str, parameters: Mapping[str, float | str] | None) -> None:
+    if parameters:
+        raise UsageError(
+            f"{text}: --set is for parameters of model files: give arguments, such as arm(3, dof=7)"
+        )
 
 
 def gallery_names() -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.cli.models import gallery_names, resolve
-from catena.cli.parsing import Parser, assignment, by_name, names_and_files, one_of
+from catena.cli.parsing import Parser, assignment, by_name, names_and_files, one_of, setting
 from catena.errors import LoopError
 from catena.formats.files import FORMATS
+from catena.mechanism import Mechanism
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def add_model(parser: Parser) -> None:
     action = parser.add_argument("model", metavar="MODEL", help=MODEL)
     names_and_files(action, "model", gallery_names(), (*FORMATS, ".py"))
     add_trust(parser)
+    add_settings(parser)
 
 
 def add_trust(parser: Parser) -> None:
@@ -53,6 +55,25 @@ def add_trust(parser: Parser) -> None:
         default=[],
         help="a folder in which meshes, packages and included files may lie besides that of the model",
     )
+
+
+def add_settings(parser: Parser) -> None:
+    """Add the option --set for parameters of the model file."""
+    parser.add_argument(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        type=setting,
+        dest="settings",
+        help="the value of a parameter of a .toml file instead of what it says: crank=0.4, crank='400 mm'; may be "
+        "given several times",
+    )
+
+
+def model_of(arguments: Namespace) -> Mechanism:
+    """Return the mechanism that MODEL and the options beside it stand for."""
+    return resolve(arguments.model, arguments.kind, arguments.search, dict(arguments.settings))
 
 
 def add_state(parser: Parser) -> None:
@@ -107,7 +128,7 @@ def initial_state(
 
 def equations_of(arguments: Namespace) -> Equations:
     """Return the equations that were asked for. Positions matter to methods that make their choices at a state."""
-    system = resolve(arguments.model, arguments.kind, arguments.search).system()
+    system = model_of(arguments).system()
     at = None
     if arguments.method in AT_A_STATE or arguments.equations == "minimal_coordinates":
         at, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))

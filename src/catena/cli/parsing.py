@@ -24,6 +24,7 @@ Group = Any
 Execute = Callable[[Namespace, Console], int]
 SHELLS = ("bash", "zsh", "fish", "powershell")
 _DEGREES = "deg"
+_PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 class Parser(ArgumentParser):
@@ -115,6 +116,15 @@ def assignment(text: str) -> tuple[str, tuple[float, ...]]:
     if not sign or not name:
         raise ArgumentTypeError(f"{text!r} is not JOINT=VALUE: write it like A=0.3, A=30deg or base=0,0,1")
     return name, tuple(_number(text, value) for value in values.split(","))
+
+
+def setting(text: str) -> tuple[str, float | str]:
+    """Read NAME=VALUE, a parameter of a model file and its number or formula."""
+    name, sign, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if not name or not sign or not value:
+        raise ArgumentTypeError(f"{text!r} is not NAME=VALUE: write it like crank=0.4 or crank='400 mm'")
+    return name, float(value) if _PLAIN.fullmatch(value) else value
 
 
 def numbers(text: str) -> tuple[float, ...]:

@@ -16,9 +16,9 @@ from catena.errors import CatenaError
 from catena.formats.complete import own_name
 from catena.mechanism import GROUND
 from catena.simulation import Trajectory
-from catena.simulation.audit import Audit
-from catena.simulation.recording.files import ENDINGS, WHOLE
-from catena.simulation.sizing import HEADS, Sizing
+from catena.simulation.results.audit import Audit
+from catena.simulation.results.recording.files import ENDINGS, WHOLE
+from catena.simulation.results.sizing import HEADS, Sizing
 from catena.view.plotting import require_matplotlib
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")

@@ -46,7 +46,8 @@ class Format:
     What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
     whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the
     format is one of trees and the other file has the rest; a format that says loops itself has none. Where it
-    `closes_by_names`, frames called closing_<name>_1 and _2 close loops.
+    `closes_by_names`, frames called closing_<name>_1 and _2 close loops. A format with `parameters` has named numbers
+    that a caller may give.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Format:
     write: Callable[[Mechanism, Path], dict[str, str]] | None = None
     side: str = ""
     closes_by_names: bool = False
+    parameters: bool = False
 
 
 # The formats of others are imported when a file needs them, because `import catena` must stay quick.
@@ -96,7 +98,7 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
 
 
 FORMATS = {
-    ".toml": Format("Catena model", toml.read, toml.write_file),
+    ".toml": Format("Catena model", toml.read, toml.write_file, parameters=True),
     ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, closes_by_names=True),
     ".xacro": Format("xacro", _read_xacro, side=LOOPS, closes_by_names=True),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
@@ -114,12 +116,14 @@ def load(
     mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
+    parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
     """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF) or
     .xacro.
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
+    `parameters` gives parameters of a .toml file other values than it says: numbers, or text such as "400 mm".
     `fix` repairs what has one obvious repair. `macros` lets a .xacro file be expanded, which evaluates what the file
     says: only for files that you trust.
 
@@ -133,7 +137,14 @@ def load(
     loaded is told in one `CatenaWarning`; `check` lists it.
     """
     mechanism, findings = read_and_check(
-        path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros
+        path,
+        search=search,
+        kinds=kinds,
+        loops=loops,
+        mimic=mimic,
+        fix=fix,
+        macros=macros,
+        parameters=parameters,
     )
     told = [finding for finding in findings if finding.severity is Severity.WARNING]
     if told:
@@ -152,9 +163,19 @@ def convert(
     mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
+    parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
     """Read a model file and write it in another format; the arguments are those of `load`. Returns the mechanism."""
-    mechanism = load(path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros)
+    mechanism = load(
+        path,
+        search=search,
+        kinds=kinds,
+        loops=loops,
+        mimic=mimic,
+        fix=fix,
+        macros=macros,
+        parameters=parameters,
+    )
     save(mechanism, into)
     return mechanism
 
@@ -168,6 +189,7 @@ def read_and_check(
     mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
+    parameters: Mapping[str, float | str] | None = None,
 ) -> tuple[Mechanism, list[Finding]]:
     """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
@@ -175,7 +197,9 @@ def read_and_check(
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
     )
-    source = replace(source, opened=(_real(file),), mimic=mimic)
+    source = replace(
+        source, opened=(_real(file),), mimic=mimic, parameters=_given_parameters(parameters, file)
+    )
     mechanism = _format(file).read(read_text(file, source), source)
     if loops is None:
         mechanism = _with_what_lies_beside(mechanism, file, source)
@@ -186,6 +210,21 @@ def read_and_check(
     if not mimic and mechanism.couplings:
         mechanism = mechanism.without_coupling(list(mechanism.couplings))
     return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
+
+
+def _given_parameters(given: Mapping[str, float | str] | None, file: Path) -> Mapping[str, float | str]:
+    """The parameters that a caller gives for a file, if it is one that has parameters."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise FormatError(
+            f"{file}: parameters are {shown(given)}: give a mapping from names to values, such as {{'crank': 0.4}}"
+        )
+    if given and not _format(file).parameters:
+        raise FormatError(
+            f"{file}: {_format(file).name} files have no parameters: name a .toml file, or give none"
+        )
+    return dict(given)
 
 
 def _readable(findings: list[Finding], source: Source) -> list[Finding]:
@@ -202,7 +241,7 @@ def open_beside(file: Path, source: Source) -> Mechanism:
     real = _real(file)
     if real in source.opened:
         raise FormatError(f"{source.name}: it includes {str(file)!r}, which includes it: break the circle")
-    inner = replace(source, name=str(file), folder=file.absolute().parent, places={})
+    inner = replace(source, name=str(file), folder=file.absolute().parent, places={}, parameters={})
     inner = replace(inner, opened=(*source.opened, real))
     return _format(file).read(read_text(file, inner), inner)
 
@@ -281,7 +320,7 @@ def _with_what_lies_beside(mechanism: Mechanism, file: Path, source: Source) -> 
 
 def _with_side_file(mechanism: Mechanism, beside: Path, source: Source) -> Mechanism:
     """The mechanism with what another file adds to it: one of our own, or one of Extended URDF."""
-    more = replace(source, name=str(beside), folder=beside.absolute().parent, places={})
+    more = replace(source, name=str(beside), folder=beside.absolute().parent, places={}, parameters={})
     is_companion = beside.suffix.lower() in COMPANIONS
     read_into = extended_urdf.read_into if is_companion else toml.read_into
     mechanism = read_into(mechanism, read_text(beside, more), more)

@@ -7,7 +7,7 @@ below folders that the caller names, and classes only if the caller hands them o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -37,6 +37,7 @@ class Source:
 
     `folder` is None for a text that lies in no folder; it reaches no other file. `fix` allows readers to repair what
     has one obvious repair, `macros` to run a macro language on the text; without `mimic` no joint follows another.
+    `parameters` are the values that parameters of the file are to have instead of those that it says.
     `findings` collects what readers notice, `places` the lines of parts by ("body", name), `outside` the paths of
     meshes that lead where it may not reach. `opened` are the files that led to this one, and `open_file` reads one that
     the text includes; `budget` counts what all of them have used.
@@ -49,6 +50,7 @@ class Source:
     fix: bool = False
     macros: bool = False
     mimic: bool = True
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     outside: set[str] = field(default_factory=set)

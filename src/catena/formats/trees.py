@@ -23,6 +23,7 @@ from catena.joints import (
     Universal,
 )
 from catena.joints.axes import perpendicular
+from catena.joints.sdof import ROTATIONS
 from catena.mechanism import GROUND, Joint, Mechanism
 from catena.mechanism.groups import Groups
 from catena.spatial import Pose
@@ -97,9 +98,11 @@ def _branch(joint: Joint, parent: str, child: str) -> Branch:
 def motions_of(kind: JointKind) -> tuple[Motion, ...] | None:
     """Return the simple motions that a kind consists of, one after the other, or None if it does not."""
     if isinstance(kind, Sdof):
-        axes = dict(zip("xyz", np.eye(3)))
+        screws = kind.screws()
+        if any(np.any(point) for name, _, point in screws if name in ROTATIONS):
+            return None  # axes that do not pass through one point
         types = {"r": HINGE, "d": SLIDE}
-        return tuple(Motion(types[word[0]], axes[word[1]], k) for k, word in enumerate(kind.motions))
+        return tuple(Motion(types[name[0]], axis, k) for k, (name, axis, _) in enumerate(screws))
     rows: list[tuple[str, object]]
     if isinstance(kind, Fixed):
         rows = []

@@ -38,7 +38,7 @@ def looked_up(step: Step, values: Mapping[Name, Any], writing: Writing) -> Any:
     names = [written_name(name) for name in values]
     told = written_name(step.value)
     fail(
-        f"nothing is called {told!r} here: {suggestion(told, names)}",
+        f"nothing is called {told!r} here: {suggestion(told, names) if names else 'names have no meaning'}",
         writing.text,
         step.column,
         writing.where,

@@ -25,16 +25,20 @@ def angle_about(n: Direction, X: Transform) -> Any:
     return atan2(axial, R[0, 0] + R[1, 1] + R[2, 2] - axis @ (R @ axis))
 
 
-def coordinates(kind: JointKind, X: Transform, starts: int = 8, tolerance: float = 1e-13) -> np.ndarray:
+def coordinates(
+    kind: JointKind, X: Transform, starts: int = 8, tolerance: float = 1e-13, start: np.ndarray | None = None
+) -> np.ndarray:
     """Return the q whose transform is nearest to `X`, by damped Gauss-Newton iterations from several starts.
 
     The error is the twist that carries the child frame of q to that of X in unit time. The search stops at
-    the first start that reproduces X; if none does, the best is returned.
+    the first start that reproduces X; if none does, the best is returned. The first start is `start` (nq,), by
+    default the neutral position, and the others lie about it.
     """
     rng = np.random.default_rng(0)
-    best, least = kind.neutral(), math.inf
+    begin = kind.neutral() if start is None else start
+    best, least = begin, math.inf
     for attempt in range(starts if kind.nv else 0):
-        q = kind.neutral()
+        q = begin
         if attempt:
             q = kind.integrate(q, rng.uniform(-1.5, 1.5, kind.nv))
         q, error = _descend(kind, X, q, tolerance)

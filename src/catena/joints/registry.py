@@ -32,4 +32,6 @@ KINDS: list[JointKind] = [
     Free(),
     Sdof("ry", "rz", "dx"),
     Sdof("rz", "ry", "rx", "dx", "dy", "dz"),
+    Sdof("rz", "ry", "rz"),
+    Sdof("rx", ("rz", 0.5), "dx"),
 ]

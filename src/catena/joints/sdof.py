@@ -1,50 +1,56 @@
-"""The SDOF joint: an ordered choice of elementary motions (van der Merwe, chapter 2)."""
+"""The SDOF joint: a sequence of elementary motions (van der Merwe, chapter 2)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from catena.errors import ModelError
 from catena.given import is_one_of, shown
+from catena.joints import nearest
 from catena.joints.axes import NAMED
-from catena.joints.contract import JointKind, counted_on
-from catena.joints.nearest import angle_about
-from catena.spatial import Motion, MotionSpace, Transform, array, cross, spd_inverse
-from catena.spatial.scalars import atan2, less, sqrt, where
+from catena.joints.contract import JointKind, counted_on, number
+from catena.joints.successive_turns import angles_of_turns
+from catena.spatial import Motion, MotionSpace, Transform, array, cross, is_symbolic, spd_inverse
+from catena.spatial.scalars import less, where
 
 ROTATIONS = ("rx", "ry", "rz")
 MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
+# Motions whose axes come together nearer than this wherever the joint stands are not independent: S has rounding left.
+INDEPENDENT = 1e-9
 
 
 @dataclass(frozen=True, init=False)
 class Sdof(JointKind):
     """Elementary motions one after the other, each along an axis of the frame the previous ones have reached.
 
-    `Sdof("ry", "rz", "dx")` turns about y, then about the new z, then slides along the new x. Any ordered
-    subset of rx, ry, rz, dx, dy, dz. q has one angle or displacement per motion, in their order, and v =
-    dq/dt. Where two axes fall together (the middle one of three rotations at 90 degrees) S loses rank;
-    nothing else fails there.
+    `Sdof("ry", "rz", "dx")` turns about y, then about the new z, then slides along the new x. Any sequence of rx,
+    ry, rz, dx, dy, dz whose motions are independent will do, and axes may come again: `Sdof("rz", "ry", "rz")`. A
+    motion with a number stands still: `Sdof("rx", ("rz", 0.5), "dx")` slides along an axis that lies 0.5 rad off the
+    one it turns about. q has one angle or displacement per motion that moves, in their order, and v = dq/dt. Both
+    joint frames coincide at q = 0, whatever stands still. Where two axes fall together (the middle one of three
+    rotations at 90 degrees, or at 0 where the last axis is the first) S loses rank; nothing else fails there.
     """
 
-    motions: tuple[str, ...]
-    finds_coordinates_of_symbols = True
+    sequence: tuple[str | tuple[str, Any], ...]
 
-    def __init__(self, *motions: str) -> None:
-        if not motions:
+    def __init__(self, *motions: str | tuple[str, Any]) -> None:
+        object.__setattr__(self, "sequence", tuple(_checked(motion) for motion in motions))
+        if not self.motions:
             raise ModelError(
                 "Sdof: no motion was given; name one or more of rx ry rz dx dy dz, or use Fixed."
             )
-        for k, motion in enumerate(motions):
-            if not is_one_of(motion, MOTIONS):
-                raise ModelError(f"Sdof: motion {shown(motion)} is not known; use rx, ry, rz, dx, dy or dz.")
-            if motion in motions[:k]:
-                raise ModelError(f"Sdof: motion {motion!r} is given twice; each motion may appear once.")
-        object.__setattr__(self, "motions", tuple(motions))
+        if self.nv > 1 and not is_symbolic(self.params()):
+            _check_independence(self)
+
+    @property
+    def motions(self) -> tuple[str, ...]:
+        """The names of the motions that move, in their order."""
+        return tuple(motion for motion in self.sequence if isinstance(motion, str))
 
     @property
     def nq(self) -> int:
@@ -56,21 +62,36 @@ class Sdof(JointKind):
 
     @property
     def signature(self) -> tuple[Hashable, ...]:
-        return ("Sdof", *self.motions)
+        return (
+            "Sdof",
+            *(motion if isinstance(motion, str) else f"{motion[0]} held" for motion in self.sequence),
+        )
+
+    def params(self) -> tuple[float, ...]:
+        """Return the values of what stands still, in their order."""
+        return tuple(motion[1] for motion in self.sequence if not isinstance(motion, str))
+
+    def with_params(self, params: Sequence[Any]) -> Sdof:
+        values = iter(params)
+        return Sdof(*(x if isinstance(x, str) else (x[0], next(values)) for x in self.sequence))
 
     def transform(self, q: np.ndarray) -> Transform:
-        X = _elementary(self.motions[0], q[0])
-        for motion, x in zip(self.motions[1:], q[1:], strict=True):
+        X = Transform.identity()
+        for motion, x in self._steps(q):
             X = _elementary(motion, x) * X
-        return X
+        return self._held.inverse() * X if self.params() else X
 
     def motion_space(self, q: np.ndarray) -> MotionSpace:
         """Return the axis of each motion, carried through the motions after it."""
         columns: list[Motion] = []
-        for motion, x in zip(self.motions, q, strict=True):
+        for step, (motion, x) in zip(self.sequence, self._steps(q), strict=True):
             X = _elementary(motion, x)
             columns = [X * column for column in columns]
-            columns.append(_axis(motion))
+            if isinstance(step, str):
+                columns.append(_axis(motion))
+        if self.params():
+            back = self._held.inverse()
+            columns = [back * column for column in columns]
         return MotionSpace.from_columns(columns)
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> Motion:
@@ -86,47 +107,124 @@ class Sdof(JointKind):
     def wraps(self) -> tuple[int, ...]:
         return tuple(k for k, motion in enumerate(self.motions) if motion in ROTATIONS)
 
+    @property
+    def finds_coordinates_of_symbols(self) -> bool:  # type: ignore[override]
+        """Whether the rotation alone tells the angles, by formulas: it does for at most three turns that follow each
+        other about different axes, with no rotation held between them."""
+        rotations = [step for step in self.sequence if step in ROTATIONS or step[0] in ROTATIONS]
+        turns = [k for k, step in enumerate(rotations) if isinstance(step, str)]
+        followed = all(second - first == 1 for first, second in zip(turns, turns[1:]))
+        names = [rotations[k] for k in turns]
+        return len(turns) <= 3 and followed and all(x != y for x, y in zip(names, names[1:]))
+
     def coordinates(self, X: Transform) -> np.ndarray:
         """Return the angles from the rotation alone, then the displacements by linear least squares."""
-        return self._turned(X, _angles(self._turns, X))
+        if not self.finds_coordinates_of_symbols:
+            return nearest.coordinates(self, X)
+        return self._turned(X, angles_of_turns(self._turn_axes, X))
 
     def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
         """Return the angles counted on from those of `near`; three of them reach each place in two ways, of which the
         nearer one is taken."""
-        angles, there = _angles(self._turns, X), [near[k] for k in self.wraps]
-        own = [counted_on(x, y) for x, y in zip(angles, there, strict=True)]
-        if len(angles) == 3:
-            first, middle, last = angles
-            ways = (first + math.pi, math.pi - middle, last + math.pi)
-            other = [counted_on(x, y) for x, y in zip(ways, there, strict=True)]
-            far, near_by = (
-                sum((x - y) * (x - y) for x, y in zip(way, there, strict=True)) for way in (own, other)
-            )
-            own = [where(less(near_by, far), y, x) for x, y in zip(own, other, strict=True)]
-        return self._turned(X, own)
+        if not self.finds_coordinates_of_symbols:
+            q = nearest.coordinates(self, X, start=near)
+            return array([counted_on(x, near[k]) if k in self.wraps else x for k, x in enumerate(q)])
+        there = [near[k] for k in self.wraps]
+        ways = [
+            [counted_on(x, y) for x, y in zip(angles_of_turns(self._turn_axes, X, other), there, strict=True)]
+            for other in ((False, True) if len(there) == 3 else (False,))
+        ]
+        if len(ways) == 1:
+            return self._turned(X, ways[0])
+        far, near_by = (sum((x - y) * (x - y) for x, y in zip(way, there, strict=True)) for way in ways)
+        return self._turned(X, [where(less(near_by, far), y, x) for x, y in zip(*ways, strict=True)])
 
     @property
-    def _turns(self) -> list[str]:
-        return [motion for motion in self.motions if motion in ROTATIONS]
+    def _held(self) -> Transform:
+        """The transform of all that stands still, which is where the motions would lead at q = 0."""
+        X = Transform.identity()
+        for motion, x in self._steps(np.zeros(self.nq)):
+            X = _elementary(motion, x) * X
+        return X
 
-    def _turned(self, X: Transform, turned: list[Any]) -> np.ndarray:
-        """Return the coordinates with these angles: displacements are found by linear least squares."""
-        angles = dict(zip(self._turns, turned, strict=True))
-        R = np.eye(3)
-        slides: list[str] = []
-        directions: list[list[Any]] = []
-        for motion in self.motions:
-            if motion in ROTATIONS:
-                R = R @ _elementary(motion, angles[motion]).R.T
+    def _steps(self, q: Sequence[Any] | np.ndarray) -> Iterator[tuple[str, Any]]:
+        """The name and the value of every motion in order, of those that stand still too."""
+        values = iter(q)
+        for step in self.sequence:
+            yield (step, next(values)) if isinstance(step, str) else step
+
+    def screws(self) -> list[tuple[str, Any, Any]]:
+        """Return (name, axis (3,), a point of it (3,)) of each motion that moves, in the joint frame at q = 0: what
+        stands still before a motion places its axis."""
+        X, found = Transform.identity(), []
+        for step in self.sequence:
+            if isinstance(step, str):
+                found.append((step, X.R.T @ np.array(NAMED[step[1]]), X.p))
             else:
-                slides.append(motion)
-                directions.append((R @ np.array(NAMED[motion[1]])).tolist())
+                X = _elementary(*step) * X
+        return found
+
+    @property
+    def _turn_axes(self) -> list[Any]:
+        return [axis.tolist() for name, axis, _ in self.screws() if name in ROTATIONS]
+
+    def _turned(self, X: Transform, turned: Sequence[Any]) -> np.ndarray:
+        """Return the coordinates with these angles: displacements are found by linear least squares."""
+        angles = iter(turned)
+        R: Any = np.eye(3)
+        # Where the last frame of the sequence lies; what is held moves it besides the slides.
+        rest = X.p + X.R.T @ self._held.p if self.params() else X.p
+        found: list[Any] = []
+        slides: list[int] = []
+        directions: list[list[Any]] = []
+        for step in self.sequence:
+            name = step if isinstance(step, str) else step[0]
+            direction = R @ np.array(NAMED[name[1]])
+            if name in ROTATIONS:
+                x = next(angles) if isinstance(step, str) else step[1]
+                R = R @ _elementary(name, x).R.T
+                if isinstance(step, str):
+                    found.append(x)
+            elif isinstance(step, str):
+                slides.append(len(found))
+                found.append(0.0)
+                directions.append(direction.tolist())
+            else:
+                rest = rest - array([x * step[1] for x in direction])
         if slides:
             rows = array(directions)
             # Slides along axes that a rotation has brought together share what they move.
             gram = rows @ rows.T + 1e-14 * np.eye(len(slides))
-            angles.update(zip(slides, (spd_inverse(gram) @ (rows @ X.p)).tolist(), strict=True))
-        return array([angles[motion] for motion in self.motions])
+            for k, x in zip(slides, (spd_inverse(gram) @ (rows @ rest)).tolist(), strict=True):
+                found[k] = x
+        return array(found)
+
+
+def _checked(motion: Any) -> str | tuple[str, Any]:
+    """Return a motion that moves, or one that stands still with its value, as it was given."""
+    name, *value = motion if isinstance(motion, tuple | list) and len(motion) == 2 else (motion,)
+    if not is_one_of(name, MOTIONS):
+        raise ModelError(
+            f"Sdof: motion {shown(motion)} is not known; use rx, ry, rz, dx, dy or dz, or a pair such as ('rz', 0.5) "
+            "for one that stands still."
+        )
+    return (name, number(f"the value of {name}, which stands still,", value[0], "Sdof")) if value else name
+
+
+@lru_cache(maxsize=256)
+def _check_independence(kind: Sdof) -> None:
+    """Raise a ModelError unless there are places at which all motions are independent."""
+    rng = np.random.default_rng(0)
+    places = rng.uniform(-1.0, 1.0, (4, kind.nq))
+    least = max(np.linalg.svd(kind.motion_space(q).array)[1][: kind.nv].min(initial=1.0) for q in places)
+    if kind.nv > 6 or least < INDEPENDENT:
+        said = " ".join(
+            step if isinstance(step, str) else f"({step[0]} {step[1]:.6g})" for step in kind.sequence
+        )
+        raise ModelError(
+            f"Sdof: of the {kind.nv} motions {said} some are the same wherever the joint stands: leave one of them "
+            "out, or put another motion between them."
+        )
 
 
 def _elementary(motion: str, x: Any) -> Transform:
@@ -139,25 +237,3 @@ def _elementary(motion: str, x: Any) -> Transform:
 def _axis(motion: str) -> Motion:
     """Return the unit twist of one rotation or displacement."""
     return Motion(np.eye(6)[MOTIONS.index(motion)])
-
-
-def _angles(turns: list[str], X: Transform) -> list[Any]:
-    """Return the angles of up to three rotations about different axes nearest to the rotation of X."""
-    if not turns:
-        return []
-    if len(turns) == 1:
-        return [angle_about(NAMED[turns[0][1]], X)]
-    i, j = ROTATIONS.index(turns[0]), ROTATIONS.index(turns[1])
-    k = 3 - i - j
-    R = X.R.T
-    parity = 1.0 if j == (i + 1) % 3 else -1.0
-    if len(turns) == 2:
-        # The second axis is turned by the first angle only.
-        first = atan2(parity * R[k, j], R[j, j])
-        return [first, angle_about(NAMED[turns[1][1]], X * _elementary(turns[0], first).inverse())]
-    cosine = sqrt(R[i, i] * R[i, i] + R[i, j] * R[i, j])
-    middle = atan2(parity * R[i, k], cosine)
-    # Where first and last axis coincide, only the sum of their angles is determined.
-    locked = less(cosine, 1e-9)
-    first = where(locked, atan2(parity * R[k, j], R[j, j]), atan2(-parity * R[j, k], R[k, k]))
-    return [first, middle, where(locked, 0.0, atan2(-parity * R[i, j], R[i, i]))]

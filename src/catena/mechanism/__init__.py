@@ -17,7 +17,7 @@ from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.naming import LIMITS, VIRTUAL_ROOT
-from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates
+from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates, sdof_gammas
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.segmented import segmented
 from catena.mechanism.shapes import Shape
@@ -51,6 +51,7 @@ __all__ = [
     "notations",
     "profiles",
     "sdof_coordinates",
+    "sdof_gammas",
     "segmented",
     "shapes",
 ]

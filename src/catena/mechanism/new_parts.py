@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
-from catena.errors import ModelError
+from catena.errors import CatenaError, ModelError
 from catena.given import is_not_negative, shown
 from catena.joints import JointKind
 from catena.mechanism import validation
@@ -59,7 +59,7 @@ def _filled(who: str, density: Any, shapes: tuple[Shape, ...]) -> tuple[float, A
         raise ModelError(f"{who}: it has a density but no shape to fill: give visuals, or mass and inertia")
     try:
         found = filled(shapes, float(density))
-    except ModelError as error:
+    except CatenaError as error:
         raise ModelError(f"{who}: {error}") from None
     return found.mass, found.com, found.inertia
 

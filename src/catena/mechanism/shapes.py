@@ -15,41 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from catena.errors import ModelError
 from catena.given import entries, real_array, shown
+from catena.hooks import hook
+from catena.mechanism.enclosed import enclosed
+from catena.mechanism.mass_properties import MassProperties
 from catena.spatial import Pose
 
 Colour = tuple[float, float, float, float]
 SEEN_FROM_WORKING_FOLDER = Path()
-
-
-@dataclass(frozen=True)
-class MassProperties:
-    """The mass [kg], the mass centre `com` (3,) [m] and the `inertia` (3, 3) [kg m^2] about it, in one frame's axes."""
-
-    mass: float
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
-
-    def placed(self, pose: Pose) -> MassProperties:
-        """Return the same mass as seen from the frame in which its own frame has a pose."""
-        return MassProperties(self.mass, pose * self.com, pose.R @ self.inertia @ pose.R.T)
-
-    @classmethod
-    def sum(cls, parts: Iterable[MassProperties]) -> MassProperties:
-        """Return the mass properties of several parts in the same frame together."""
-        listed = list(parts)
-        mass = float(sum(part.mass for part in listed))
-        if mass == 0.0:
-            return cls(0.0, np.zeros(3), np.zeros((3, 3)))
-        com = sum((part.mass * part.com for part in listed), np.zeros(3)) / mass
-        inertia = np.zeros((3, 3))
-        for part in listed:
-            arm = part.com - com
-            inertia += part.inertia + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        return cls(mass, com, inertia)
 
 
 @dataclass(frozen=True)
@@ -237,9 +212,15 @@ class Mesh(Shape):
         return None
 
     def own_mass_properties(self, density: float) -> MassProperties:
-        raise ModelError(
-            f"{self.who}: the mass of {self.path!r} is not known without reading it: "
-            "give mass, com and inertia, or use catena.formats.meshes"
+        """Return the mass properties of the space that the surface encloses, in its own frame. The file is read for
+        it; a surface that is not closed is refused with what was found."""
+        if self.file is None:
+            raise ModelError(
+                f"{self.who}: nobody knows where {self.path!r} is: give the file, or mass, com and inertia"
+            )
+        whole = hook("read_mesh")(self.file).joined()
+        return enclosed(
+            whole.vertices * np.array(self.scale), whole.triangles, density, f"{self.who} {self.path!r}"
         )
 
 

@@ -1,21 +1,21 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
+from catena.simulation.common_events import at_limit, at_time
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import Baumgarte, Corrective, Projection
 from catena.simulation.events import Event
 from catena.simulation.external import ExternalWrench
-from catena.simulation.moment import Moment
-from catena.simulation.occasions import at_limit, at_time
-from catena.simulation.recording import load_run
+from catena.simulation.instant import Instant
+from catena.simulation.results.recording import load_run
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
-from catena.simulation.segments import SegmentedTrajectory, Transition
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
-from catena.simulation.trajectory import Found, Trajectory
 
 __all__ = [
     "Baumgarte",
@@ -25,12 +25,12 @@ __all__ = [
     "Described",
     "Encoder",
     "Event",
+    "EventHit",
     "ExternalWrench",
     "ForceSensor",
-    "Found",
     "Gauge",
     "IMU",
-    "Moment",
+    "Instant",
     "PerStructure",
     "Plot",
     "Projection",

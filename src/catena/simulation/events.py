@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, real_array, shown
-from catena.simulation.moment import Moment
+from catena.simulation.instant import Instant
 from catena.simulation.turns import Looked
 from catena.system import System
 
@@ -26,11 +26,11 @@ EXACT = 1e-13
 
 @dataclass(frozen=True)
 class Event:
-    """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of a `Moment`, which is asked
+    """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of an `Instant`, which is asked
     by names of joints and frames; or a formula over t, q, v and joints, "A - 0.5". `direction` 1 wants only those where
     it rises, -1 only those where it falls. A `terminal` event ends the motion of its state.
 
-    `then` changes the structure: a function(mechanism, q, v), or a function(here) of a `Moment`, that returns the
+    `then` changes the structure: a function(mechanism, q, v), or a function(here) of an `Instant`, that returns the
     mechanism, or the system, with which the motion goes on; None leaves it as it is. The state goes over by
     `catena.transfer`. With a direction it happens at the start too, if the function is zero there and goes on that way.
     """
@@ -73,7 +73,7 @@ class Event:
         asked, looked = self.function, Looked()
 
         def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            return asked(Moment(system, t, q, v, looked))
+            return asked(Instant(system, t, q, v, looked))
 
         function.looked = looked  # type: ignore[attr-defined]
         return replace(self, function=function, name=self.label)

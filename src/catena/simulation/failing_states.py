@@ -11,7 +11,7 @@ import numpy as np
 from catena.equations.parameters import find_parameters
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import real_array, shown
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 from catena.system import System
 
 OneRun = Callable[[System, np.ndarray, np.ndarray], Trajectory]

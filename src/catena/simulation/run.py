@@ -19,20 +19,20 @@ from catena.kinematics.scales import scales_of
 from catena.simulation import loads
 from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.dense import interpolate
 from catena.simulation.drift import Drift
 from catena.simulation.events import Event, locate
 from catena.simulation.excitation import Excitation
 from catena.simulation.methods import SOLVERS
 from catena.simulation.moving import BrokenOff, Mover
-from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.results.dense import interpolate
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.sign_changes import places, sign_changes
 from catena.simulation.step_record import Passed, StepRecord
 from catena.simulation.steps.work import SOURCES
 from catena.simulation.stiff import StiffSteps
-from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -151,7 +151,7 @@ class Run:
         if self.excitation.needs_motors:
             self.excitation.use_motors()
         self.mover = self._mover()
-        self.found: list[Found] = []
+        self.found: list[EventHit] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
@@ -341,7 +341,7 @@ class Run:
         for time, event, start in sorted(happened, key=lambda x: x[0]):
             q_event, v_event, work = self._state_at(state, start, time)
             index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
-            self.found.append(Found(event.label, time, q_event, v_event, index))
+            self.found.append(EventHit(event.label, time, q_event, v_event, index))
             if event.terminal:
                 self.nodes.end(state, time, q_event, v_event, work)
                 self.going[state] = False

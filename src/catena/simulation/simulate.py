@@ -18,12 +18,12 @@ from catena.simulation.events import Event, distinct
 from catena.simulation.failing_states import without_failing_states
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
-from catena.simulation.segments import SegmentedTrajectory
 from catena.simulation.structure_changes import ChangingRun, is_changing
-from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 # What `simulate` takes for arguments that are not given.

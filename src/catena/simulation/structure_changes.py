@@ -21,11 +21,11 @@ from catena.mechanism import Mechanism
 from catena.simulation.arguments import event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, crosses, required_arguments
-from catena.simulation.moment import Moment
+from catena.simulation.instant import Instant
 from catena.simulation.problem import Problem
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.run import Run, longest_step
-from catena.simulation.segments import SegmentedTrajectory, Transition
-from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -292,7 +292,7 @@ class ChangingRun:
         by_name = required_arguments(asked) == 1
 
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            return asked(Moment(system, t + start, q, v, looked)) if by_name else asked(t + start, q, v)
+            return asked(Instant(system, t + start, q, v, looked)) if by_name else asked(t + start, q, v)
 
         # What rests at its zero or turns back from it is on the side that it came from, so that a short way there and
         # back is not overlooked; what goes on through it is at zero.
@@ -344,7 +344,7 @@ class ChangingRun:
                 continue
             try:
                 wanted = (
-                    event.then(Moment(system, t, q, v, self._looked(system, t)))
+                    event.then(Instant(system, t, q, v, self._looked(system, t)))
                     if required_arguments(event.then) == 1
                     else event.then(system.mechanism, q.copy(), v.copy())
                 )
@@ -398,7 +398,7 @@ def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
     q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
     same = TOGETHER * (t - float(run.t[0]))
     there = {found.name for found in run.events if abs(found.t - t) <= same}
-    more = [Found(event.label, t, q, v) for event in happened if event.label not in there]
+    more = [EventHit(event.label, t, q, v) for event in happened if event.label not in there]
     ends = ending(happened)
     if not more and ends is None:
         return run
@@ -428,7 +428,7 @@ def _place(error: Exception, system: System, start: float) -> None:
         names = ", ".join(repr(name) for name in system.joints)
         error.add_note(
             f"From t = {start:.9g} s on the structure is another one, and q and v are those of the joints {names}. "
-            "Events with a function of one argument are given a ct.Moment, which is asked by names."
+            "Events with a function of one argument are given a ct.Instant, which is asked by names."
         )
 
 

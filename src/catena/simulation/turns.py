@@ -17,7 +17,7 @@ from catena.system import System
 if TYPE_CHECKING:
     from catena.mechanism import Joint
     from catena.simulation.excitation import Excitation
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 
 def near_rows(system: System, near: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, np.ndarray]:

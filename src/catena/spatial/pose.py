@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -19,8 +20,9 @@ class Pose:
     """The placement of a frame in a reference frame: its origin `p` and the direction of its axes.
 
     The axes are given by at most one of `quat` = (w, x, y, z), `rpy` = (roll, pitch, yaw) about the fixed
-    axes x, y, z in that order (as in URDF), or `R`, the 3x3 matrix whose columns are the axes of the placed
-    frame. Poses do not change.
+    axes x, y, z in that order (as in URDF), `R`, the 3x3 matrix whose columns are the axes of the placed
+    frame, or `euler` = (sequence, angles): ("ZYZ", (a, b, c)) turns by a about z, by b about the new y and by c about
+    the newest z; small letters stand for axes that stay fixed. Poses do not change.
     """
 
     __slots__ = ("_R", "_p", "_quat")
@@ -34,8 +36,10 @@ class Pose:
         quat: Sequence[float] | np.ndarray | None = None,
         rpy: Sequence[float] | np.ndarray | None = None,
         R: Sequence[Sequence[float]] | np.ndarray | None = None,
+        euler: tuple[str, Sequence[float] | float | np.ndarray] | None = None,
     ) -> None:
-        given = [name for name, value in (("quat", quat), ("rpy", rpy), ("R", R)) if value is not None]
+        ways = (("quat", quat), ("rpy", rpy), ("R", R), ("euler", euler))
+        given = [name for name, value in ways if value is not None]
         if len(given) > 1:
             raise ModelError(f"Pose: got {' and '.join(given)} together; give the axes one way only.")
         self._p = _numbers("p", p, (3,))
@@ -48,6 +52,8 @@ class Pose:
             self._R = _from_rpy(_numbers("rpy", rpy, (3,)))
         elif R is not None:
             self._R = _rotation_matrix(R)
+        elif euler is not None:
+            self._R = _from_euler(euler)
         else:
             self._R = np.eye(3)
         self._p.flags.writeable = False
@@ -82,6 +88,21 @@ class Pose:
             self._quat = quaternion.from_rotation(self._R)
             self._quat.flags.writeable = False
         return self._quat
+
+    def euler(self, sequence: str) -> np.ndarray:
+        """Return the three angles (3,) for which Pose(euler=(sequence, angles)) has these axes.
+
+        The middle angle lies within 90 degrees, or between 0 and 180 degrees where the last axis is the first. At its
+        ends only the sum or difference of the others is determined, and one of them is zero.
+        """
+        letters = _euler_letters(sequence)
+        if len(letters) != 3:
+            raise ModelError(f"Pose: the sequence {sequence!r} has {len(letters)} axes; all axes take three.")
+        from scipy.spatial.transform import Rotation
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # it tells of the ends, as we do above
+            return np.asarray(Rotation.from_matrix(self._R).as_euler(sequence), dtype=np.float64)
 
     def inverse(self) -> Pose:
         """Return the pose of the reference frame in the placed frame."""
@@ -169,6 +190,33 @@ def _from_rpy(rpy: np.ndarray) -> np.ndarray:
             [-sp, cp * sr, cp * cr],
         ]
     )
+
+
+def _euler_letters(sequence: Any) -> str:
+    """The axes of a sequence of one to three turns, each about another axis than the one before."""
+    known = isinstance(sequence, str) and (set(sequence) <= set("xyz") or set(sequence) <= set("XYZ"))
+    if not known or not 1 <= len(sequence) <= 3 or any(x == y for x, y in zip(sequence, sequence[1:])):
+        raise ModelError(
+            f"Pose: the sequence of euler is {shown(sequence)}; give one to three letters such as 'ZYZ' for axes that "
+            "turn with the frame or 'xyz' for fixed ones, no two neighbours the same."
+        )
+    return sequence.lower()
+
+
+def _from_euler(euler: Any) -> np.ndarray:
+    """R of successive turns; about fixed axes the first turn stands last in the product."""
+    if not isinstance(euler, tuple | list) or len(euler) != 2:
+        raise ModelError(f"Pose: euler = {shown(euler)}; give a pair such as ('ZYZ', (0.1, 0.2, 0.3)).")
+    letters = _euler_letters(euler[0])
+    angles = _numbers("the angles of euler", np.atleast_1d(real_array(euler[1])), (len(letters),))
+    turns = [
+        _from_rpy(angle * np.eye(3)["xyz".index(letter)])
+        for letter, angle in zip(letters, angles, strict=True)
+    ]
+    R = np.eye(3)
+    for turn in turns if euler[0].isupper() else reversed(turns):
+        R = R @ turn
+    return R
 
 
 def _rotation_matrix(matrix: Any) -> np.ndarray:

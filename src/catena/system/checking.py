@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,23 @@ def check(
     mimic: bool = True,
     fix: bool = False,
     macros: bool = False,
+    parameters: Mapping[str, float | str] | None = None,
 ) -> list[Finding]:
     """Return what is found in a model file, errors first; the arguments are those of `load`.
 
     Unlike `load` it does not raise for a fault in the file, which is a finding of severity "error", and it plans the
     mechanism and closes its loops to see whether that can be done.
     """
-    _, findings = examine(path, search=search, kinds=kinds, loops=loops, mimic=mimic, fix=fix, macros=macros)
+    _, findings = examine(
+        path,
+        search=search,
+        kinds=kinds,
+        loops=loops,
+        mimic=mimic,
+        fix=fix,
+        macros=macros,
+        parameters=parameters,
+    )
     return findings
 
 
@@ -48,11 +59,13 @@ def examine(path: PathLike, **options: Any) -> tuple[Mechanism | None, list[Find
 
 
 def _split(message: str, name: str) -> tuple[str, str]:
-    """Return the place with which a message begins, and the rest of it."""
-    if not message.startswith(f"{name}:"):
-        return name, message
-    line, _, rest = message[len(name) + 1 :].partition(":")
-    return (f"{name}:{line}", rest.strip()) if line.isdigit() else (name, message[len(name) + 1 :].strip())
+    """Return the place with which a message begins, and the rest of it, without the text below that shows where a
+    formula is wrong."""
+    message = re.sub(r"\n    .*\n    *\^$", "", message)
+    place = re.match(r":\d+(:\d+)?(?=: )", message[len(name) :]) if message.startswith(name) else None
+    if place is None:
+        return name, message.removeprefix(f"{name}:").strip()
+    return name + place.group(), message[len(name) + place.end() + 1 :].strip()
 
 
 def _try(mechanism: Mechanism, name: str) -> list[Finding]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError
 from catena.mechanism import Joint
 from catena.simulation import Trajectory
-from catena.simulation.pressing import Pressing
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.view.scene import Scene
 from catena.view.sites import SLIDES
 
@@ -80,7 +80,7 @@ def longest_arrow(scene: Scene) -> float:
 def arrows_of(
     run: Trajectory,
     scene: Scene,
-    pressing: Sequence[Pressing] = (),
+    pressing: Sequence[ContactForceHistory] = (),
     tick: Callable[[float], None] = lambda t: None,
 ) -> tuple[Arrows, ...]:
     """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
@@ -122,7 +122,9 @@ def _joined(pieces: Sequence[tuple[int, Sequence[Arrows]]]) -> Iterable[Arrows]:
         yield replace(one, vectors=np.concatenate(vectors), offset=offset)
 
 
-def _piece(run: Trajectory, scene: Scene, pressing: Sequence[Pressing]) -> tuple[int, list[Arrows]]:
+def _piece(
+    run: Trajectory, scene: Scene, pressing: Sequence[ContactForceHistory]
+) -> tuple[int, list[Arrows]]:
     """The number of samples of a run, and its arrows."""
     system, joints = run.system, run.system.mechanism.joints
     poses = scene.poses(run.q)
@@ -181,7 +183,7 @@ def _at_sign(
 
 
 def _pushing(
-    scene: Scene, pressing: Sequence[Pressing], poses: dict[str, Floats], times: Floats
+    scene: Scene, pressing: Sequence[ContactForceHistory], poses: dict[str, Floats], times: Floats
 ) -> list[Arrows]:
     """What planes push points and balls with that stick, slide or roll on them."""
     found: list[Arrows] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from catena.errors import CatenaError, warn
 from catena.mechanism import Mechanism, shapes
 from catena.view import theme
 from catena.view.solids import Ball, Bar, Box, Cylinder, Mesh, Solid, Triangles
+
+if TYPE_CHECKING:
+    from catena.formats.meshes import MeshFile
 
 Floats = NDArray[np.float64]
 
@@ -25,9 +29,9 @@ def given_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | N
     given = mechanism.bodies[body].visuals or mechanism.bodies[body].collisions
     found: list[tuple[theme.Colour | None, list[Solid]]] = []
     for shape in given:
-        solid = _solid(shape, f"{mechanism.name!r}: body {body!r}")
-        if solid is not None:
-            found.append((_colour(shape.colour), [solid.moved(shape.pose.matrix())]))
+        place = shape.pose.matrix()
+        for colour, solid in _solids(shape, f"{mechanism.name!r}: body {body!r}"):
+            found.append((_colour(colour), [solid.moved(place)]))
     return found
 
 
@@ -37,8 +41,16 @@ def _colour(rgba: tuple[float, ...] | None) -> theme.Colour | None:
     return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in rgba[:3])
 
 
-def _solid(shape: shapes.Shape, who: str) -> Solid | None:
-    """The solid of a shape in the shape's own frame."""
+def _solids(shape: shapes.Shape, who: str) -> list[tuple[shapes.Colour | None, Solid]]:
+    """The solids of a shape in the shape's own frame with their colours: one, but for meshes of several parts."""
+    if isinstance(shape, shapes.Mesh):
+        return _from_file(shape, who)
+    solid = _solid(shape)
+    return [] if solid is None else [(shape.colour, solid)]
+
+
+def _solid(shape: shapes.Shape) -> Solid | None:
+    """The solid of a shape that is no mesh."""
     if isinstance(shape, shapes.Box):
         return Box(size=np.asarray(shape.size, dtype=np.float64))
     if isinstance(shape, shapes.Sphere):
@@ -50,8 +62,6 @@ def _solid(shape: shapes.Shape, who: str) -> Solid | None:
         return Bar(p=start, length=shape.length, radius=shape.radius, end_radius=shape.radius)
     if isinstance(shape, shapes.Ellipsoid):
         return Mesh(surface=_ellipsoid(np.asarray(shape.radii, dtype=np.float64)))
-    if isinstance(shape, shapes.Mesh):
-        return _from_file(shape, who)
     return None
 
 
@@ -63,22 +73,31 @@ def _ellipsoid(radii: Floats) -> Triangles:
     )
 
 
-def _from_file(shape: shapes.Mesh, who: str) -> Solid | None:
+def _from_file(shape: shapes.Mesh, who: str) -> list[tuple[shapes.Colour | None, Solid]]:
+    """The parts of a mesh. The colour that the model gives it stands above those of its file."""
     if shape.file is None or not shape.file.is_file():
         warn(f"{who}: the mesh {shape.path!r} is not there; its shape is left out of the picture")
-        return None
+        return []
     try:
-        corners, faces = _read(shape.file, shape.file.stat().st_mtime_ns)
+        read = _read(shape.file, shape.file.stat().st_mtime_ns)
     except (CatenaError, OSError) as error:
         reason = str(error).removeprefix(f"{shape.file}: ")
         warn(f"{who}: the mesh {shape.path!r} cannot be shown: {reason}")
-        return None
-    return Mesh(surface=Triangles(corners * np.asarray(shape.scale), faces))
+        return []
+    scale = np.asarray(shape.scale)
+    # What a scale mirrors keeps its outside outside.
+    order = slice(None, None, -1 if np.prod(scale) < 0.0 else 1)
+    return [
+        (
+            shape.colour or part.colour,
+            Mesh(surface=Triangles(part.vertices * scale, part.triangles[:, order])),
+        )
+        for part in read.parts
+    ]
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, changed: int) -> tuple[Floats, NDArray[np.int64]]:
+def _read(file: Path, changed: int) -> MeshFile:
     from catena.formats.meshes import read_mesh
 
-    corners, faces = read_mesh(file)
-    return np.asarray(corners, dtype=np.float64), np.asarray(faces, dtype=np.int64)
+    return read_mesh(file)

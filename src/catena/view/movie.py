@@ -20,9 +20,9 @@ from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import SegmentedTrajectory, Trajectory
-from catena.simulation.pressing import Pressing
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
-from catena.simulation.quaternions import quaternions
+from catena.simulation.results.quaternions import quaternions
 from catena.system import System
 from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
@@ -182,7 +182,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return options
 
 
-def pressing_of(run: Motion, segment: int) -> tuple[Pressing, ...]:
+def pressing_of(run: Motion, segment: int) -> tuple[ContactForceHistory, ...]:
     """What contacts are pushed with during a segment of a run."""
     return run.pressing(segment) if isinstance(run, SegmentedTrajectory) else ()
 
@@ -289,7 +289,7 @@ class _Cutter:
         self._scenes: dict[System, Scene] = {}
 
     def segment(
-        self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[Pressing] = ()
+        self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[ContactForceHistory] = ()
     ) -> Segment:
         """The run at times that are close enough to go straight from one to the next."""
         if run.system not in self._scenes:

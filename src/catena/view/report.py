@@ -23,8 +23,8 @@ from catena.formats.complete import own_name, write_complete
 from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
 from catena.simulation import SegmentedTrajectory, Trajectory
-from catena.simulation.audit import Audit
-from catena.simulation.sizing import HEADS, MotorUse
+from catena.simulation.results.audit import Audit
+from catena.simulation.results.sizing import HEADS, MotorUse
 from catena.system import System
 from catena.view import theme
 from catena.view.drawing import draw

@@ -20,7 +20,7 @@ from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Trajectory
-from catena.simulation.pressing import Pressing
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
 from catena.system.arrays import as_list
 from catena.view import theme
@@ -145,7 +145,7 @@ class _Reel:
 
     def __init__(
         self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
-        groups: Sequence[str], pressing: Sequence[Pressing], factor: float,
+        groups: Sequence[str], pressing: Sequence[ContactForceHistory], factor: float,
     ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
@@ -206,7 +206,7 @@ def _arrows(
     motion: int,
     times: Floats,
     groups: Sequence[str],
-    pressing: Sequence[Pressing],
+    pressing: Sequence[ContactForceHistory],
 ) -> list[Arrows]:
     """The forces of a run at some times, of the groups that are asked for."""
     if not groups or not isinstance(run, Trajectory):

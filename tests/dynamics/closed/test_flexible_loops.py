@@ -57,6 +57,7 @@ def test_a_body_in_a_loop_with_three_places_is_eliminated_too():
     assert np.abs(np.concatenate(s.closure(q, v))).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_any_cut_gives_the_same_motion_and_keeps_energy_and_closure():
     ends = []
     for cut in ((), ("B",)):

@@ -103,7 +103,7 @@ def test_no_event_is_missed_whichever_way_a_motion_takes():
     assert any("careful" in change.name for change in run.transitions)
     t, q, v = (np.concatenate([getattr(x, name) for x in run.segments]) for name in "tqv")
     for name, function in seen.items():
-        values = np.array([function(ct.Moment(s, *state)) for state in zip(t, q, v, strict=True)])
+        values = np.array([function(ct.Instant(s, *state)) for state in zip(t, q, v, strict=True)])
         met = np.array([event.t for event in run.events if event.name == name])
         changes = np.flatnonzero(values[:-1] * values[1:] < 0.0)
         assert len(changes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.simulation.quaternions import quaternions
+from catena.simulation.results.quaternions import quaternions
 
 Array = NDArray[np.float64]
 

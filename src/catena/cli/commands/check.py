@@ -9,7 +9,7 @@ from pathlib import Path
 
 from catena.cli.console import Console, Exit, counted
 from catena.cli.models import allowed
-from catena.cli.options import add_trust
+from catena.cli.options import add_settings, add_trust
 from catena.cli.parsing import Commands, Parser, any_file
 from catena.formats import save
 from catena.formats.complete import own_name
@@ -63,6 +63,7 @@ def add_file(parser: Parser) -> None:
         "--macros", action="store_true", help="expand a .xacro file, which evaluates what it says"
     )
     add_trust(parser)
+    add_settings(parser)
 
 
 def execute(arguments: Namespace, console: Console) -> int:
@@ -77,6 +78,7 @@ def execute(arguments: Namespace, console: Console) -> int:
         mimic=not arguments.no_mimic,
         fix=fix,
         macros=arguments.macros,
+        parameters=dict(arguments.settings),
     )
     counts = {severity: sum(found.severity is severity for found in findings) for severity in Severity}
     if arguments.json:

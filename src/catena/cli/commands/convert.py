@@ -40,6 +40,7 @@ def execute(arguments: Namespace, console: Console) -> int:
             loops=arguments.loops,
             mimic=not arguments.no_mimic,
             macros=arguments.macros,
+            parameters=dict(arguments.settings),
         )
     for warning in told:
         console.warning(str(warning.message))

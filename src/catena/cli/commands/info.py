@@ -9,8 +9,7 @@ from typing import Any
 
 from catena.cli.console import Console, Exit, counted
 from catena.cli.description import describe, describe_loops, describe_state, plain
-from catena.cli.models import resolve
-from catena.cli.options import add_model, add_state, initial_state
+from catena.cli.options import add_model, add_state, initial_state, model_of
 from catena.cli.parsing import Commands, by_name
 
 ABOUT = "describe a model: bodies, joints, loops, mobility, redundancy"
@@ -33,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Print tables, or everything as JSON. The parts are told even if no closed state is found."""
-    system = resolve(arguments.model, arguments.kind, arguments.search).system()
+    system = model_of(arguments).system()
     about = describe(system)
     if not arguments.json:
         _print_parts(about, console)

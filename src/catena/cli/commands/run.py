@@ -10,8 +10,7 @@ from pathlib import Path
 from catena.cli.console import Console, Exit
 from catena.cli.controls import BUILT_IN
 from catena.cli.description import plain
-from catena.cli.models import resolve
-from catena.cli.options import add_model, add_state
+from catena.cli.options import add_model, add_state, model_of
 from catena.cli.parsing import (
     Commands,
     Group,
@@ -141,7 +140,7 @@ def _default(name: str) -> float:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Simulate the model that was asked for."""
-    return perform(resolve(arguments.model, arguments.kind, arguments.search), arguments, console)
+    return perform(model_of(arguments), arguments, console)
 
 
 def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:

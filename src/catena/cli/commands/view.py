@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from catena.cli.console import Console, Exit, UsageError
-from catena.cli.models import gallery_names, resolve
-from catena.cli.options import MODEL, add_state, add_trust, initial_state
+from catena.cli.models import gallery_names
+from catena.cli.options import MODEL, add_settings, add_state, add_trust, initial_state, model_of
 from catena.cli.parsing import Commands, by_name, names_and_files
 from catena.formats.files import FORMATS
 from catena.simulation import load_run
@@ -28,6 +28,7 @@ def add(commands: Commands) -> None:
     action = parser.add_argument("model", metavar="MODEL", help=f"{MODEL}, or a run (run.nc)")
     names_and_files(action, "model_or_run", gallery_names(), (*FORMATS, ".py", *RUNS))
     add_trust(parser)
+    add_settings(parser)
     add_state(parser)
     parser.add_argument("--ghost", metavar="RUN", type=Path, help="another run to compare with")
     parser.add_argument(
@@ -60,7 +61,7 @@ def execute(arguments: Namespace, console: Console) -> int:
             raise UsageError(
                 f"--{'ghost' if arguments.ghost else 'save'}: {arguments.model} is no run; they are for runs"
             )
-        system = resolve(arguments.model, arguments.kind, arguments.search).system()
+        system = model_of(arguments).system()
         q, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))
         made = view(system, q, **where)
     console.result(made.url)

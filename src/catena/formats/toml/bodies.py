@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from catena.errors import ModelError
-from catena.formats.meshes import mesh_mass_properties
 from catena.formats.toml.flexible import read_flexible
 from catena.formats.toml.schema import KEYS, SHAPES
 from catena.formats.toml.tables import Table
 from catena.given import suggestion
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
-from catena.mechanism.shapes import SHAPES as CLASSES, MassProperties, Mesh
+from catena.mechanism.shapes import SHAPES as CLASSES
 
 COMMON = ("pose", "colour", "name")
 
@@ -51,28 +50,11 @@ def add_ground(mechanism: Mechanism, table: Table) -> None:
 
 
 def _fill(table: Table, options: dict[str, Any]) -> None:
-    """Put the mass properties of filled shapes in the place of a density."""
+    """Let a density stand for mass, com and inertia."""
     for key in ("mass", "com", "inertia"):
         if key in table:
             table.fail(f"it has a density and {key} besides: give the one or the other", key)
-    density = table.numbers("density")
-    shapes = options["visuals"] or options["collisions"]
-    if not any(isinstance(shape, Mesh) for shape in shapes):
-        options["density"] = density
-        return
-    if not isinstance(density, float) or density < 0.0:
-        table.fail(
-            "density is not one number of zero or more: give kilograms for each cubic metre", "density"
-        )
-    with table.at_fault("density"):
-        parts = [
-            mesh_mass_properties(shape, density)
-            if isinstance(shape, Mesh)
-            else shape.mass_properties(density)
-            for shape in shapes
-        ]
-        whole = MassProperties.sum(parts)
-    options |= {"mass": whole.mass, "com": whole.com, "inertia": whole.inertia}
+    options["density"] = table.numbers("density")
 
 
 def _shapes(table: Table, key: str) -> list[Shape]:

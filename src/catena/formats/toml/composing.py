@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from catena.errors import FormulaError
 from catena.formats.toml.schema import KEYS, PARTS
 from catena.formats.toml.tables import Table
+from catena.formulas import parse
 from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.merging import include
@@ -58,8 +60,9 @@ def add_chain(mechanism: Mechanism, table: Table) -> Mechanism:
         if key in table:
             table.fail(f"{notation} has no key {key!r}", key)
     options: dict[str, Any] = {key: table.text(key) for key in ("on", "prefix") if key in table}
-    options |= {key: table.numbers(key) for key in ("masses", "coms", "inertias", "tip") if key in table}
-    for key in ("masses", "coms", "inertias"):
+    columns = ("masses", "coms", "inertias", "dampings", "frictions")
+    options |= {key: table.numbers(key) for key in (*columns, "tip") if key in table}
+    for key in columns:
         if key in options and not isinstance(options[key], list):
             table.fail(f"{key} is one number: give an array with one entry for each link", key)
     options |= {key: table.pose(key) for key in ("base", "tool") if key in table}
@@ -172,9 +175,9 @@ def _copy(table: Table, word: str, words: Mapping[str, Any]) -> Table:
             n: float(x) for n, x in words.items() if isinstance(x, int | float) and not isinstance(x, bool)
         }
         try:
-            value = table.document.evaluate(name, numbers)
-        except ValueError as error:
-            table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error})", *keys)
+            value = table.document.evaluate(parse(name), numbers)
+        except FormulaError as error:
+            table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error.reason})", *keys)
         return _told(int(value) if value == int(value) and abs(value) < 1e15 else value)
 
     content = put(dict(table.content))

@@ -22,6 +22,7 @@ from catena.formats.toml.schema import (
     POSE,
     SHAPES,
 )
+from catena.joints.sdof import MOTIONS
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -50,7 +51,21 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("visual", "collision"), {"type": "array", "items": {"$ref": "#/$defs/shape"}}),
     **dict.fromkeys(("com", "moment", "force", "gravity"), {"$ref": "#/$defs/three"}),
     "between": {"type": "array", "items": NAME, "minItems": 2, "maxItems": 2},
-    "motions": {"type": "array", "items": {"enum": ["rx", "ry", "rz", "dx", "dy", "dz"]}, "minItems": 1},
+    "motions": {
+        "type": "array",
+        "items": {
+            "anyOf": [
+                {"enum": list(MOTIONS)},
+                {
+                    "type": "array",
+                    "prefixItems": [{"enum": list(MOTIONS)}, NUMBER],
+                    "minItems": 2,
+                    "maxItems": 2,
+                },
+            ]
+        },
+        "minItems": 1,
+    },
     "notation": {"enum": ["denavit_hartenberg", "sdof"]},
     "rows": {"type": "array", "items": {"type": "array", "minItems": 4, "maxItems": 5}, "minItems": 1},
     "phis": {

@@ -58,7 +58,7 @@ def make_kind(word: str, arguments: Mapping[str, Any], kinds: Kinds) -> JointKin
     """Return the kind of a word or "module:Class" with its arguments, those of the table for a user's kind."""
     if ":" not in word:
         made, _ = BUILT_IN[word]
-        return Sdof(*arguments["motions"]) if made is Sdof else made(**arguments)
+        return Sdof(*map(_frozen, arguments["motions"])) if made is Sdof else made(**arguments)
     return make_users(word, arguments, JointKind, kinds)
 
 
@@ -82,6 +82,8 @@ def describe_kind(kind: JointKind) -> tuple[str, dict[str, Any]]:
     word = _WORDS.get(type(kind))
     if word is None:
         return describe_users(kind, JointKind)
+    if isinstance(kind, Sdof):
+        return word, {"motions": [step if isinstance(step, str) else list(step) for step in kind.sequence]}
     return word, {key: _axis(key, getattr(kind, key)) for key in BUILT_IN[word][1]}
 
 

@@ -1,4 +1,4 @@
-"""On which line of a TOML text each value stands, which the standard reader does not tell.
+"""Where each value of a TOML text stands, which the standard reader does not tell.
 
 The text is one that `tomllib` has accepted, so nothing is checked here: it is walked through once, by table
 headers, keys and brackets.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 Path = tuple[str | int, ...]
 
@@ -21,15 +22,28 @@ _KEY_PART = re.compile(r"""[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|[A-Za-z0-9_-]+)[ \t]
 _PLAIN = re.compile(r"[^,\]}\n#]*")
 
 
+class Header(NamedTuple):
+    """A line [a.b] or [[a.b]]: the path of the table it opens, and from where to where it goes in the text."""
+
+    path: Path
+    start: int
+    end: int
+
+
 class Lines:
     """The lines of the tables, keys and array entries of a TOML text, by path.
 
     A path is that of the value in the result of `tomllib`: ("joint", 2, "in_parent", "quat") is the
-    orientation in the third [[joint]] table.
+    orientation in the third [[joint]] table. `headers` are the lines that open tables, in their order; `keys` tells
+    where a pair begins and `values` from where to where a value goes, both as places in the text; of entries of arrays
+    there are those that are strings.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.headers: list[Header] = []
+        self.keys: dict[Path, int] = {}
+        self.values: dict[Path, tuple[int, int]] = {}
         self._at = 0
         self._line, self._counted = 1, 0
         self._found: dict[Path, int] = {}
@@ -42,6 +56,13 @@ class Lines:
         while known and known not in self._found:
             known = known[:-1]
         return self._found.get(known, 1)
+
+    def column(self, path: Sequence[str | int], text: str) -> int:
+        """Return the column (from 1) in which the string of a value begins, 0 where it is not written as `text`."""
+        start, end = self.values.get(tuple(path), (0, 0))
+        if self._text[start + 1 : end - 1] != text:
+            return 0
+        return start + 2 - (self._text.rfind("\n", 0, start) + 1)
 
     def _statements(self) -> None:
         table: Path = ()
@@ -57,7 +78,7 @@ class Lines:
     def _header(self) -> Path:
         """Read [a.b] or [[a.b]] and return the path of the table it opens."""
         many = self._text.startswith("[[", self._at)
-        here = self._mark()
+        here, start = self._mark(), self._at
         self._at += 2 if many else 1
         *outer, last = self._key()
         self._at += 2 if many else 1
@@ -70,6 +91,7 @@ class Lines:
             self._found.setdefault(path, here)
             path = self._latest(path)
         self._found[path] = here
+        self.headers.append(Header(path, start, self._at))
         return path
 
     def _latest(self, path: Path) -> Path:
@@ -78,11 +100,12 @@ class Lines:
 
     def _pair(self, table: Path) -> None:
         """Read `key = value` below a table."""
-        here = self._mark()
+        here, start = self._mark(), self._at
         path = table
         for part in self._key():
             path = (*path, part)
             self._found.setdefault(path, here)
+        self.keys[path] = start
         self._at += 1  # the equals sign
         self._value(path)
 
@@ -99,8 +122,15 @@ class Lines:
                 return parts
             self._at += 1
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: Path, in_array: bool = False) -> None:
         self._skip_blank()
+        start = self._at
+        self._pass_value(path)
+        # Of long arrays of numbers nobody asks where each one is.
+        if not in_array or self._text[start] in "\"'":
+            self.values[path] = (start, start + len(self._text[start : self._at].rstrip()))
+
+    def _pass_value(self, path: Path) -> None:
         string = _STRING.match(self._text, self._at)
         if string:
             self._at = string.end()
@@ -128,7 +158,7 @@ class Lines:
                 self._pair(path)
             else:
                 self._found[(*path, count)] = self._mark()
-                self._value((*path, count))
+                self._value((*path, count), in_array=True)
                 count += 1
 
     def _skip_blank(self) -> None:

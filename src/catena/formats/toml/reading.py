@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
@@ -20,6 +21,7 @@ from catena.formats.toml.composing import add_chain, add_included, repeated
 from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
+from catena.formats.toml.parameters import read_parameters
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
 from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
@@ -72,14 +74,7 @@ def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
         raise FormatError(f"{file}: this is not TOML: {error}") from None
     top = Table(content, "", (), Document(source, lines))
     _check_top(top, needed)
-    if "parameters" in top:
-        parameters = top.inner("parameters", "parameters")
-        for name in parameters.content:
-            value = parameters.numbers(name)
-            if not isinstance(value, float):
-                parameters.fail(f"{name} is an array: a parameter is one number", name)
-            # Each may be computed from those before it.
-            top.document.parameters[name] = value
+    top.document.parameters.update(read_parameters(top, source.parameters))
     return top
 
 
@@ -207,10 +202,25 @@ def _kind(table: Table, word: str) -> JointKind:
     if word == "sdof" and "motions" not in table:
         table.fail("the key 'motions' is missing: give an array such as ['ry', 'rz', 'dx']")
     readers: dict[str, Callable[[str], Any]] = dict.fromkeys(AXES, table.axis)
-    readers |= {"pitch": table.numbers, "motions": table.texts}
+    readers |= {"pitch": table.numbers, "motions": partial(_motions, table)}
     values = {key: readers[key](key) for key in keys_of(word) if key in table}
     with table.at_fault(*(values if len(values) == 1 else ())):
         return make_kind(word, values, table.document.source.kinds)
+
+
+def _motions(table: Table, key: str) -> list[Any]:
+    """The motions of an SDOF joint: names, and pairs of a name and a number of those that stand still."""
+    motions = table.array(key)
+    for k, motion in enumerate(motions):
+        held = isinstance(motion, list) and len(motion) == 2 and isinstance(motion[0], str)
+        if not held and not isinstance(motion, str):
+            table.fail(
+                f'{key} holds {shown(motion)}: give names in quotes, and pairs like ["rz", 0.5] of what stands still',
+                key, k,
+            )  # fmt: skip
+    return [
+        x if isinstance(x, str) else [x[0], table.number_in(key, x[1], k, 1)] for k, x in enumerate(motions)
+    ]
 
 
 def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:

@@ -35,7 +35,21 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "chain": (
         ("notation",),
-        ("rows", "gammas", "phis", "masses", "coms", "inertias", "on", "base", "tool", "tip", "prefix"),
+        (
+            "rows",
+            "gammas",
+            "phis",
+            "masses",
+            "coms",
+            "inertias",
+            "dampings",
+            "frictions",
+            "on",
+            "base",
+            "tool",
+            "tip",
+            "prefix",
+        ),
     ),
     "joint": (
         ("name", "kind", "parent", "child"),

@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import log10
-from re import findall, search
+from re import search
 from typing import Any, NoReturn
 
-from catena.errors import CatenaError, FormatError
+from catena.errors import CatenaError, FormatError, FormulaError
 from catena.formats.source import Source
 from catena.formats.toml.lines import Lines, Path
-from catena.formats.toml.quantities import evaluate
 from catena.formats.toml.schema import POSE
+from catena.formulas import Formula, Place, parse
 from catena.given import shown, suggestion
 from catena.spatial import Pose
 
@@ -36,10 +36,10 @@ class Document:
     parameters: dict[str, float] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def evaluate(self, text: str, more: Mapping[str, float] | None = None) -> float:
-        """Return the number that a text stands for, and remember which parameters it names."""
-        self.used.update(name for name in findall(r"[A-Za-z_]\w*", text) if name in self.parameters)
-        return evaluate(text, {**self.parameters, **(more or {})})
+    def evaluate(self, formula: Formula, more: Mapping[str, float] | None = None) -> float:
+        """Return the number that a formula of parameters stands for, and remember which of them it names."""
+        self.used.update(name for name in formula.names if name in self.parameters)
+        return float(formula.number({**self.parameters, **(more or {})}))
 
 
 class Table:
@@ -135,6 +135,11 @@ class Table:
         number it tells: "30 deg", "2 * length"."""
         return self._numbers(self.content[key], key, (key,))
 
+    def formula(self, key: str) -> Formula:
+        """Return a formula, whatever its names stand for; a number is one too."""
+        value = self.content[key]
+        return self._formula(value if isinstance(value, str) else repr(self.numbers(key)), key, (key,))
+
     def number_in(self, key: str, value: Any, *place: int) -> float:
         """Return one number of an array that holds other things as well."""
         found = self._numbers(value, key, (key, *place))
@@ -207,16 +212,34 @@ class Table:
             self.fail(f"{key} is {_found(value)}: {advice}", key)
         return value
 
+    def _formula(self, text: str, key: str, place: tuple[str | int, ...]) -> Formula:
+        path = (*self._path, *place)
+        where = Place(self._file, self._lines.of(path), self._lines.column(path, text))
+        try:
+            return parse(text, where)
+        except FormulaError as error:
+            self.no_number(text, key, place, error)
+
+    def no_number(self, text: str, key: str, place: tuple[str | int, ...], error: FormulaError) -> NoReturn:
+        """Raise the fault of a formula as one of this table."""
+        path = (*self._path, *place)
+        column = self._lines.column(path, text)
+        where = Place(self._file, self._lines.of(path), column).at(error.column)
+        _, _, mark = str(error).partition("\n")
+        raise FormatError(
+            f'{where}: {self.who}: {key} is {_found(text)}: give numbers, or text such as "30 deg" or "2 * length" '
+            f"({error.reason})\n{mark}"
+        ) from None
+
     def _numbers(self, value: Any, key: str, place: tuple[str | int, ...]) -> Any:
         if isinstance(value, list):
             return [self._numbers(entry, key, (*place, k)) for k, entry in enumerate(value)]
         if isinstance(value, str):
+            formula = self._formula(value, key, place)
             try:
-                return self.document.evaluate(value)
-            except ValueError as error:
-                self.fail(
-                    f'{key} is {_found(value)}: give numbers, or text such as "30 deg" ({error})', *place
-                )
+                return self.document.evaluate(formula)
+            except FormulaError as error:
+                self.no_number(value, key, place, error)
         if isinstance(value, bool) or not isinstance(value, int | float):
             inside = "holds" if len(place) > 1 else "is"
             self.fail(f"{key} {inside} {_found(value)}: give numbers", *place)

@@ -5,7 +5,7 @@ from catena.mechanism.notations.denavit_hartenberg import (
     add_denavit_hartenberg_chain,
     from_denavit_hartenberg,
 )
-from catena.mechanism.notations.sdof import add_sdof_chain, from_sdof, sdof_coordinates
+from catena.mechanism.notations.sdof import add_sdof_chain, from_sdof, sdof_coordinates, sdof_gammas
 
 __all__ = [
     "DenavitHartenberg",
@@ -14,4 +14,5 @@ __all__ = [
     "from_denavit_hartenberg",
     "from_sdof",
     "sdof_coordinates",
+    "sdof_gammas",
 ]

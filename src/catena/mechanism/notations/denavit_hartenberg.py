@@ -43,17 +43,22 @@ def from_denavit_hartenberg(
     tool: Pose | None = None,
     name: str = "denavit-hartenberg chain",
     gravity: ArrayLike = (0.0, 0.0, -9.81),
+    dampings: Sequence[float] | None = None,
+    frictions: Sequence[float] | None = None,
 ) -> Mechanism:
     """Return a serial chain described by modified Denavit-Hartenberg rows (a, alpha, d, theta[, "revolute"
     | "prismatic"]).
 
     At q = 0 the links have the parameters of the table. The frame of link i is body frame i, at the near
     end of the link; masses, mass centres and inertias (about the mass centre) are given in these frames,
-    one each per row, and are zero when left out. `base` places frame 0 in ground, `tool` the frame "tip" in
+    one each per row as `dampings` and `frictions` of the joints, and are zero when left out. `base`
+    places frame 0 in ground, `tool` the frame "tip" in
     the last link. Bodies are link1.., joints joint1...
     """
     mechanism = Mechanism(name, gravity)
-    add_denavit_hartenberg_chain(mechanism, rows, masses, coms, inertias, base=base, tool=tool)
+    add_denavit_hartenberg_chain(
+        mechanism, rows, masses, coms, inertias, base=base, tool=tool, dampings=dampings, frictions=frictions
+    )
     return mechanism
 
 
@@ -67,6 +72,8 @@ def add_denavit_hartenberg_chain(
     base: Pose | None = None,
     tool: Pose | None = None,
     prefix: str = "",
+    dampings: Sequence[float] | None = None,
+    frictions: Sequence[float] | None = None,
 ) -> str:
     """Add a chain of modified Denavit-Hartenberg rows to a mechanism and return the name of its last link.
 
@@ -75,38 +82,36 @@ def add_denavit_hartenberg_chain(
     """
     if len(rows) == 0:
         raise ModelError("Denavit-Hartenberg table: it has no rows: give one for each joint")
-    properties = link_properties("Denavit-Hartenberg table", len(rows), masses, coms, inertias)
+    who = "Denavit-Hartenberg table"
+    links = by_column(who, len(rows), mass=masses, com=coms, inertia=inertias)
+    joints = by_column(who, len(rows), damping=dampings, friction=frictions)
     parent = on
-    for i, (row, link) in enumerate(zip(rows, properties, strict=True), 1):
+    for i, (row, link, resistance) in enumerate(zip(rows, links, joints, strict=True), 1):
         kind, pose = _joint(i, row)
         if i == 1 and base is not None:
             pose = base * pose
         mechanism.add_body(f"{prefix}link{i}", **link)
-        mechanism.add_joint(f"{prefix}joint{i}", parent, f"{prefix}link{i}", kind, in_parent=pose)
+        mechanism.add_joint(
+            f"{prefix}joint{i}", parent, f"{prefix}link{i}", kind, in_parent=pose, **resistance
+        )
         parent = f"{prefix}link{i}"
     mechanism.add_frame(f"{prefix}tip", parent, Pose() if tool is None else tool)
     return parent
 
 
-def link_properties(
-    who: str,
-    count: int,
-    masses: Sequence[float] | None,
-    coms: Sequence[ArrayLike] | None,
-    inertias: Sequence[ArrayLike] | None,
-) -> list[dict[str, Any]]:
-    """The arguments of `add_body` for each link, from columns that may be left out."""
-    links: list[dict[str, Any]] = [{} for _ in range(count)]
-    for key, column in (("mass", masses), ("com", coms), ("inertia", inertias)):
+def by_column(who: str, count: int, **columns: Sequence[Any] | None) -> list[dict[str, Any]]:
+    """Return the named arguments of each link or joint, from columns of one entry each that may be left out."""
+    rows: list[dict[str, Any]] = [{} for _ in range(count)]
+    for key, column in columns.items():
         if column is None:
             continue
         if len(column) != count:
             raise ModelError(
                 f"{who}: {len(column)} values of {key} for {count} links: give one for each link"
             )
-        for link, value in zip(links, column, strict=True):
-            link[key] = value
-    return links
+        for row, value in zip(rows, column, strict=True):
+            row[key] = value
+    return rows
 
 
 def _joint(i: int, row: DenavitHartenberg | Sequence[Any]) -> tuple[JointKind, Pose]:

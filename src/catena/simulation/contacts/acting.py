@@ -26,7 +26,7 @@ from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 
 @dataclass(eq=False)

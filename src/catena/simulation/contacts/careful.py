@@ -24,9 +24,9 @@ from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
-from catena.simulation.on_demand import OnDemand
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import Trajectory
 from catena.simulation.steps.work import SOURCES
-from catena.simulation.trajectory import Trajectory
 
 # Contacts nearer than this many times the way of a step [m] are looked at.
 REACH = 2.0

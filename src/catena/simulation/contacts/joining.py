@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 
 def joined(runs: Sequence[Trajectory]) -> Trajectory:

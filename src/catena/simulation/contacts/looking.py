@@ -17,7 +17,7 @@ from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 5

@@ -16,8 +16,8 @@ import numpy as np
 
 from catena.simulation.contacts.joining import cut
 from catena.simulation.events import Event, crosses, locate
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.sign_changes import places, sign_changes
-from catena.simulation.trajectory import Found, Trajectory
 from catena.system import System
 
 
@@ -41,7 +41,7 @@ class Meeting(Generic[P]):
     start: float
     events: Sequence[Event]
     moved: Callable[[P, float], P | None]
-    found: list[Found] = field(default_factory=list)
+    found: list[EventHit] = field(default_factory=list)
 
     def along(self, states: Sequence[P]) -> tuple[int, P] | None:
         """Look for events between states that follow each other. Returns behind which state, and where, the first that
@@ -59,7 +59,7 @@ class Meeting(Generic[P]):
                 happened.append((time, change.interval, event))
         for time, k, event in sorted(happened, key=lambda each: each[0]):
             state = self._state_at(states, k, time)
-            self.found.append(Found(event.label, self.start + time, state.q, state.v))
+            self.found.append(EventHit(event.label, self.start + time, state.q, state.v))
             if event.terminal:
                 return k, state
         return None
@@ -118,15 +118,15 @@ def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
         for event in events
         for change in sign_changes(event, t, looks, between, begins=start == 0.0)
     ]
-    found: list[Found] = []
+    found: list[EventHit] = []
     for time, k, event in sorted(happened, key=lambda each: each[0]):
-        found.append(Found(event.label, start + time, *state_at(k, time)))
+        found.append(EventHit(event.label, start + time, *state_at(k, time)))
         if event.terminal:
             return _ended(run, found)
     return replace(run, events=tuple(found))
 
 
-def _ended(run: Trajectory, found: Sequence[Found]) -> Trajectory:
+def _ended(run: Trajectory, found: Sequence[EventHit]) -> Trajectory:
     """Return a run up to the last of the events that were found, which ended it."""
     last = found[-1]
     shorter = cut(run, last.t)

@@ -28,10 +28,10 @@ from catena.simulation.drift import Drift
 from catena.simulation.events import Event
 from catena.simulation.excitation import Excitation
 from catena.simulation.moving import COLLAPSE, Mover
-from catena.simulation.on_demand import OnDemand
 from catena.simulation.problem import Touching
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.steps.work import SOURCES
-from catena.simulation.trajectory import Found, Trajectory
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
@@ -250,7 +250,7 @@ class Quick:
     change: Change | None
     stiff: bool
     steps: int
-    events: tuple[Found, ...] = ()
+    events: tuple[EventHit, ...] = ()
     ended: str = ""
 
     def until(self, count: int, end: State) -> Quick:

@@ -45,7 +45,8 @@ from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.events import Event
 from catena.simulation.methods import ADAPTIVE
 from catena.simulation.problem import Problem
-from catena.simulation.segments import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -54,7 +55,6 @@ from catena.simulation.structure_changes import (
     resampled,
     with_events,
 )
-from catena.simulation.trajectory import Found, Trajectory
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -276,13 +276,13 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        patience = _Patience(
+        until_steady = _CarefulUntilSteady(
             self.h, self.length, self.deciding.weight, self.acting.places.friction, why in (SLOWLY, STUCK)
         )
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
-        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), patience.stays, gap)
+        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
             times, begun = run.t, t
             run = met(run, self._events(t, q, v))
@@ -295,7 +295,9 @@ class ContactRun:
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
-        found = self.deciding.decide(t, q, v, tau, rests=patience.now(STICK), held=patience.now(STICK, SLIDE))
+        found = self.deciding.decide(
+            t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
+        )
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
 
@@ -337,7 +339,7 @@ class ContactRun:
             return t, q, v, standing, True
         known = self._events(0.0, q, v)
         over = jumped_over(known, t, (last.q[-1], last.v[-1]), (q, v))
-        found = tuple(Found(known[k].label, t, q, v) for k in over)
+        found = tuple(EventHit(known[k].label, t, q, v) for k in over)
         ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
         if ends is None:
             self.segments[-1] = replace(last, events=(*last.events, *found))
@@ -441,7 +443,7 @@ class ContactRun:
                 )
 
 
-class _Patience:
+class _CarefulUntilSteady:
     """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
 
     def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:

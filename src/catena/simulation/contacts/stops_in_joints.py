@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from catena.simulation.contacts.geometry import Places
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 # What is left of wrenches below this part of those of stops is rounding.
 NOTHING = 1e-12

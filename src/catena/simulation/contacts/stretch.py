@@ -21,9 +21,9 @@ from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.events import Event
 from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
+from catena.simulation.results.segment import Trajectory
 from catena.simulation.run import Run, longest_step
 from catena.simulation.structure_changes import LaterControl, later_force, later_motion
-from catena.simulation.trajectory import Trajectory
 from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from catena.simulation import loads
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.contacts.geometry import Places
-from catena.simulation.pressing import Pressing
-from catena.simulation.trajectory import Trajectory
+from catena.simulation.results.segment import Trajectory
 
 
-def reactions_beside_contacts(run: Trajectory, pressing: Sequence[Pressing]) -> dict[str, np.ndarray]:
+def reactions_beside_contacts(
+    run: Trajectory, pressing: Sequence[ContactForceHistory]
+) -> dict[str, np.ndarray]:
     """Return the wrench (samples, 6) that each joint of a run passes to its child, beside contacts that push so; those
     of contacts which stick as joints are among them."""
     stuck = [each for each in pressing if each.contact.joint in run.system.loops]

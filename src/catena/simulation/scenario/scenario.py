@@ -31,7 +31,7 @@ from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.system import System
 
 if TYPE_CHECKING:
-    from catena.simulation.trajectory import Trajectory
+    from catena.simulation.results.segment import Trajectory
 
 PLAN = ("root", "cut", "keep", "accuracy")
 """The arguments of `Mechanism.system` that a scenario may say."""

@@ -12,7 +12,7 @@ from catena.errors import StateError
 from catena.given import shown
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
-from catena.simulation.labels import joint_labels
+from catena.simulation.results.labels import joint_labels
 from catena.system import System
 from catena.view.live.moving import Moved, Mover, kind_of, movable_loops
 from catena.view.movie import body_frames

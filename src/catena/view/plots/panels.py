@@ -11,8 +11,8 @@ import numpy as np
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import Trajectory
-from catena.simulation.audit import energy_balance
-from catena.simulation.labels import Quantity, joint_labels
+from catena.simulation.results.audit import energy_balance
+from catena.simulation.results.labels import Quantity, joint_labels
 
 # An error of zero has no place on a logarithmic axis; this is below the rounding of anything of size 1.
 NO_ERROR = 1e-17

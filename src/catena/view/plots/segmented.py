@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.simulation import SegmentedTrajectory
-from catena.simulation.labels import joint_labels
+from catena.simulation.results.labels import joint_labels
 from catena.view import theme
 from catena.view.plots.figure import figure_of, save_figure
 from catena.view.plots.panels import Curve, Panel, panel_of

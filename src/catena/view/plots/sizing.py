@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.errors import FormatError
 from catena.given import shown
-from catena.simulation.sizing import MotorUse, Sizing
+from catena.simulation.results.sizing import MotorUse, Sizing
 from catena.view import theme
 from catena.view.plots.drawing import COLOURS, style
 from catena.view.plots.figure import save_figure

@@ -1,0 +1,92 @@
+"""The named numbers of a file: each a number or a formula of the others, in any order, or what the caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from catena.errors import FormulaError, UnknownNameError
+from catena.formats.toml.tables import Table
+from catena.formulas import RESERVED, Formula, parse
+from catena.given import is_finite, shown, suggestion
+
+TIME = "t"
+"""What formulas call the time, which no parameter can be."""
+
+
+def read_parameters(top: Table, given: Mapping[str, float | str]) -> dict[str, float]:
+    """Return the values of the parameters of a file by name, in its order; `given` replaces what the file says, by
+    numbers or formulas."""
+    table = top.inner("parameters", "parameters") if "parameters" in top else None
+    names = list(table.content) if table is not None else []
+    _check_names(names, given, top)
+    if table is None:
+        return {}
+    told: dict[str, float | Formula] = {}
+    for name in names:
+        if name in RESERVED or name == TIME:
+            meaning = "the time" if name == TIME else "a word of formulas"
+            table.fail(f"no parameter can be called {name!r}, which is {meaning}: choose another name", name)
+        value = table.content[name]
+        if name in given:
+            told[name] = as_number(name, given[name])
+        elif isinstance(value, str):
+            told[name] = table.formula(name)
+        else:
+            found = table.numbers(name)
+            if not isinstance(found, float):
+                table.fail(f"{name} is an array: a parameter is one number", name)
+            told[name] = found
+    values: dict[str, float] = {}
+    for name in _order(told, table):
+        one = told[name]
+        values[name] = one if isinstance(one, float) else _value(one, name, values, table, name in given)
+    return {name: values[name] for name in names}
+
+
+def as_number(name: str, value: Any) -> float | Formula:
+    """Return what a caller gives for a parameter: a number, or text that is a formula."""
+    if isinstance(value, str):
+        return parse(value, f"parameter {name!r}")
+    if not is_finite(value):
+        raise FormulaError(f"parameter {name!r} is {shown(value)}: give a number, or text such as '400 mm'")
+    return float(value)
+
+
+def _check_names(names: list[str], given: Mapping[str, float | str], top: Table) -> None:
+    for name in given:
+        if name not in names:
+            advice = suggestion(str(name), names) if names else "it has no [parameters]"
+            raise UnknownNameError(
+                f"{top.document.source.name}: no parameter is named {shown(name)}: {advice}"
+            )
+
+
+def _order(told: Mapping[str, float | Formula], table: Table) -> list[str]:
+    """The names, each after those that it is computed from."""
+    needed = {
+        name: [other for other in sorted(map(str, one.names)) if other in told]
+        if isinstance(one, Formula)
+        else []
+        for name, one in told.items()
+    }
+    try:
+        return list(TopologicalSorter(needed).static_order())
+    except CycleError as error:
+        # A node of the circle needs the one before it.
+        circle = list(reversed(error.args[1]))
+        way = ", ".join(f"{a} from {b}" for a, b in zip(circle, circle[1:]))
+        table.fail(
+            f"parameters are computed from each other: {way[:500]}: give one of them as a number", circle[0]
+        )
+
+
+def _value(formula: Formula, name: str, values: Mapping[str, float], table: Table, given: bool) -> float:
+    table.document.used.update(str(other) for other in formula.names if other in values)
+    try:
+        return float(formula.number(values))
+    except FormulaError as error:
+        if given:
+            raise
+        table.no_number(formula.text, name, (name,), error)

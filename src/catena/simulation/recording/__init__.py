@@ -1,5 +1,0 @@
-"""Keeping runs: one file for each format, and the one place where files are written."""
-
-from catena.simulation.recording.files import load_run, save_run
-
-__all__ = ["load_run", "save_run"]

@@ -1,0 +1,69 @@
+"""Whether loops are closed, and quaternions have length 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.joints import Free, JointKind, Spherical, described
+from catena.kinematics.scales import scales_of
+from catena.simulation.results.audit.lines import Line, worst
+
+if TYPE_CHECKING:
+    from catena.simulation.results.segment import Trajectory
+
+# What a run at default tolerances stays well below: loops [rad or sizes of the mechanism; per second for a speed of 1
+# or less, and for more a part of it], and lengths of quaternions.
+CLOSURE, CLOSURE_RATE, QUATERNION = 1e-8, 1e-6, 1e-9
+
+
+def closure(run: Trajectory) -> list[Line]:
+    """Return how far loops are open, and how fast they move apart."""
+    if not run.system.constrained:
+        return []
+    scales = scales_of(run.system.plan)
+    position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
+    speed = float(np.max(np.abs(run.v / scales.units), initial=1.0))
+    lines = []
+    for name, what, x, bound, unit in (
+        ("loops", "are open by", position, CLOSURE, "rad or sizes"),
+        ("loop velocities", "move apart by", rate, CLOSURE_RATE * speed, "rad/s or sizes/s"),
+    ):
+        value, where = worst(run, x)
+        if value <= bound:
+            lines.append(
+                Line(name, value, bound, unit, "ok", f"The loops {what} at most {value:.2g} {unit}.")
+            )
+        else:
+            text = (
+                f"The loops {what} {value:.3g} {unit} at {where}. With drift='projection' they stay closed."
+            )
+            lines.append(Line(name, value, bound, unit, "warn", text))
+    return lines
+
+
+def quaternions(run: Trajectory) -> list[Line]:
+    """Return how far quaternions are off length 1."""
+    plan = run.system.plan
+    lengths = [
+        np.abs(np.linalg.norm(run.q[..., end - 4 : end], axis=-1) - 1.0)
+        for end in (
+            int(plan.q_start[i] + plan.q_size[i]) for i in range(1, plan.n) if _is_turned(plan.kind[i])
+        )
+    ]
+    if not lengths:
+        return []
+    value, where = worst(run, np.max(lengths, axis=0))
+    if value <= QUATERNION:
+        text = f"Quaternions have length 1 to {value:.2g}."
+        return [Line("quaternions", value, QUATERNION, "", "ok", text)]
+    text = (
+        f"A quaternion is off length 1 by {value:.3g} at {where}. Catena's own steps keep it; if these states come "
+        f"from elsewhere, divide by the length."
+    )
+    return [Line("quaternions", value, QUATERNION, "", "warn", text)]
+
+
+def _is_turned(kind: JointKind | None) -> bool:
+    return isinstance(described(kind), Free | Spherical)

@@ -1,0 +1,95 @@
+"""Whether joints stay within their limits, and what actuators give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.simulation.faults import joint_of
+from catena.simulation.results.audit.lines import Line, worst
+
+if TYPE_CHECKING:
+    from catena.simulation.results.segment import Trajectory
+
+# How far joints may be beyond limits that should be rigid [m or rad].
+LIMIT = 1e-2
+# A force so close to the limit of its actuator is at the limit.
+AT_LIMIT = 1e-9
+
+
+def limits(run: Trajectory) -> list[Line]:
+    """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
+    little."""
+    most: dict[bool, tuple[float, str]] = {}
+    for name, joint in run.system.mechanism.joints.items():
+        if joint.limits is None or name not in (*run.system.joints, *run.system.loops):
+            continue
+        x = run[name]
+        if joint.kind.nq != joint.kind.nv:
+            rows = x.reshape(-1, joint.kind.nq)
+            shift = np.array([joint.kind.difference(joint.kind.neutral(), row) for row in rows])
+            x = shift.reshape(*x.shape[:-1], joint.kind.nv)
+        beyond = np.max(np.maximum(joint.limits[:, 0] - x, x - joint.limits[:, 1]), axis=-1)
+        value, where = worst(run, np.maximum(beyond, 0.0))
+        is_elastic = joint.limit_stiffness is not None
+        words = f"that of joint {name!r} by {value:.3g} rad or m at {where}"
+        most[is_elastic] = max(most.get(is_elastic, (0.0, "")), (value, words))
+    lines = []
+    for is_elastic, (value, words) in sorted(most.items()):
+        name, bound = ("elastic limits", np.inf) if is_elastic else ("limits", LIMIT)
+        if value == 0.0:
+            lines.append(Line(name, value, bound, "rad or m", "ok", "All joints stay within their limits."))
+        elif value <= bound:
+            text = f"Joints press against their stops, which give way, most of all {words}."
+            lines.append(Line(name, value, bound, "rad or m", "note", text))
+        else:
+            text = (
+                f"Joints are far beyond their limits: the stops give way, most of all {words}. Check that the motion "
+                f"starts within the limits and what drives it there, or end the run before with an event."
+            )
+            lines.append(Line(name, value, bound, "rad or m", "warn", text))
+    return lines
+
+
+def actuators(run: Trajectory) -> list[Line]:
+    """Return how long actuators gave all they can, and what acted where there is none."""
+    shares = {}
+    for name, actuator in run.system.mechanism.actuators.items():
+        limits = actuator.joint_limits
+        moving = (*run.system.joints, *run.system.loops)
+        if actuator.joint not in moving or not np.isfinite(limits).any():
+            continue
+        tau = run.force(actuator.joint)[..., list(actuator.components)]
+        slack = AT_LIMIT * np.abs(limits)
+        full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
+        shares[name] = float(np.mean(np.any(full, axis=-1)))
+    idle = [joint for joint in _idle_joints(run) if joint not in run.driven]
+    if idle:
+        text = (
+            f"The controller gave forces at joints that are not actuated, and they acted: "
+            f"{', '.join(map(repr, idle))}. Add these joints with actuated=True, or let the controller give zero."
+        )
+        return [Line("actuators", float(len(idle)), 0.0, "", "warn", text)]
+    if not shares:
+        return []
+    busiest = max(shares, key=shares.__getitem__)
+    value = shares[busiest]
+    if value == 0.0:
+        return [Line("actuators", 0.0, np.inf, "", "ok", "No actuator reaches its limit.")]
+    others = sum(share > 0.0 for share in shares.values()) - 1
+    more = f" and {others} more" if others else ""
+    text = (
+        f"Actuator {busiest!r}{more} gives all it can, in {100.0 * value:.3g} % of the samples: what the controller "
+        f"asked for beyond that did not act."
+    )
+    return [Line("actuators", value, np.inf, "", "note", text)]
+
+
+def _idle_joints(run: Trajectory) -> list[str]:
+    """Return the joints that are not actuated and got forces all the same."""
+    joints = run.system.mechanism.joints
+    forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
+    found = [joint_of(run.system, int(k)) for k in np.flatnonzero(forced)]
+    found += [name for name, x in run.loop_forces.items() if x.any() and not joints[name].actuated]
+    return list(dict.fromkeys(found))

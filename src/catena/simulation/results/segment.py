@@ -1,0 +1,637 @@
+"""What a simulation leaves behind: states over time with names, values between them, and what follows from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena.errors import CatenaError, FormatError, StateError, UnknownNameError
+from catena.given import is_one_of, real_array, real_number, shown
+from catena.hooks import hook
+from catena.mechanism import MODES
+from catena.mechanism.validation import known
+from catena.simulation import loads, turns
+from catena.simulation.arguments import MOST_SAMPLES
+from catena.simulation.results import dense
+from catena.simulation.results.on_demand import OnDemand
+from catena.system import System
+from catena.system.resultants import along_beam
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+    from catena.simulation.results.audit import Audit
+    from catena.simulation.results.recording.table import Table
+    from catena.simulation.results.sizing import Sizing, TriedMotor
+    from catena.simulation.sensors import Sensor
+    from catena.view.live.view import View
+
+PathLike = str | os.PathLike[str]
+# States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
+OPEN = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class EventHit:
+    """An event that a run met: its name, the time, the state q (nq,), v (nv,) there, and the index of that state in the
+    batch, () for a single one."""
+
+    name: str
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    state: tuple[int, ...] = ()
+
+    @property
+    def ended(self) -> str:
+        """Return what a run that it ended says of it."""
+        return f"event {self.name!r} at t = {self.t:.9g} s"
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """States at the times t (samples,): q (..., samples, nq), v (..., samples, nv) and the control forces tau (...,
+    samples, nv) after the limits of actuators, which acted from each time on.
+
+    `steps` is how many steps were taken, rejected ones included. `work` maps "actuators", "friction", "wrenches" and
+    "motion" to the work (..., samples) since the start, where the simulation kept count of it. `wrenches` are the given
+    wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed with their
+    accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
+    way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
+    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly. `failed`
+    maps indices of the batch that was asked for to words, where states of it could not be simulated and are left out.
+
+    Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
+    some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
+    something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
+    tree.
+    """
+
+    system: System
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    steps: int
+    work: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    wrenches: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    driven: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    events: Sequence[EventHit] = ()
+    ended: str = ""
+    settings: Mapping[str, str] = field(default_factory=_nothing)
+    held: bool = False
+    loop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    stop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    failed: Mapping[tuple[int, ...], str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a copy or a pickle is made of; what was found from it is found again."""
+        values = (getattr(self, each.name) for each in fields(self))
+        return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
+
+    def __repr__(self) -> str:
+        batch = f"{self.batch} states, " if self.batch else ""
+        return (
+            f"Trajectory({self.system.mechanism.name!r}, {batch}{len(self.t)} samples from {self.t[0]:g} s to "
+            f"{self.t[-1]:g} s, {self.steps} steps)"
+        )
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Return the batch dimensions, () for a single motion."""
+        return self.q.shape[:-2]
+
+    @property
+    def segments(self) -> tuple[Trajectory, ...]:
+        """Return the parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
+        return (self,)
+
+    def state(self, *index: int) -> Trajectory:
+        """Return the motion of one state of a batch, given by its index, with a system of its own where parameters
+        differ from state to state."""
+        try:
+            number = int(np.ravel_multi_index(index, self.batch))
+        except (ValueError, TypeError):
+            raise StateError(
+                f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
+            ) from None
+        over = self.q.shape[:-1]
+        wrenches, driven, motors, stops, near = (
+            {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
+            for given in (self.wrenches, self.driven, self.loop_forces, self.stop_forces, self.loop_positions)
+        )
+        events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
+        return replace(
+            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            work={name: x[index] for name, x in self.work.items()}, wrenches=wrenches, driven=driven, events=events,
+            loop_forces=motors, stop_forces=stops, loop_positions=near,
+        )  # fmt: skip
+
+    def shifted(self, start: float) -> Trajectory:
+        """Return this run with its times moved so that it begins at `start` [s]."""
+        try:
+            offset = real_number(start) - float(self.t[0])
+        except ValueError as error:
+            raise StateError(f"start is {shown(start)} ({error}); give a number of seconds.") from error
+        if not np.isfinite(offset):
+            raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
+        events = tuple(replace(event, t=event.t + offset) for event in self.events)
+        by_event = bool(self.events) and self.ended == self.events[-1].ended
+        ended = events[-1].ended if by_event else self.ended
+        return replace(self, t=self.t + offset, events=events, ended=ended)
+
+    # Named access.
+
+    def __getitem__(self, joint: str) -> np.ndarray:
+        """Return the coordinates of a joint, tree or loop, (..., samples, nq_joint); "boom.mode1" is the amplitude
+        (..., samples) of the first mode of the flexible body "boom", "boom.modes" are all. Angles keep counting turns;
+        where a joint closes a loop and nothing looked at it during the run, they do so from sample to sample, by its
+        velocities there."""
+        mode = self._mode(joint)
+        if mode is not None:
+            return self.q[..., mode].copy()
+        if self._joint(joint) in self.system.loops:
+            if joint in self.loop_positions:
+                return np.array(self.loop_positions[joint])
+            return turns.counted(self.system, self.t, self.q, self.v, joint)
+        return self.system.joint_position(self.q, joint)
+
+    def velocity(self, joint: str) -> np.ndarray:
+        """Return the velocities of a joint, tree or loop, (..., samples, nv_joint)."""
+        return self.system.joint_velocity(self.q, self.v, self._joint(joint))
+
+    def force(self, joint: str) -> np.ndarray:
+        """Return the control forces at a joint, tree or loop, (..., samples, nv_joint)."""
+        if self._joint(joint) in self.system.loops:
+            found = self.loop_forces.get(joint)
+            size = self.system.mechanism.joints[joint].kind.nv
+            return np.zeros((*self.v.shape[:-1], size)) if found is None else np.array(found)
+        return self.tau[..., self.system.slice_v(joint)].copy()
+
+    def pose(self, frame: str) -> np.ndarray:
+        """Return the poses of a frame or body in ground, (..., samples, 4, 4)."""
+        return np.asarray(self.system.pose(self.q, frame))
+
+    def position(self, frame: str) -> np.ndarray:
+        """Return the origin of a frame or body in ground, (..., samples, 3)."""
+        return self.pose(frame)[..., :3, 3]
+
+    def twist(self, frame: str) -> np.ndarray:
+        """Return the twist [angular; linear] of a frame or body in its own axes at its origin, (..., samples, 6)."""
+        return self.system.twist(self.q, self.v, frame)
+
+    # Values between samples.
+
+    def at(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v at any time of the run: (..., nq) and (..., nv) for one number, (..., times, nq) and (...,
+        times, nv) for times (times,).
+
+        Between samples the motion is a quintic polynomial on the manifold of q, from positions, velocities and
+        accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v, and by
+        one power less where control forces jump, and wrenches may with them. Loops are closed again where the samples
+        are closed.
+        """
+        asked = self._times(times)
+        if len(self.t) == 1:
+            q, v = (np.repeat(x, len(asked), axis=-2) for x in (self.q, self.v))
+        else:
+            start, end = self._end_accelerations
+            is_closed = self.closure_error < OPEN
+            q, v = dense.interpolate(
+                self.system, self.t, self.q, self.v, start, end, asked, project=is_closed, known=~self._jumps
+            )
+        return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
+
+    def resample(self, times: int | ArrayLike) -> Trajectory:
+        """Return this run at other times: increasing ones within it, or a whole number of them from first to last.
+        States are those of `at`, works are cubic between samples, and control forces held, or, as those of drives
+        always, cubic without overshoot."""
+        if isinstance(times, int | np.integer) and not isinstance(times, bool):
+            if not 2 <= times <= MOST_SAMPLES:
+                raise StateError(
+                    f"{shown(times)} samples make no trajectory; give 2 to {MOST_SAMPLES}, or the times themselves."
+                )
+            times = np.linspace(self.t[0], self.t[-1], int(times))
+        asked = self._times(times)
+        if np.ndim(times) != 1 or np.any(np.diff(asked) <= 0.0):
+            raise StateError(
+                "The times of a resampled run must increase; give a one-dimensional array or a number of them."
+            )
+        k = np.searchsorted(self.t, asked)
+        if np.array_equal(self.t[k], asked):
+            return self._picked(k)
+        q, v = self.at(asked)
+        tau = self._forces_at(asked)
+        besides = self._besides_at(asked, q)
+        return replace(
+            self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
+            driven=self._driven_at(asked), held=self.held and bool(np.isin(self.t, asked).all()),
+            loop_forces=besides.motors, stop_forces=besides.stops, loop_positions=besides.near,
+        )  # fmt: skip
+
+    def _picked(self, k: np.ndarray) -> Trajectory:
+        """Return this run at some of its samples, given by number in order."""
+
+        def rows(given: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
+            # What nobody has looked at yet stays so.
+            return OnDemand(tuple(given), lambda: {n: np.take(x, k, axis=axis) for n, x in given.items()})
+
+        return replace(
+            self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
+            work=rows(self.work, -1), wrenches=rows(self.wrenches, -2), driven=rows(self.driven, -2),
+            held=self.held and bool(np.isin(self.t, self.t[k]).all()),
+        )  # fmt: skip
+
+    # Energy, momentum, forces.
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """Return the kinetic energy, (..., samples)."""
+        return self.system.kinetic_energy(self.q, self.v)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """Return the potential energy of gravity, springs and stops, (..., samples)."""
+        return self.system.potential_energy(self.q, near=self.loop_positions)
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Return the kinetic and potential energy, (..., samples)."""
+        return self.kinetic_energy + self.potential_energy
+
+    @property
+    def energy_drift(self) -> float:
+        """Return the largest change of the energy, as a part of the largest kinetic energy and change of potential
+        energy."""
+        potential = self.potential_energy
+        moved = np.abs(potential - potential[..., :1]) + self.kinetic_energy
+        return float(np.max(np.abs(self.energy - self.energy[..., :1])) / max(float(np.max(moved)), 1e-300))
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """Return the total momentum [angular; linear] about the ground's origin in ground axes, (..., samples, 6)."""
+        return self.system.momentum(self.q, self.v)
+
+    @cached_property
+    def acceleration(self) -> np.ndarray:
+        """Return vdot at the samples, (..., samples, nv), with the forces that act from then on."""
+        return loads.accelerations(
+            self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides
+        )
+
+    @property
+    def tree_forces(self) -> np.ndarray:
+        """Return the forces (..., samples, nv) of joints of the tree that do what all control forces do."""
+        if not self.loop_forces:
+            return self.tau
+        return self.tau + self.system.tree_forces(self.q, self.loop_forces)
+
+    @property
+    def besides(self) -> loads.Besides:
+        """Return what is known of joints besides the control forces of the tree."""
+        return loads.Besides(self.loop_forces, self.stop_forces, self.loop_positions)
+
+    def frame_acceleration(self, frame: str, axes: str = "frame") -> np.ndarray:
+        """Return the angular acceleration of a frame and the acceleration of its origin, (..., samples, 6), in its own
+        axes, or in ground's with axes="aligned"."""
+        return self.system.acceleration(self.q, self.v, self.acceleration, frame, axes=axes)
+
+    def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
+        """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
+        sample on."""
+        from catena.simulation.sensors import Encoder, Sensor, Situation
+
+        if not isinstance(sensor, Sensor):
+            raise StateError(
+                f"{shown(sensor)} is no sensor; give one such as ct.IMU('head') or ct.Encoder('elbow')."
+            )
+        sensor.check(self.system)
+        at = Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
+        if isinstance(sensor, Encoder) and sensor.joint in self.system.loops:
+            near = {sensor.joint: self[sensor.joint]}
+            at.besides = loads.Besides(self.loop_forces, self.stop_forces, {**self.loop_positions, **near})
+        return sensor.read(at)
+
+    def reactions(self) -> dict[str, np.ndarray]:
+        """Return the whole wrench [moment; force] that each joint passes to its child, {joint: (..., samples, 6)}, at
+        the child-side joint frame's origin in its axes."""
+        return dict(self._reactions)
+
+    def reaction(self, joint: str) -> np.ndarray:
+        """Return the wrench [moment; force] that a joint passes to its child, (..., samples, 6), in its child-side
+        frame."""
+        joints = self.system.mechanism.joints
+        return self._reactions[known("joint", joint, joints, repr(self.system.mechanism.name))]
+
+    def resultants(self, body: str, x: ArrayLike) -> dict[str, np.ndarray]:
+        """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
+        n), as `System.resultants` tells them."""
+        if hasattr(self.system, "variation"):
+            raise StateError(
+                "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
+                "state, run.state(k).resultants(...)."
+            )
+        return along_beam(
+            self.system, body, x, self.q, self.v, self.acceleration, self._reactions, self.wrenches
+        )
+
+    def coupling_forces(self) -> dict[str, np.ndarray]:
+        """Return the force that each coupling carries, {coupling: (..., samples)}, as `System.coupling_forces` tells
+        it."""
+        return loads.coupling_forces(self.system, self.q, self.v, self.tau, self.wrenches, self.besides)
+
+    @cached_property
+    def power(self) -> dict[str, np.ndarray]:
+        """Return the powers (..., samples) of "actuators", "friction" (with dampers), "wrenches" and prescribed
+        "motion", and their sum "total", at which the energy changes."""
+        found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
+        return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
+
+    def joint_power(self, joint: str) -> np.ndarray:
+        """Return the power of the control forces at a joint, tree or loop, tau . v, (..., samples)."""
+        return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
+
+    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
+        """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
+        motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
+        {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}."""
+        from catena.simulation.results.sizing import sizing
+
+        return sizing(self, motors)
+
+    # Loops.
+
+    @cached_property
+    def closure(self) -> np.ndarray:
+        """Return the largest position error of a loop at each sample, (..., samples) [rad or m]."""
+        return np.max(np.abs(self.system.closure(self.q)[0]), axis=-1, initial=0.0)
+
+    @property
+    def closure_error(self) -> float:
+        """Return the largest position error of a loop [rad or m]."""
+        return float(np.max(self.closure, initial=0.0))
+
+    # Looking at it, keeping it.
+
+    def audit(self) -> Audit:
+        """Check energy, momentum, loops, quaternions, limits and actuators of this run; print the result."""
+        from catena.simulation.results.audit import audit
+
+        return audit(self)
+
+    def plot(self, *what: str | Sequence[str], show: bool = False, path: PathLike | None = None) -> Figure:
+        """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
+        and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
+        name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
+        return hook("plot")(self, *what, show=show, path=path)
+
+    def report(self, path: PathLike | None = None, title: str | None = None) -> None:
+        """Write one self-contained page, run.html unless a path is given: what was simulated and how, plots, events,
+        and the audit in words."""
+        hook("report")(self, path, title)
+
+    def view(self, **options: Any) -> View:
+        """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
+
+        `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn, `motion` says which
+        of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
+        where it is served. The others of a batch accompany the main motion.
+        """
+        return hook("view")(self, **options)
+
+    def save_html(self, path: PathLike, **options: Any) -> None:
+        """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
+        disk and asks no network for anything. Options are those of `view`."""
+        hook("save_html")(self, path, **options)
+
+    def save_video(self, path: PathLike, **options: Any) -> None:
+        """Write the motion as a film: .mp4 (needs `pip install "catena-dynamics[view]"`) or .gif. `size` are pixels,
+        `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
+        hook("save_video")(self, path, **options)
+
+    def to_xarray(self) -> Dataset:
+        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install
+        "catena-dynamics[record]"`."""
+        from catena.simulation.results.recording.dataset import to_dataset
+
+        return to_dataset(self)
+
+    def table(
+        self,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+    ) -> Table:
+        """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
+        energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
+        `acceleration` what they say. `dict(run.table())` is what data frames are made of."""
+        from catena.simulation.results.recording.table import table
+
+        return table(self, reactions, frames, power, acceleration)
+
+    def save(
+        self,
+        path: PathLike,
+        reactions: bool | Sequence[str] = False,
+        frames: bool | Sequence[str] = (),
+        power: bool = False,
+        acceleration: bool = False,
+        units: bool = False,
+    ) -> None:
+        """Write the run to a file; the ending of its name says the format: .nc or .h5 (NetCDF 4, which is HDF5, with
+        the mechanism in it; `load_run` reads it back to the last digit), or a table: .csv, .xlsx (Excel), .parquet or
+        .mat (MATLAB). The others choose what a table has, as in `table`; `units` puts them into the names of a .csv
+        file. The file appears complete or not at all."""
+        from catena.simulation.results.recording import save_run
+
+        save_run(
+            self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
+        )
+
+    @staticmethod
+    def load(
+        path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
+    ) -> Trajectory:
+        """Read a run of one structure from a .nc or .h5 file; its mechanism comes from the file unless a system is
+        given. `kinds` are those of your own that it may use."""
+        from catena.simulation.results.recording import load_run
+
+        found = load_run(path, system, kinds)
+        if not isinstance(found, Trajectory):
+            raise FormatError(f"{path}: the structure changes in this run: read it with load_run")
+        return found
+
+    # Behind the scenes.
+
+    def _mode(self, name: str) -> int | None:
+        """Return the place in q of the mode of a flexible body called "<body>.mode<number>", None for other names."""
+        body, _, number = name.rpartition(".mode") if isinstance(name, str) else ("", "", "")
+        if not number.isdecimal() or body + MODES not in self.system.joints:
+            return None
+        own = self.system.slice_q(body + MODES)
+        if not 1 <= int(number) <= own.stop - own.start:
+            raise UnknownNameError(
+                f"{self.system.mechanism.name!r}: body {body!r} has {own.stop - own.start} modes, and no mode {number}"
+            )
+        return own.start + int(number) - 1
+
+    def _joint(self, name: str) -> str:
+        who = repr(self.system.mechanism.name)
+        moving = (*self.system.joints, *self.system.loops)
+        if is_one_of(name, self.system.mechanism.joints) and name not in moving:
+            raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
+        return known("joint", name, moving, who)
+
+    def _times(self, times: Any) -> np.ndarray:
+        try:
+            asked = np.atleast_1d(real_array(times))
+        except ValueError as error:
+            raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
+        if asked.ndim != 1 or not len(asked):
+            raise StateError(
+                f"times have shape {np.shape(times)}; give one number or a one-dimensional array."
+            )
+        dense.check_times(self.t, asked)
+        return np.clip(asked, self.t[0], self.t[-1])
+
+    def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
+        return {name: _between(self.t, vdot, times) for name, vdot in self.driven.items()}
+
+    @cached_property
+    def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
+        tau = self._end_forces
+        start = self.acceleration[..., :-1, :]
+        besides = self._end_besides
+        same = all(
+            np.array_equal(besides.motors[name], x[..., 1:, :]) for name, x in self.loop_forces.items()
+        )
+        if same and np.array_equal(tau, self.tau[..., 1:, :]):
+            return start, self.acceleration[..., 1:, :]
+        wrenches, driven = (
+            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
+        )
+        q, v = self.q[..., 1:, :], self.v[..., 1:, :]
+        return start, loads.accelerations(self.system, q, v, tau, wrenches, driven, besides)
+
+    @cached_property
+    def _jumps(self) -> np.ndarray:
+        """Return at the end of which intervals, (..., samples - 1), control forces change and what was before is not
+        known: wrenches of contacts answer them at once, and motors give less with their speed."""
+        slows = any(np.isfinite(x.no_load_speed).any() for x in self.system.mechanism.actuators.values())
+        if not (self.held and (self.wrenches or slows)):
+            return np.zeros((*self.batch, len(self.t) - 1), dtype=bool)
+        return ((self.tau[..., 1:, :] != self.tau[..., :-1, :]) & ~self._drives).any(axis=-1)
+
+    @cached_property
+    def _end_forces(self) -> np.ndarray:
+        """Return the control forces, and what drives prescribed joints, at the end of each interval."""
+        after = self.tau[..., 1:, :]
+        if not self.held:
+            return after
+        held = np.where(self._drives, after, self.tau[..., :-1, :])
+        if not self.driven or (np.array_equal(held, after) and not self.loop_forces):
+            return held
+        # Drives feel it where control forces jump, but not before.
+        wrenches, driven = (
+            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
+        )
+        with suppress(CatenaError):
+            held = loads.with_drives(
+                self.system, self.q[..., 1:, :], self.v[..., 1:, :], held, wrenches, driven, self._end_besides
+            )
+        return held
+
+    @property
+    def _end_besides(self) -> loads.Besides:
+        """Return what is known of joints besides at the end of each interval."""
+        after = self.besides.at(slice(1, None))
+        if not self.held:
+            return after
+        return replace(after, motors={name: x[..., :-1, :] for name, x in self.loop_forces.items()})
+
+    def _besides_at(self, times: np.ndarray, q: np.ndarray) -> loads.Besides:
+        """Return what is known of joints besides at other times and the positions q (..., times, nq) there."""
+        if self.held:
+            k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+            motors = {name: x[..., k, :] for name, x in self.loop_forces.items()}
+        else:
+            motors = {name: _between(self.t, x, times) for name, x in self.loop_forces.items()}
+        stops = {name: _between(self.t, x, times) for name, x in self.stop_forces.items()}
+        near = {
+            name: turns.between(self.system, self.t, self.q, self.v, name, x, times, q)
+            for name, x in self.loop_positions.items()
+        }
+        return loads.Besides(motors, stops, near)
+
+    @cached_property
+    def _drives(self) -> np.ndarray:
+        """Return which of the joint forces, (nv,), are those of drives of prescribed joints."""
+        found = np.zeros(self.system.nv, dtype=bool)
+        for joint in self.driven:
+            found[self.system.slice_v(joint)] = True
+        return found
+
+    def _forces_at(self, times: np.ndarray) -> np.ndarray:
+        """Return the control forces at other times: held since the sample before, or between those of both samples, as
+        those of drives always are."""
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+        if len(self.t) == 1 or (self.held and not self.driven):
+            return self.tau[..., k, :]
+        between = _between(self.t, self.tau, times)
+        return np.where(self._drives, between, self.tau[..., k, :]) if self.held else between
+
+    def _wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+        return {name: _between(self.t, wrench, times) for name, wrench in self.wrenches.items()}
+
+    def _work_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Return the works at other times, cubic between samples with the powers as slopes."""
+        if not self.work or len(self.t) == 1:
+            return self.work
+        end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
+        q, v, tau = self.q[..., 1:, :], self.v[..., 1:, :], self._end_forces
+        last = loads.powers(self.system, q, v, tau, end, self.driven, self._end_besides)
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        h = self.t[k + 1] - self.t[k]
+        s = (times - self.t[k]) / h
+        result = {}
+        for name, work in self.work.items():
+            w0, w1 = work[..., k], work[..., k + 1]
+            p0, p1 = self.power[name][..., k] * h, last[name][..., k] * h
+            if name != "friction":
+                p1 = np.where(self._jumps[..., k], 2.0 * (w1 - w0) - p0, p1)
+            rise = s * s * (3.0 - 2.0 * s)
+            result[name] = w0 + rise * (w1 - w0) + s * (1.0 - s) * ((1.0 - s) * p0 - s * p1)
+        return result
+
+    @cached_property
+    def _reactions(self) -> dict[str, np.ndarray]:
+        known_motion = self.acceleration if self.driven else None
+        return loads.reactions(
+            self.system, self.q, self.v, self.tau, self.wrenches, known_motion, self.besides
+        )
+
+
+def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return x (..., samples, n) at other times, by cubics that do not overshoot where x jumps."""
+    if len(t) == 1:
+        return np.repeat(x, len(times), axis=-2)
+    from scipy.interpolate import PchipInterpolator
+
+    return PchipInterpolator(t, x, axis=-2)(times)
