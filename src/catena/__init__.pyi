@@ -24,6 +24,9 @@ from .bridges.conventions import (
     to_pinocchio_q as to_pinocchio_q,
     to_pinocchio_v as to_pinocchio_v,
 )
+from .bridges.fmu import (
+    export_fmu as export_fmu,
+)
 from .changing import (
     Configuration as Configuration,
     Transfer as Transfer,
@@ -132,6 +135,7 @@ from .simulation import (
     references as references,
     sensitivities as sensitivities,
     simulate as simulate,
+    warm as warm,
 )
 from .simulation.control import (
     PID as PID,

@@ -1,6 +1,6 @@
 """How forces and accelerations belong together; one file for each algorithm."""
 
-from catena.dynamics.articulated_body import articulated_body
+from catena.dynamics.articulated_body import articulated_body, articulated_inertia
 from catena.dynamics.composite_body import composite_body
 from catena.dynamics.conserved import kinetic_energy, momentum, potential_energy, total_inertia
 from catena.dynamics.flexible_body import flexible_dynamics, most_modes, tree_dynamics
@@ -12,6 +12,7 @@ from catena.dynamics.operational_space import operational_space
 
 __all__ = [
     "articulated_body",
+    "articulated_inertia",
     "composite_body",
     "flexible_dynamics",
     "hybrid_dynamics",

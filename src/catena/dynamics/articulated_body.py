@@ -57,6 +57,15 @@ def pass_on(
     body.U, body.D_inv, body.u = U, D_inv, u
 
 
+@tip_to_base
+def told(body: Any, parent: Any) -> None:
+    """The same step as `articulated_inertias`, which keeps what a body shows for those who ask."""
+    IA, pA, U, u = resistance(body)
+    D_inv = spd_inverse(with_rotor(body.joint, body.S.T * U))
+    pass_on(body, parent, felt_through(body.joint, IA, body.S, U, D_inv), pA, U, D_inv, u)
+    body.shown_inertia, body.shown_force = IA, pA
+
+
 @base_to_tip
 def accelerations(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force and its parent's acceleration have it (eq. 11)."""
@@ -69,4 +78,11 @@ articulated_body = Algorithm(
     "articulated_body", ground, (velocities, articulated_inertias, accelerations),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
     ground_inputs={"a_base": Motion}, optional=frozenset({"tau", "f_ext", "a_base"}),
+)  # fmt: skip
+
+articulated_inertia = Algorithm(
+    "articulated_inertia", ground, (velocities, told),
+    inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
+    outputs={"shown_inertia": ArticulatedInertia, "shown_force": Force},
+    ground_inputs={"a_base": Motion}, optional=frozenset({"qd", "tau", "f_ext", "a_base"}),
 )  # fmt: skip

@@ -54,11 +54,13 @@ def c_source(equations: "Equations", name: str, single: bool = False) -> CSource
     )
 
 
-def _prototype(graph: ExpressionGraph, name: str, arguments: list[str], has_parameters: bool) -> str:
-    inputs = [f"const {name}_real *{graph.words[n]}" for n in arguments]
+def _prototype(
+    graph: ExpressionGraph, name: str, arguments: list[str], has_parameters: bool, real: str
+) -> str:
+    inputs = [f"const {real} *{graph.words[n]}" for n in arguments]
     if has_parameters:
-        inputs.append(f"const {name}_real *parameters")
-    outputs = [f"{name}_real *{_result(n)}" for n in graph.outputs]
+        inputs.append(f"const {real} *parameters")
+    outputs = [f"{real} *{_result(n)}" for n in graph.outputs]
     return f"void {name}({', '.join([*inputs, *outputs])})"
 
 
@@ -73,25 +75,76 @@ def _arguments(graph: ExpressionGraph, parameters: int) -> list[str]:
 
 
 def _source(graph: ExpressionGraph, name: str, single: bool) -> str:
-    lines = [
-        f'#include "{name}.h"\n',
-        "#include <math.h>\n",
-        f"void {name}{_prototype(graph, name, *_split(graph))[len('void ') + len(name) :]} {{",
-    ]
-    unused = set(graph.inputs) - {
-        list(graph.inputs)[graph.left[k]] for k, op in enumerate(graph.op) if op == INPUT
-    }
-    for argument in _split(graph)[0]:
-        if argument in unused:
-            lines.append(f"    (void){graph.words[argument]};")
-    values = _values(graph, single)
-    for k in graph.operations.tolist():
-        operands = [values[o] for o in graph.operands(k)]
-        lines.append(f"    const {name}_real t{k} = {_operation(graph.op[k], operands, single)};")
+    function = function_text(graph, name, f"{name}_real", single)
+    return "\n".join([f'#include "{name}.h"\n', "#include <math.h>\n", function])
+
+
+# Compilers take time that grows faster than the length of a function: 9000 operations in one take 16 s, in parts 2 s.
+LONGEST = 250
+
+
+def function_text(
+    graph: ExpressionGraph, name: str, real: str, single: bool = False, static: bool = False
+) -> str:
+    """The definition of a C function called `name` that computes a graph in numbers of the type `real`, `static` or
+    for all. It takes the graph's arguments, then the parameters if there are some, and pointers to its results. What
+    is long is cut into parts, which hand each other numbers in an array."""
+    values, operations = _values(graph, single), graph.operations.tolist()
+    parts = [operations[k : k + LONGEST] for k in range(0, len(operations), LONGEST)]
+    arguments, has_parameters = _split(graph)
+    head = _prototype(graph, name, arguments, has_parameters, real)
+    passed = [graph.words[n] for n in arguments] + ["parameters"] * has_parameters
+    lines = []
+    handed = _handed_on(graph, parts)
+    if len(parts) > 1:
+        given = "".join(f"const {real} *{word}, " for word in passed)
+        for number, part in enumerate(parts):
+            lines.append(f"static void {name}_part{number}({given}{real} *w) {{")
+            lines += [f"    (void){word};" for word in passed]
+            lines += _statements(graph, part, values, real, single)
+            for k in part:
+                if k in handed:
+                    lines.append(f"    w[{handed[k]}] = {values[k]};")
+                    values[k] = f"w[{handed[k]}]"
+            lines += ["}", ""]
+    lines.append(f"{'static ' if static else ''}{head} {{")
+    if len(parts) > 1:
+        # By a table, because compilers put functions that are called once back into the caller.
+        types = ", ".join([f"const {real} *"] * len(passed) + [f"{real} *"])
+        names = ", ".join(f"{name}_part{number}" for number in range(len(parts)))
+        lines.append(f"    static void (*const part[])({types}) = {{{names}}};")
+        lines.append(f"    {real} w[{max(1, len(handed))}];")
+        lines.append(f"    for (int k = 0; k < {len(parts)}; k++) part[k]({', '.join([*passed, 'w'])});")
+    else:
+        used = {list(graph.inputs)[graph.left[k]] for k, op in enumerate(graph.op) if op == INPUT}
+        lines += [f"    (void){graph.words[n]};" for n in arguments if n not in used]
+        lines += _statements(graph, operations, values, real, single)
     for output, where in graph.outputs.items():
         for position, k in enumerate(where.ravel().tolist()):
             lines.append(f"    {_result(output)}[{position}] = {values[k]};")
+        if not where.size:
+            lines.append(f"    (void){_result(output)};")
     return "\n".join([*lines, "}", ""])
+
+
+def _statements(
+    graph: ExpressionGraph, operations: list[int], values: dict[int, str], real: str, single: bool
+) -> list[str]:
+    """A line for every operation."""
+    return [
+        f"    const {real} t{k} = {_operation(graph.op[k], [values[o] for o in graph.operands(k)], single)};"
+        for k in operations
+    ]
+
+
+def _handed_on(graph: ExpressionGraph, parts: list[list[int]]) -> dict[int, int]:
+    """The operations whose numbers other parts or the results need, each with a place of its own."""
+    part_of = {k: number for number, part in enumerate(parts) for k in part}
+    wanted = {k for where in graph.outputs.values() for k in where.ravel().tolist() if k in part_of}
+    wanted |= {
+        o for k, number in part_of.items() for o in graph.operands(k) if part_of.get(o, number) != number
+    }
+    return {k: place for place, k in enumerate(sorted(wanted))}
 
 
 def _split(graph: ExpressionGraph) -> tuple[list[str], bool]:
@@ -178,7 +231,9 @@ def _header(equations: "Equations", name: str, single: bool) -> str:
     if has_parameters:
         numbers = ", ".join(_number(float(x), single) for _, x in values)
         lines += [f"#define {name.upper()}_PARAMETERS {{{numbers}}}", ""]
-    return "\n".join([*lines, f"{_prototype(graph, name, arguments, has_parameters)};", "", "#endif", ""])
+    return "\n".join(
+        [*lines, f"{_prototype(graph, name, arguments, has_parameters, f'{name}_real')};", "", "#endif", ""]
+    )
 
 
 def _test(equations: "Equations", name: str, single: bool) -> str:

@@ -253,6 +253,14 @@ def _potential_energy(request: Request) -> Outputs:
     return {"V": array([energy]).reshape(())}
 
 
+def _force_outputs(request: Request) -> Outputs:
+    """What the kinds of forces record, the energies that they store and their powers, force after force."""
+    if not request.forces:
+        return {name: np.zeros(0) for name in ("outputs", "energy", "power")}
+    found = request.derivation.play(force_report, ("q", "v"), forces=request.forces)
+    return {name: found[name].ravel() for name in ("outputs", "energy", "power")}
+
+
 def _momentum(request: Request) -> Outputs:
     return {"h": request.derivation.play(dynamics.momentum, ("q", "v"))["h"]}
 
@@ -291,6 +299,10 @@ EQUATIONS: dict[str, Named] = {
         ("q",), _potential_energy, "potential energy of gravity, of strain and of springs", has_forces=True
     ),
     "momentum": Named(("q", "v"), _momentum, "total momentum (6,) about the ground's origin"),
+    "force_outputs": Named(
+        ("q", "v"), _force_outputs,
+        "outputs, energy and power of the forces of the mechanism, one behind the other", has_forces=True,
+    ),
 }  # fmt: skip
 
 

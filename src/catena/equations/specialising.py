@@ -6,12 +6,8 @@ general code. What was made once is found again by everything it depends on: the
 the joint kinds, and the sources of Catena.
 """
 
-import atexit
 import hashlib
-import os
 import pickle
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -30,6 +26,7 @@ from catena.equations.parameters import plan_in_numbers
 from catena.equations.unrolling import unroll
 from catena.kernels import Algorithm, Program, cache, engine, target
 from catena.kernels.code import sources_of
+from catena.kernels.other_process import finish, start_python
 from catena.mechanism.profiles import Formula
 from catena.structure import Plan
 
@@ -167,7 +164,6 @@ class Specialiser:
         self._on_ready()
 
 
-_running: set[subprocess.Popen[bytes]] = set()
 _CHILD = (
     "import os, pickle, sys; "
     "out = os.fdopen(os.dup(1), 'wb'); os.dup2(2, 1); "
@@ -183,29 +179,9 @@ def _in_another_process(order: Order) -> tuple[bytes, dict[str, Any]] | None:
         message = pickle.dumps(order)
     except Exception:
         return None
-    if not sys.executable:
+    child = start_python(_CHILD)
+    if child is None:
         return None
-    # It finds what this process finds, and nothing in the folder that it happens to be started in, where a stranger's
-    # models may lie and modules of any name beside them.
-    paths = [os.path.abspath(p) for p in sys.path if p]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=environment,
-        )  # fmt: skip
-    except OSError:
-        return None
-    _running.add(child)
-    try:
-        answer, _ = child.communicate(message)
-    finally:
-        _running.discard(child)
     # A child that could not make it leaves the reason to whoever makes it here.
-    return pickle.loads(answer) if child.returncode == 0 and answer else None
-
-
-@atexit.register
-def _end_children() -> None:
-    for child in list(_running):
-        child.kill()
+    answer = finish(child, message)
+    return pickle.loads(answer) if answer else None

@@ -37,6 +37,7 @@ from catena.mechanism.elements import (
     Spring,
     Wrench,
 )
+from catena.mechanism.merging import include
 from catena.mechanism.new_forces import (
     make_bushing,
     make_force,
@@ -412,6 +413,28 @@ class Mechanism:
             raise ModelError(str(error) if who in str(error) else f"{who}: {error}") from None
         self._couple(coupling)
         return coupling
+
+    def add_mechanism(
+        self, other: Mechanism, at: str = GROUND, prefix: str = "", pose: Pose = _IDENTITY
+    ) -> None:
+        """Add all parts of another mechanism, with `prefix` before their names, as `[[include]]` does in a file.
+
+        What stands on the other's ground stands on the body or frame `at`, at the place `pose` of it. Gravity stays
+        that of this mechanism, and the initial state of the other's joints is added to its own. Where something is
+        refused, such as a name that is taken, nothing is added.
+        """
+        if not isinstance(other, Mechanism):
+            raise ModelError(
+                f"add_mechanism: {shown(other)} is no mechanism: give one, such as ct.load(path)"
+            )
+        if not isinstance(prefix, str):
+            raise ModelError(f"add_mechanism: prefix is {shown(prefix)}: give a text, such as 'left/'")
+        if not isinstance(pose, Pose):
+            raise ModelError(f"add_mechanism: pose is {shown(pose)}: give a ct.Pose")
+        body, place = naming.end_of_joint(self, f"included mechanism {other.name!r}", at)
+        twin = self.copy()
+        include(twin, other, prefix, body, place * pose)
+        self.__dict__.update(twin.__dict__)
 
     def set_initial(
         self, q: Mapping[str, ArrayLike] | None = None, v: Mapping[str, ArrayLike] | None = None

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catena.errors import ModelError
 from catena.mechanism import validation
 from catena.mechanism.elements import GeneralForce, JointSpring, PointSpring
-from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.parts import GROUND, Joint
 from catena.spatial import Pose
+
+if TYPE_CHECKING:
+    from catena.mechanism.mechanism import Mechanism
 
 
 def include(

@@ -16,6 +16,7 @@ from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, 
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.structure_changes import PerStructure
+from catena.simulation.warming import Warmed, warm
 
 __all__ = [
     "Baumgarte",
@@ -52,4 +53,6 @@ __all__ = [
     "Sensitivities",
     "sensitivities",
     "simulate",
+    "Warmed",
+    "warm",
 ]

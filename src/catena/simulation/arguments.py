@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from catena import kinematics
 from catena.errors import StateError
-from catena.given import entries, real_array, shown
+from catena.given import entries, is_finite, is_positive, real_array, shown
 from catena.simulation.events import Event
 from catena.system import System
 from catena.system.arrays import batch_shape
@@ -18,6 +18,40 @@ from catena.system.arrays import batch_shape
 SAMPLES = 101
 # More than this would fill the memory.
 MOST_SAMPLES = 10_000_000
+# Times that differ by less than this part of the duration, or of the time itself, are the same.
+SAME = 1e-12
+
+
+class Span(NamedTuple):
+    """From when to when a motion goes [s], in the clock of its run."""
+
+    start: float
+    end: float
+
+    @property
+    def duration(self) -> float:
+        """Return how long it is [s]."""
+        return self.end - self.start
+
+    @property
+    def same(self) -> float:
+        """Return by how much times may differ that are the same [s]."""
+        return SAME * max(self.duration, abs(self.start), abs(self.end))
+
+
+def time_span(start: Any, duration: Any) -> Span:
+    """Return the time of a motion that begins at `start` [s] and goes on for so many seconds."""
+    if not is_positive(duration):
+        raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
+    if not is_finite(start):
+        raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
+    found = Span(float(start), float(start) + float(duration))
+    if abs(found.duration - float(duration)) > 1e-6 * float(duration):
+        raise StateError(
+            f"From start = {found.start:.9g} s on, {float(duration):.3g} s are lost in the rounding of times; begin "
+            f"nearer to zero."
+        )
+    return found
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -60,16 +94,16 @@ def event_list(events: Any) -> list[Event]:
     return [event if isinstance(event, Event) else Event(event) for event in listed]
 
 
-def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | None:
+def sample_times(samples: Any, span: Span, is_batch: bool) -> np.ndarray | None:
     """Return the times to keep; None for every step of a single state."""
     if samples is None:
-        return np.linspace(0.0, duration, SAMPLES) if is_batch else None
+        return np.linspace(*span, SAMPLES) if is_batch else None
     if isinstance(samples, (int, np.integer)) and not isinstance(samples, bool):
         if not 2 <= samples <= MOST_SAMPLES:
             raise StateError(
                 f"samples is {shown(samples)}; give at least 2 and no more than {MOST_SAMPLES}, or an array of times."
             )
-        return np.linspace(0.0, duration, int(samples))
+        return np.linspace(*span, int(samples))
     try:
         times = np.array(real_array(samples))
     except ValueError as error:
@@ -80,8 +114,10 @@ def sample_times(samples: Any, duration: float, is_batch: bool) -> np.ndarray | 
         raise StateError(
             "samples must be a whole number, or at least two times, each later than the one before."
         )
-    if times[0] != 0.0 or times[-1] > duration * (1.0 + 1e-12):
+    if abs(times[0] - span.start) > span.same or times[-1] > span.end + span.same:
         raise StateError(
-            f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at 0 and end by {duration:.9g} s."
+            f"samples go from {times[0]:.9g} s to {times[-1]:.9g} s; they must begin at {span.start:.9g} and end by "
+            f"{span.end:.9g} s."
         )
+    times[0] = span.start
     return times

@@ -1,9 +1,9 @@
-"""When a controller with a rate is asked: at k / rate in its own time, whatever breaks the motion into parts."""
+"""When a controller with a rate is asked: at the times k / rate of a run, whatever breaks the motion into parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class Clock:
-    """Asks `rate` times a second; its own time begins at `phase` [s] in the time of a run, or of a part of one."""
+    """Asks `rate` times a second, at whole numbers of periods."""
 
     rate: float
-    phase: float = 0.0
 
     @property
     def slack(self) -> float:
@@ -26,21 +25,24 @@ class Clock:
 
     def is_due(self, t: float) -> bool:
         """Return whether the controller is asked at a time."""
-        samples = (t - self.phase) * self.rate
+        samples = t * self.rate
         return abs(samples - round(samples)) <= SAME
 
     def after(self, t: float) -> float:
         """Return when it is asked next after a time."""
-        return self.phase + (floor((t - self.phase) * self.rate + SAME) + 1) / self.rate
+        return (floor(t * self.rate + SAME) + 1) / self.rate
 
-    def within(self, duration: float) -> np.ndarray:
-        """Return when it is asked between the start and the end of so many seconds."""
-        first = floor(-self.phase * self.rate + SAME) + 1
-        last = (duration - self.phase) * self.rate - SAME
-        return self.phase + np.arange(first, max(first, int(np.ceil(last)))) / self.rate
+    def first(self, t: float) -> int:
+        """Return the number of the first sample that is not before a time."""
+        return ceil(t * self.rate - SAME)
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return when it is asked between two times."""
+        first = floor(start * self.rate + SAME) + 1
+        return np.arange(first, max(first, self.first(end))) / self.rate
 
 
 def clock_of(control: Any) -> Clock | None:
     """Return the clock of a controller; None if it is asked always, or is none."""
     rate = getattr(control, "rate", None)
-    return None if rate is None else Clock(rate, getattr(control, "clock_zero", 0.0))
+    return None if rate is None else Clock(rate)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.kernels import Algorithm
+from catena.simulation.arguments import Span
 from catena.simulation.excitation import Excitation
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.references.function import as_formula
@@ -21,13 +22,15 @@ from catena.spatial.scalars import array, where
 
 
 class CompiledLaw:
-    """A controller that is a formula, for the compiled loop of one run."""
+    """A controller that is a formula, for the compiled loop of one run from the time `start` [s] on."""
 
     holds = False
     """Whether control forces stay as they were given, so that the loop leaves them alone."""
 
-    def __init__(self, excitation: Excitation) -> None:
+    def __init__(self, excitation: Excitation, start: float) -> None:
         self.excitation, self.law = excitation, excitation.control
+        self.first = 0 if excitation.clock is None else excitation.clock.first(start)
+        """The number of the first sample."""
         law: Any = excitation.control
         self.rate: float | None = excitation.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
@@ -47,9 +50,9 @@ class CompiledLaw:
         return "due" if excitation.problem.is_fixed else "timed"
 
     @staticmethod
-    def fits(excitation: Excitation, duration: float) -> bool:
+    def fits(excitation: Excitation, span: Span) -> bool:
         """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
-        what they are given is known as polynomials."""
+        what they are given is known as polynomials. Between two samples Python asks first, and a memory stays there."""
         law: Any = excitation.control
         integrator, step = excitation.problem.integrator, excitation.problem.step
         if not getattr(law, "compiles", False) or excitation.has_python_elements:
@@ -64,17 +67,21 @@ class CompiledLaw:
         # A method with a past would take forces that jump for smooth ones.
         if integrator == "abm4":
             return False
+        assert excitation.clock is not None
+        if law.memory(excitation.system) and not excitation.clock.is_due(span.start):
+            return False
         if step is None:
             return excitation.law_paths is not None
-        if excitation.paths is not None and len(excitation.paths.knots(duration)):
+        if excitation.paths is not None and len(excitation.paths.knots(span.end)):
             return False
-        return all(_is_whole(x) for x in (1.0 / (excitation.rate * step), duration / step))
+        counts = 1.0 / (excitation.rate * step), span.duration / step
+        return all(_is_whole(x) for x in counts) and (not span.start or _is_whole(abs(span.start) / step))
 
     def begin(self, states: int) -> None:
         """Begin a run of so many states, with no memory."""
         self.kept = {"memory": np.zeros((states, self.size))} if self.size else {}
         if self.asked == "timed":
-            self.kept["sample"] = np.zeros((states, 1))
+            self.kept["sample"] = np.full((states, 1), float(self.first))
 
     def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
         """Return what the law is given in the next steps of the states `who`; polynomials come with those of the

@@ -13,7 +13,7 @@ from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
 from catena.given import real_array, shown
 from catena.mechanism.elements import driven
-from catena.simulation.external import Push, as_wrench
+from catena.simulation.external import ExternalWrench, Push, as_wrench
 from catena.simulation.faults import joint_of
 from catena.simulation.paths import Paths
 from catena.simulation.problem import Problem
@@ -87,12 +87,15 @@ class Excitation(RunPart):
         self.longest = np.inf
         """The longest step [s] of a run in which joints are driven."""
         self.compiled_motion = self.compiled_wrenches = False
+
+    def start_control(self) -> None:
+        """Let the controller forget the last run; one that goes on from another motion is not started anew."""
         start = getattr(self.control, "start", None)
         if start is not None:
-            start(system, batch)
+            start(self.system, self.batch)
         tell = getattr(self.control, "tell_near", None)
         if tell is not None:
-            tell(problem.near)
+            tell(self.problem.near)
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
@@ -174,8 +177,15 @@ class Excitation(RunPart):
         """Return the control forces at loop joints by joint, (..., nv of the joint), of those that got some."""
         return {joint: tau[..., c] for joint, c in self.loop_columns.items() if joint in self.at_loops}
 
-    def use_paths(self) -> None:
-        """Let prescribed motions and wrenches compile into the step where they can."""
+    def as_given(self, tau: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
+        """Return control forces (width,) of one state as a controller gives them: (nv,), or by joint."""
+        system, motors = self.system, self.loop_forces(tau)
+        if not motors:
+            return tau[: system.nv].copy()
+        return {**{joint: tau[system.slice_v(joint)] for joint in system.joints}, **motors}
+
+    def use_paths(self, start: float) -> None:
+        """Let prescribed motions and wrenches compile into the step where they can, from the time `start` [s] on."""
         system = self.system
         motion = {j: path for j, m in self.motion.items() if (path := as_polynomial(m)) is not None}
         formulas = {j: f for j, m in self.motion.items() if (f := as_formula(m)) is not None}
@@ -193,7 +203,7 @@ class Excitation(RunPart):
             )
         wrenches = [w.polynomial for w in self.forces.values()]
         if self.forces and all(w.symbolic for w in self.forces.values()):
-            self.push = partial(_pushed, tuple(w.function for w in self.forces.values()))
+            self.push = partial(_pushed, tuple(self.forces.values()))
         elif self.forces and None not in wrenches:
             self.compiled_wrenches = True
         if (self.compiled_motion and motion) or self.compiled_wrenches:
@@ -201,6 +211,7 @@ class Excitation(RunPart):
                 system,
                 motion if self.compiled_motion else {},
                 [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
+                start=start,
             )
 
     @cached_property
@@ -209,13 +220,12 @@ class Excitation(RunPart):
         asked = getattr(self.control, "input_paths", None)
         return asked() if asked is not None else None
 
-    def use_law_paths(self) -> None:
-        """Let what the controller is given compile into the step."""
+    def use_law_paths(self, start: float) -> None:
+        """Let what the controller is given compile into the step, from the time `start` [s] on."""
         if self.law_paths:
             known = self.paths or Paths(self.system, {}, [])
-            self.paths = Paths(
-                self.system, known.motion, [path for path, _ in known.wrenches], self.law_paths
-            )
+            wrenches = [path for path, _ in known.wrenches]
+            self.paths = Paths(self.system, known.motion, wrenches, self.law_paths, start)
 
     @property
     def asks_motion(self) -> bool:
@@ -396,15 +406,19 @@ class Excitation(RunPart):
         name = getattr(self.control, "__name__", "")
         return f" {name!r}" if name and name != "<lambda>" else ""
 
-    def begun(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return what the controller gives to begin with, (n, nv), and refuse it at joints that are not actuated. What
-        it gives there later on, the audit tells: no run is lost for it."""
-        tau = self.command(0.0, q, v)
+    def begun(self, t: float, q: np.ndarray, v: np.ndarray, held: Any = None) -> np.ndarray:
+        """Return what the controller gives to begin with, (n, nv), or what it is `held` to have given before, and
+        refuse it at joints that are not actuated. What it gives there later on, the audit tells: no run is lost for
+        it."""
+        if held is None:
+            tau = self.command(t, q, v)
+        else:
+            tau = self._checked(t, held, self.batch, q.reshape(*self.batch, -1), v)
         idle = ~self.system.plan.actuated
         for joint in sorted(self.idle_at_loops):
             raise SimulationError(
-                f"The controller gave a force for joint {joint!r} at t = 0 s, which is not actuated: add the joint "
-                f"with actuated=True, or let the controller give zero."
+                f"The controller gave a force for joint {joint!r} at t = {t:.9g} s, which is not actuated: add the "
+                f"joint with actuated=True, or let the controller give zero."
             )
         for component in np.flatnonzero(idle & np.any(tau[:, : self.system.nv] != 0.0, axis=0)):
             force = tau[np.flatnonzero(tau[:, component])[0], component]
@@ -412,7 +426,7 @@ class Excitation(RunPart):
             own = self.system.slice_v(joint)
             part = f"component {component - own.start} of " if self.system.plan.actuated[own].any() else ""
             raise SimulationError(
-                f"The controller gave {force:.6g} for {part}joint {joint!r} at t = 0 s, "
+                f"The controller gave {force:.6g} for {part}joint {joint!r} at t = {t:.9g} s, "
                 f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
             )
         return tau
@@ -558,9 +572,9 @@ def _guided(motions: tuple[tuple[slice, slice, Formula], ...], t: Any, q: Any, v
     return q, v, vdot
 
 
-def _pushed(functions: tuple[Any, ...], t: Any, q: Any, v: Any) -> np.ndarray:
+def _pushed(wrenches: tuple[ExternalWrench, ...], t: Any, q: Any, v: Any) -> np.ndarray:
     """Return the wrenches that formulas give, one behind the other."""
-    rows = [function(t, q, v) for function in functions]
+    rows = [w.formula(t, q, v) for w in wrenches]
     for row in rows:
         if len(row) != 6:
             raise StateError(

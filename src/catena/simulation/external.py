@@ -82,13 +82,17 @@ class ExternalWrench:
         ]  # fmt: skip
         return len(needed) >= 3
 
+    def formula(self, t: Any, q: Any, v: Any) -> Any:
+        """Return what the function gives for numbers or symbols."""
+        return self.function(t, q, v) if self.wants_state else self.function(t)
+
     def at(self, frame: str, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
         """Return the wrench (states, 6) or (6,) in its axes at the time t and the states q (states, nq), v (states,
         nv), finite unless it is for a `trial`, which may have gone astray."""
         if hasattr(self.function, "at"):
             given = self.function.at(t)[0]
         else:
-            given = self.function(t, q.copy(), v.copy()) if self.wants_state else self.function(t)
+            given = self.formula(t, q.copy(), v.copy())
         try:
             # A list may hold numbers beside one number for each state.
             wrench = stack(given) if isinstance(given, (list, tuple)) else real_array(given)
@@ -109,7 +113,7 @@ class ExternalWrench:
         if path is not None:
             return np.broadcast_to(path.at(times).q, shape)
         if self.symbolic:
-            return _formula_over(self.function, np.broadcast_to(times, shape[:2]), q, v)
+            return _formula_over(self.formula, np.broadcast_to(times, shape[:2]), q, v)
         rows = [
             np.broadcast_to(self.at(frame, float(t), q[:, k], v[:, k]), (len(q), 6))
             for k, t in enumerate(times)

@@ -155,8 +155,8 @@ class Mover:
             found["contacts"] = touching.numbers
         return found
 
-    def begin(self, states: int, h: float) -> None:
-        """Begin a run of so many states, with steps of about this size."""
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time, with steps of about this size."""
         self.kept = {
             "h": np.full((states, 1), h),
             "row": np.zeros((states, 1)),
@@ -175,7 +175,7 @@ class Mover:
         self.power_start = np.zeros((states, len(SOURCES)))
         self._cost, self._tried = np.zeros(states), np.zeros(states)
         # Cost, attempts and time when progress was judged last.
-        self._watched = np.zeros((states, 3))
+        self._watched = np.tile([0.0, 0.0, start], (states, 1))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
         self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
@@ -475,7 +475,7 @@ class Mover:
             going = ends - t > h[:, 0] * (1.0 + 1e-9)
             if not going.any():
                 break
-            passed = StepRecord(q, v, tau, self.works())
+            passed = StepRecord(t, q, v, tau, self.works())
             now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)

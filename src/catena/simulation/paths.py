@@ -17,7 +17,7 @@ from catena.system import System
 
 class Paths:
     """The polynomials of driven joints, of wrenches, and of the inputs of a control law, in the order in which the step
-    is told them."""
+    is told them, from the time `start` [s] on."""
 
     def __init__(
         self,
@@ -25,30 +25,32 @@ class Paths:
         motion: Mapping[str, PiecewisePolynomial],
         wrenches: Sequence[PiecewisePolynomial],
         law: Sequence[InputPath] = (),
+        start: float = 0.0,
     ) -> None:
-        self.system, self.motion, self.law = system, dict(motion), tuple(law)
+        self.system, self.motion, self.law, self.start = system, dict(motion), tuple(law), start
         self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
 
     def knots(self, end: float) -> np.ndarray:
-        """Return the times before `end` at which a path goes over to another polynomial."""
+        """Return the times between the start and `end` at which a path goes over to another polynomial."""
         found = [np.zeros(0)]
         paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
         for path in (path for path in paths if path.coefficients.shape[:2] != (1, 1)):
             first, last = path.span
             if path.periodic:
+                past = int(np.floor((self.start - first) / (last - first))) - 1
                 turns = int(np.ceil((end - first) / (last - first))) + 1
-                found += [path.times + k * (last - first) for k in range(-1, turns)]
+                found += [path.times + k * (last - first) for k in range(past, turns)]
             else:
                 found.append(path.times)
         times = np.unique(np.concatenate(found))
-        return times[(times > 0.0) & (times < end)]
+        return times[(times > self.start) & (times < end)]
 
     def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
         """Return what the step is given for states at the times t (states,), which lie within or at the start of a
         piece."""
         # Powers count from the knot before, so that the bits do not depend on where a call begins.
-        latest = float(t[np.isfinite(t)].max(initial=0.0))
-        knots = np.concatenate([[0.0], self.knots(latest * (1.0 + 1e-9) + 1e-9)])
+        latest = float(t[np.isfinite(t)].max(initial=self.start))
+        knots = np.concatenate([[self.start], self.knots(latest + 1e-9 * abs(latest) + 1e-9)])
         passed = np.searchsorted(knots, t + 1e-12 * np.maximum(1.0, np.abs(t)), side="right") - 1
         origins, which = np.unique(knots[np.maximum(passed, 0)], return_inverse=True)
         found: dict[str, np.ndarray] = {"path_origin": origins[which][:, None].copy()}

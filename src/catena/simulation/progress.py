@@ -15,13 +15,14 @@ SILENT_FOR, EVERY = 1.0, 0.2
 
 
 class Progress:
-    """Counts the simulated seconds of a run of `duration` seconds and shows them from time to time.
+    """Counts the simulated seconds of a run that goes to the time `end` [s], and began at `begin`, and shows them from
+    time to time.
 
     `wanted` None shows them on a terminal and in a notebook only, True always.
     """
 
-    def __init__(self, duration: float, wanted: bool | None) -> None:
-        self.duration = duration
+    def __init__(self, end: float, wanted: bool | None, begin: float = 0.0) -> None:
+        self.begin, self.end = begin, end
         if wanted is not None and not isinstance(wanted, bool | np.bool_):
             raise StateError(
                 f"progress is {shown(wanted)}; give True, False, or None to decide by the terminal."
@@ -42,7 +43,7 @@ class Progress:
             return
         self.last = now
         if self.bar is None:
-            self.bar = RichBar(self.duration) if _is_rich() else PlainBar(self.duration)
+            self.bar = (RichBar if _is_rich() else PlainBar)(self.begin, self.end)
         self.bar.show(t)
 
     def done(self) -> None:
@@ -55,7 +56,7 @@ class Progress:
 class RichBar:
     """Draws a bar with rich, for terminals and notebooks."""
 
-    def __init__(self, duration: float) -> None:
+    def __init__(self, begin: float, end: float) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -68,7 +69,7 @@ class RichBar:
         columns = (
             BarColumn(),
             TaskProgressColumn(),
-            TextColumn("t = {task.completed:.3g} s"),
+            TextColumn("t = {task.fields[t]:.3g} s"),
             TimeRemainingColumn(),
         )
         # The run itself says when there is something to show, so no thread is needed that looks at a clock.
@@ -79,12 +80,12 @@ class RichBar:
             auto_refresh=False,
             get_time=time.perf_counter,
         )
-        self.task = self.display.add_task("", total=duration)
+        self.begin, self.task = begin, self.display.add_task("", total=end - begin, t=begin)
         self.display.start()
 
     def show(self, t: float) -> None:
         """Show that the run has reached the time t [s]."""
-        self.display.update(self.task, completed=t, refresh=True)
+        self.display.update(self.task, completed=t - self.begin, t=t, refresh=True)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -94,12 +95,13 @@ class RichBar:
 class PlainBar:
     """Writes one line on standard error, for other streams and where rich is not installed."""
 
-    def __init__(self, duration: float) -> None:
-        self.duration = duration
+    def __init__(self, begin: float, end: float) -> None:
+        self.begin, self.end = begin, end
 
     def show(self, t: float) -> None:
         """Show that the run has reached the time t [s]."""
-        self._write(f"{100.0 * t / self.duration:3.0f} %, t = {t:.3g} s of {self.duration:.3g} s")
+        part = (t - self.begin) / (self.end - self.begin)
+        self._write(f"{100.0 * part:3.0f} %, t = {t:.3g} s of {self.end:.3g} s")
 
     def close(self) -> None:
         """Remove the line."""

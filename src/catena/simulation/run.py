@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from catena.dynamics.loop_elimination import borrowers
 from catena.errors import LoopError, StateError
-from catena.given import is_positive, shown
+from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation import loads
-from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.drift import Drift
 from catena.simulation.events import Event, locate
@@ -45,8 +45,6 @@ LARGE = 200_000
 # and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
-# Times that differ by less than this part of the duration are the same.
-SAME = 1e-12
 
 # A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -66,8 +64,8 @@ class Steps(Protocol):
     def asks(self) -> bool:
         """Return whether Python is asked at every stage."""
 
-    def begin(self, states: int, h: float) -> None:
-        """Begin a run of so many states, with steps of about this size."""
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time, with steps of about this size."""
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
@@ -94,20 +92,30 @@ class Steps(Protocol):
         """Move all states to `end`, and add what they pass to `nodes`."""
 
 
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
+    those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
+    as a controller gives them, until its next sample; and the `longest` step [s] where joints are driven."""
+
+    begins: bool = True
+    starts: bool = True
+    held: Any = None
+    longest: float | None = None
+
+
 class Run:
-    """A simulation: what it is asked for, how far it is, and what it leaves."""
+    """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, duration: float, events: Any, samples: Any, progress: bool | None,
-        check: bool, begins: bool = True, longest: float | None = None,
+        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, progress: bool | None,
+        check: bool, beginning: Beginning = Beginning(),
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
-        # Whether the motion begins here, and does not go on from an event or another structure.
-        self.begins = begins
+        self.begins = beginning.begins
         self.compiled_before = compile_seconds()
-        if not is_positive(duration):
-            raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
-        self.duration = float(duration)
+        self.span, (self.start, self.end) = span, span
+        self.duration, self.same = span.duration, span.same
         if not isinstance(check, bool | np.bool_):
             raise StateError(f"check is {shown(check)}; give True or False.")
         system = self.system
@@ -121,32 +129,37 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
-        self.t = np.zeros(len(self.q))
-        self.times = sample_times(samples, self.duration, bool(self.batch))
+        self.t = np.full(len(self.q), self.start)
+        self.times = sample_times(samples, span, bool(self.batch))
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
         self.excitation = Excitation(problem, self.batch)
+        if beginning.starts:
+            self.excitation.start_control()
         if problem.integrator not in SOLVERS:
-            self.excitation.use_paths()
+            self.excitation.use_paths(self.start)
         if self.excitation.motion:
-            self.q, self.v, _ = self.excitation.imposed(0.0, self.q, self.v)
+            self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
+            longest = beginning.longest
             self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
             self.excitation.energy = _energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.duration, progress)
+        self.progress = Progress(self.end, progress, self.start)
         self.compiled_then = compile_seconds()
-        self.law = problem.integrator not in SOLVERS and CompiledLaw.fits(self.excitation, self.duration)
-        if self.law and CompiledLaw(self.excitation).asked != "due":
-            self.excitation.use_law_paths()
+        # What goes on from forces that are held has been asked from Python, where its memory is.
+        inside = problem.integrator not in SOLVERS and beginning.held is None
+        self.law = inside and CompiledLaw.fits(self.excitation, span) and not self._forgets()
+        if self.law and CompiledLaw(self.excitation, self.start).asked != "due":
+            self.excitation.use_law_paths(self.start)
         excitation = self.excitation
         # Limits that shrink with the speed of a motor hold between the samples of its controller too.
         sampled = problem.rate is not None and not self.law and not excitation.has_python_elements
         excitation.holds_commands = excitation.slows and sampled
         self.dense = self._needs_all_nodes()
-        self.tau = self.excitation.begun(self.q, self.v)
+        self.tau = self.excitation.begun(self.start, self.q, self.v, beginning.held)
         self.near = self.excitation.near_at(self.q, near_rows(system, problem.near, self.batch))
         if self.excitation.needs_motors:
             self.excitation.use_motors()
@@ -158,25 +171,30 @@ class Run:
         self.ends = np.zeros(len(self.q))
         if borrowers(system.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
-            self.excitation.accelerations(0.0, self.q, self.v, self.tau, self.near)
+            self.excitation.accelerations(self.start, self.q, self.v, self.tau, self.near)
         if self.law:
             # The loop asks the law itself, from the first step on.
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
-        self.mover.begin(len(self.q), problem.step or min(1e-2, 1e-2 * self.duration))
+        self._begin()
         self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
         """How many works are counted."""
         self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
-        before = None if self.times is None or self.events else self.times + SAME * self.duration
-        self.nodes = StepRecord(self.q, self.v, self.tau, self.mover.works(), before)
+        before = None if self.times is None or self.events else self.times + self.same
+        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works(), before)
         self.locator: Steps | None = None
+
+    def _forgets(self) -> bool:
+        """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
+        changes = any(event.then is not None for event in self.events)
+        return changes and bool(self.excitation.control.memory(self.system))  # type: ignore[union-attr]
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints that events ask for by name, as far as they do so at the start."""
         for event in self.events:
             with suppress(Exception):
                 # What is wrong with it is said when it is looked at.
-                event.function(0.0, self.q[0], self.v[0])
+                event.function(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
     def _know_turns(self, state: int, passed: Passed) -> None:
@@ -208,13 +226,13 @@ class Run:
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, self.duration, tick)
+            return StiffSteps(excitation, self.drift, self.end, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
-        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation) if inside else None
+        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.duration, tick, method)
+        mover = Mover(excitation, self.drift, law, self.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
@@ -242,21 +260,21 @@ class Run:
     def _stops(self) -> list[float]:
         """Return the times that no step passes: samples of the controller, and with fixed steps those that are
         recorded."""
-        stops = [np.array([self.duration])]
+        stops = [np.array([self.end])]
         if self.excitation.clock is not None and not self.law:
-            stops.append(self.excitation.clock.within(self.duration))
+            stops.append(self.excitation.clock.within(*self.span))
         if self.times is not None and not self.dense:
             stops.append(self.times[1:])
         if self.excitation.paths is not None:
-            stops.append(self.excitation.paths.knots(self.duration))
+            stops.append(self.excitation.paths.knots(self.end))
         if any(event.terminal for event in self.events):
             # Nothing is computed far beyond an end that may come early.
-            stops.append(np.linspace(0.0, self.duration, LOOKS + 1)[1:])
+            stops.append(np.linspace(*self.span, LOOKS + 1)[1:])
         if len(stops) == 1:
-            return [self.duration]
+            return [self.end]
         ordered = np.unique(np.concatenate(stops))
         # Two that differ by rounding are one.
-        keep = np.append(np.diff(ordered) > SAME * self.duration, True)
+        keep = np.append(np.diff(ordered) > self.same, True)
         return [float(t) for t in ordered[keep]]
 
     def _go_to(self, end: float) -> None:
@@ -281,7 +299,7 @@ class Run:
             return
         if not self.dense:
             assert self.times is not None
-            if np.any(np.abs(self.times - end) < 1e-9 * self.duration):
+            if np.any(np.abs(self.times - end) < 1e3 * self.same):
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
@@ -290,11 +308,11 @@ class Run:
     def _ask_controller(self, t: float) -> None:
         """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
         always asked for the record."""
-        if self.law or self.excitation.control is None or t >= self.duration * (1.0 - SAME):
+        if self.law or self.excitation.control is None or t >= self.end - self.same or not self.going.any():
             return
         clock = self.excitation.clock
         if clock is not None:
-            if t > 0.0 and not clock.is_due(t):
+            if not clock.is_due(t):
                 return
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
@@ -312,9 +330,21 @@ class Run:
         before = self.mover
         self.excitation.use_motors()
         self.mover, self.locator = self._mover(), None
-        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration))
+        self._begin()
         self.mover.carry(before.works())
         self.mover.steps = before.steps
+
+    def holds(self, t: float) -> Any:
+        """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;
+        None if it is due then, or always."""
+        clock = self.excitation.clock
+        if clock is None or clock.is_due(t):
+            return None
+        return self.excitation.as_given(self.tau[0])
+
+    def _begin(self) -> None:
+        """Begin with steps of the size that was asked for, or of a part of the duration."""
+        self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration), self.start)
 
     # Events.
 
@@ -333,7 +363,9 @@ class Run:
         looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
         happened = []
         for event in self.events:
-            for change in sign_changes(event, passed.t, looks, between, self.begins and passed.t[0] == 0.0):
+            for change in sign_changes(
+                event, passed.t, looks, between, self.begins and passed.t[0] == self.start
+            ):
                 i = change.interval
                 start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
                 time = locate(event, change.first, change.last, partial(self._state_at, state, start))
@@ -347,6 +379,8 @@ class Run:
                 self.going[state] = False
                 self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
                 self.ends[state] = time
+                # A law inside the loop may have gone on beyond the event.
+                self.tau[state] = start[4]
                 self.ended = self.found[-1].ended
                 return
 
@@ -400,8 +434,8 @@ class Run:
         else:
             times = t[0]
             if self.dense:
-                times = self.times[self.times <= np.max(t) * (1.0 + SAME)]
-                if not self.going.any() and np.max(t) > times[-1] + SAME * self.duration:
+                times = self.times[self.times <= np.max(t) + self.same]
+                if not self.going.any() and np.max(t) > times[-1] + self.same:
                     # Events ended the motion of all states between two samples, and the end belongs to it.
                     times = np.append(times, np.max(t))
                 rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
@@ -467,7 +501,7 @@ class Run:
         """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
         (states, nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they
         are as exact as the motion."""
-        slack = SAME * self.duration
+        slack = self.same
         before = np.stack(
             [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
              for own, asked in zip(t, times, strict=True)]

@@ -145,13 +145,13 @@ def sensitivities(
             f"sensitivities: {joints} closes a loop in this plan, and the run took another: plan it with "
             f"m.system(keep=[{joints}])."
         )
-    if run.batch or run.t[-1] < duration * (1.0 - SAME):
+    if run.batch or run.t[-1] - run.t[0] < duration * (1.0 - SAME):
         raise StateError(
             f"sensitivities are those of one state, and q and v have the batch dimensions {run.batch}."
             if run.batch
-            else f"The run ended at {run.t[-1]} s, before the {duration} s that were asked for."
+            else f"The run ended at t = {run.t[-1]} s, before the {duration} s that were asked for."
         )
-    wanted = run.t if intervals is None else np.linspace(0.0, run.t[-1], intervals + 1)
+    wanted = run.t if intervals is None else np.linspace(run.t[0], run.t[-1], intervals + 1)
     far = np.abs(wanted[:, None] - run.t).min(axis=1) > SAME * duration
     nodes = np.sort(np.concatenate([run.t, wanted[far]]))
     wanted = nodes[np.abs(wanted[:, None] - nodes).argmin(axis=1)]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError
 from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
-from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event, distinct
@@ -28,7 +28,7 @@ from catena.system import System
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
-           "raise")  # fmt: skip
+           "raise", 0.0)  # fmt: skip
 
 
 class Options(TypedDict, total=False):
@@ -50,6 +50,7 @@ class Options(TypedDict, total=False):
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
     on_error: str
+    start: float
 
 
 @overload
@@ -100,6 +101,7 @@ def simulate(
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
+    start: float = 0.0,
 ) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -139,6 +141,10 @@ def simulate(
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
     from the end of a run, give near={joint: run[joint][-1]}.
 
+    `start` is the time [s] at which the motion begins, in the one clock that everything counts in: samples, references,
+    wrenches, events, and the samples of controllers at k / rate. So a motion goes on from another one by
+    start=run.t[-1]. A controller with a rate is asked at the start too, whether it is due then or not.
+
     `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
     has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
     words}.
@@ -146,7 +152,7 @@ def simulate(
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
-            changes, parameters, near, on_error,
+            changes, parameters, near, on_error, start,
         )  # fmt: skip
         pairs = zip(given, NOTHING, strict=True)
         if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
@@ -180,7 +186,7 @@ def simulate(
             return simulate(
                 system, q, v, duration, control=controls[0], motion=motion, forces=forces, integrator=integrator,
                 step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
-                check=check,
+                check=check, start=start,
             )  # fmt: skip
 
         return without_failing_states(some, systems[0], q, v, parameters)
@@ -188,7 +194,7 @@ def simulate(
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     motion, forces = {} if motion is None else motion, {} if forces is None else forces
     near = {} if near is None else near
-    contacts = contact_list(contacts)
+    contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
     if changing and parameters is not None:
         raise StateError(
@@ -205,7 +211,7 @@ def simulate(
 
         def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
             asked = ChangingRun(
-                systems[0], duration, controls[0], motion, forces, options, distinct(event_list(events)), samples,
+                systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
                 progress, check, near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
@@ -220,7 +226,7 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, duration, events, samples, progress, check,
+            q, v, span, events, samples, progress, check,
         ).go()
         for k in range(count)
     ]  # fmt: skip

@@ -31,6 +31,7 @@ class StepRecord:
 
     def __init__(
         self,
+        t: np.ndarray,
         q: np.ndarray,
         v: np.ndarray,
         tau: np.ndarray,
@@ -40,7 +41,7 @@ class StepRecord:
         self.states, self.before = len(q), before
         self.ended = np.zeros(self.states, dtype=bool)
         self._parts: list[Part] = []
-        still = np.zeros(self.states), q.copy(), v.copy(), work.copy()
+        still = t.copy(), q.copy(), v.copy(), work.copy()
         self.add(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))
 
     @property

@@ -74,11 +74,11 @@ class StiffSteps:
         self._watched = np.zeros((0, 2))
         """How many steps each state has taken since it was last looked at, and the time of that [s]."""
 
-    def begin(self, states: int, h: float) -> None:
-        """Begin a run of so many states."""
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time."""
         self.states, self.owner = states, np.arange(states)
         self.work = np.zeros((states, self.work.shape[-1]))
-        self._watched = np.zeros((states, 2))
+        self._watched = np.tile([0.0, start], (states, 1))
 
     def resume(self, h: np.ndarray, work: np.ndarray) -> None:
         """Go on from states that carry this along (states, n); these methods choose their steps h themselves."""

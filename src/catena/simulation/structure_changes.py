@@ -7,7 +7,6 @@ one after the other.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,16 +15,16 @@ import numpy as np
 
 from catena.changing import Transfer, transfer
 from catena.errors import CatenaError, SimulationError, StateError, warn
-from catena.given import is_positive, shown
+from catena.given import shown
 from catena.mechanism import Mechanism
-from catena.simulation.arguments import event_list, initial_state, sample_times
+from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.events import Event, crosses, required_arguments
 from catena.simulation.instant import Instant
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
-from catena.simulation.run import Run, longest_step
+from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -43,9 +42,8 @@ TOGETHER = 1e-7
 
 @dataclass(frozen=True)
 class PerStructure:
-    """A controller for each structure of a run: `make(system)` gives the one for a system, whose times are those of the
-    run; `make(system, start)` gives one whose times count from the start of the segment, which may be compiled into
-    the step."""
+    """A controller for each structure of a run: `make(system)` gives the one for a system; `make(system, start)` is
+    told the time [s] too from which on the structure is there. Times are those of the run."""
 
     make: Callable[..., Any]
 
@@ -56,10 +54,8 @@ class PerStructure:
             )
 
     def control(self, system: System, start: float) -> Any:
-        """Return the controller of a segment that begins at `start` [s], in its own time."""
-        if required_arguments(self.make) == 2:
-            return self.make(system, start)
-        return later(self.make(system), start)
+        """Return the controller of a structure that is there from `start` [s] on."""
+        return self.make(system, start) if required_arguments(self.make) == 2 else self.make(system)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         raise StateError(
@@ -67,68 +63,12 @@ class PerStructure:
         )
 
 
-class LaterControl:
-    """A controller asked at times that count from the start of a segment."""
-
-    def __init__(self, control: Any, start: float) -> None:
-        self.control, self.offset = control, start
-        self.rate = getattr(control, "rate", None)
-        self.clock_zero = getattr(control, "clock_zero", 0.0) - start
-        self.__name__ = getattr(control, "__name__", type(control).__name__)
-
-    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
-        """Let the controller forget the last run."""
-        begin = getattr(self.control, "start", None)
-        if begin is not None:
-            begin(system, batch)
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.control(t + self.offset, q, v)
-
-
-class LaterReference:
-    """A reference asked at times that count from the start of a segment."""
-
-    def __init__(self, reference: Any, start: float) -> None:
-        self.reference, self.offset = reference, start
-
-    def at(self, t: Any) -> Any:
-        """Return position, velocity and acceleration."""
-        asked = self.reference
-        return asked.at(t + self.offset) if hasattr(asked, "at") else asked(t + self.offset)
-
-
-def later(given: Any, start: float) -> Any:
-    """Return a controller, a motion or a wrench in the time of a segment that begins at `start` [s]."""
-    if start == 0.0 or given is None:
-        return given
-    return LaterControl(given, start)
-
-
-def later_motion(given: Any, start: float) -> Any:
-    return given if start == 0.0 else LaterReference(given, start)
-
-
-def later_force(given: Any, start: float) -> Any:
-    if start == 0.0:
-        return given
-    if hasattr(given, "function"):
-        return replace(given, function=later_force(given.function, start))
-    if hasattr(given, "at"):
-        return LaterReference(given, start)
-    if hasattr(given, "later"):
-        return given.later(start)
-    if len(inspect.signature(given).parameters) >= 3:
-        return lambda t, q, v: given(t + start, q, v)
-    return lambda t: given(t + start)
-
-
 @dataclass
 class ChangingRun:
     """A run whose events may change the structure: what it is asked for, as `simulate` takes it."""
 
     system: System
-    duration: float
+    span: Span
     control: Any
     motion: Mapping[str, Any]
     forces: Mapping[str, Any]
@@ -140,11 +80,11 @@ class ChangingRun:
     near: Mapping[str, Any] = field(default_factory=dict)
     wound: Wound = field(default_factory=lambda: Wound({}))
     """Where joints are with all their turns."""
+    last: Run | None = None
+    """The run of the last segment."""
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
-        if not is_positive(self.duration):
-            raise StateError(f"duration is {shown(self.duration)}; give a positive number of seconds.")
         times = self.sample_times()
         q, v = initial_state(self.system, q, v)
         if q.ndim > 1 or v.ndim > 1:
@@ -154,7 +94,7 @@ class ChangingRun:
             )
         segments: list[Trajectory] = []
         transitions: list[Transition] = []
-        system, start, note = self.system, 0.0, ""
+        system, t, note = self.system, self.span.start, ""
         still: dict[str, float] = {}
         wound = self.wound = Wound(near_rows(system, self.near, ()))
         try:
@@ -164,34 +104,34 @@ class ChangingRun:
                 waiting: Sequence[Event] = happened
                 while waiting:
                     before = system, q, v
-                    made += self.change(waiting, system, start, q, v)
+                    made += self.change(waiting, system, t, q, v)
                     if made and made[-1].transfer is not None:
                         new = made[-1].transfer.system
                         q, v = made[-1].transfer
                         system, q = new, wound.over(system, new, q)
-                    waiting = self._jumped_over(happened, start, before, (system, q, v), segments)
+                    waiting = self._jumped_over(happened, t, before, (system, q, v), segments)
                     happened = [*happened, *waiting]
                 transitions += made
                 if segments:
                     segments[-1] = with_events(segments[-1], happened)
-                note = _chatters(transitions, self.duration)
+                note = _chatters(transitions, self.span.duration)
                 if made and not system.nv:
-                    note = f"Nothing can move any more from t = {start:.6g} s on."
-                if note or ending(happened) or self.duration - start <= 1e-12 * self.duration:
+                    note = f"Nothing can move any more from t = {t:.6g} s on."
+                if note or ending(happened) or self.span.end - t <= self.span.same:
                     break
-                run = self._segment(system, q, v, start, still, wound)
+                run = self._segment(system, q, v, t, still, wound)
                 wound.know(run)
-                happened = self.happened(run, system, start)
+                happened = self.happened(run, system)
                 for event in happened:
-                    size = abs(self.bound(event, system, start).value(0.0, run.q[0], run.v[0]))
+                    size = abs(self.bound(event, system).value(t, run.q[0], run.v[0]))
                     still[event.label] = max(still.get(event.label, 0.0), STILL * size)
-                segments.append(resampled(with_events(run.shifted(start), happened), times))
-                q, v, start = run.q[-1], run.v[-1], start + float(run.t[-1])
+                segments.append(resampled(with_events(run, happened), times))
+                q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
                 if not any(event.then is not None for event in happened):
                     break
         except Exception as error:
             # What there is must not be lost, whatever went wrong.
-            _keep(error, segments, transitions, start)
+            _keep(error, segments, transitions)
             raise
         if not segments:
             raise SimulationError(f"There is no motion: {note[:1].lower()}{note[1:]}")
@@ -211,12 +151,12 @@ class ChangingRun:
         for event in self.events:
             if event.then is None or not event.direction:
                 continue
-            bound = self.bound(event, system, 0.0)
-            value, soon = bound.value(0.0, q, v), bound.value(PROBE, system.integrate(q, v, PROBE), v)
+            bound, t = self.bound(event, system), self.span.start
+            value, soon = bound.value(t, q, v), bound.value(t + PROBE, system.integrate(q, v, PROBE), v)
             change = soon - value
             if change * event.direction > 0.0 and abs(value) <= AT_ONCE * abs(change):
                 found.append(event)
-                still[event.label] = STILL * abs(change) * self.duration / PROBE
+                still[event.label] = STILL * abs(change) * self.span.duration / PROBE
             elif value == 0.0:
                 # Where it goes is not seen yet: it happens when it leaves in its direction.
                 still[event.label] = float(np.finfo(np.float64).tiny)
@@ -236,11 +176,11 @@ class ChangingRun:
         for event in self.events if after[0] is not before[0] or after[2] is not before[2] else ():
             if any(event is one for one in known) or required_arguments(event.function) != 1:
                 continue
-            was, now = (self.bound(event, x[0], t).value(0.0, *x[1:]) for x in (before, after))
+            was, now = (self.bound(event, x[0]).value(t, *x[1:]) for x in (before, after))
             size = max(abs(was), abs(now))
             if segments:
                 run = segments[-1]
-                size = max(size, abs(self.bound(event, run.system, 0.0).value(run.t[0], run.q[0], run.v[0])))
+                size = max(size, abs(self.bound(event, run.system).value(run.t[0], run.q[0], run.v[0])))
             if crosses(event, was, now) and min(abs(was), abs(now)) > STILL * size:
                 found.append(event)
         return found
@@ -256,68 +196,76 @@ class ChangingRun:
         system: System,
         q: np.ndarray,
         v: np.ndarray,
-        start: float,
+        t: float,
         still: Mapping[str, float],
         wound: Wound,
     ) -> Trajectory:
-        """Return the run with one structure, from `start` [s] on to the first event that changes it, or to the end.
+        """Return the run with one structure, from the time t on to the first event that changes it, or to the end.
         `still` are the sizes below which the functions of events that have happened count as zero, `wound` is where
         joints are with all their turns."""
-        control = self.control
+        before = self.last
         try:
-            control = (
-                control.control(system, start) if isinstance(control, PerStructure) else later(control, start)
-            )
-            joints = system.joints
-            motion = {name: later_motion(x, start) for name, x in self.motion.items() if name in joints}
-            forces = {name: later_force(x, start) for name, x in self.forces.items()}
+            longest = longest_step(self.span.duration, self.sample_times())
+            if before is not None and before.system is system:
+                # Nothing has changed for the controller: it goes on, and so do forces up to its next sample.
+                control = before.problem.control
+                beginning = Beginning(False, False, before.holds(t), longest)
+            else:
+                control = self.control
+                control = control.control(system, t) if isinstance(control, PerStructure) else control
+                beginning = Beginning(t == self.span.start, longest=longest)
+            motion = {name: x for name, x in self.motion.items() if name in system.joints}
             events = [
-                self.bound(event, system, start, still.get(event.label, 0.0), (q, v)) for event in self.events
+                self.bound(event, system, still.get(event.label, 0.0), (t, q, v)) for event in self.events
             ]
             near = {joint: x for joint, x in wound.positions.items() if joint in system.loops}
-            problem = Problem(system, control, motion, forces, **self.options, near=near)
-            return Run(
-                problem, q, v, self.duration - start, events, None, self.progress, False, start == 0.0,
-                longest_step(self.duration, self.sample_times()),
-            ).go()  # fmt: skip
+            problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
+            self.last = Run(
+                problem, q, v, Span(t, self.span.end), events, None, self.progress, False, beginning
+            )
+            return self.last.go()
         except Exception as error:
-            _place(error, system, start)
+            if t > self.span.start:
+                names = ", ".join(repr(name) for name in system.joints)
+                error.add_note(
+                    f"From t = {t:.9g} s on the structure is another one, and q and v are those of the joints {names}. "
+                    "Events with a function of one argument are given a ct.Instant, which is asked by names."
+                )
             raise
 
-    def bound(
-        self, event: Event, system: System, start: float, still: float = 0.0, state: Sequence[np.ndarray] = ()
-    ) -> Event:
-        """Return an event in the time of a segment; one that changes the structure ends it."""
-        asked, looked = event.function, self._looked(system, start)
+    def bound(self, event: Event, system: System, still: float = 0.0, at: tuple[Any, ...] = ()) -> Event:
+        """Return an event for the states of a structure; one that changes it ends its segment. Where it has happened
+        before and is below `still`, it is at zero: `at` are the time t, q (nq,) and v (nv,) from which it goes on."""
+        asked, looked = event.function, self._looked(system)
         by_name = required_arguments(asked) == 1
 
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            return asked(Instant(system, t + start, q, v, looked)) if by_name else asked(t + start, q, v)
+            return asked(Instant(system, t, q, v, looked)) if by_name else asked(t, q, v)
 
         # What rests at its zero or turns back from it is on the side that it came from, so that a short way there and
         # back is not overlooked; what goes on through it is at zero.
         side = 0.0
-        if still and event.direction and abs(raw(0.0, *state)) <= still:
-            q, v = state
-            change = raw(PROBE, system.integrate(q, v, PROBE), v) - raw(0.0, q, v)
+        if still and event.direction and abs(raw(*at)) <= still:
+            t, q, v = at
+            change = raw(t + PROBE, system.integrate(q, v, PROBE), v) - raw(t, q, v)
             side = -float(event.direction) if change * event.direction <= 0.0 else 0.0
 
-        def shifted(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             value = raw(t, q, v)
             return side * still if still and abs(value) <= still else value
 
         if by_name:
-            shifted.looked = looked  # type: ignore[attr-defined]
+            function.looked = looked  # type: ignore[attr-defined]
         ends = event.terminal or event.then is not None
-        return replace(event, function=shifted, name=event.label, terminal=ends)
+        return replace(event, function=function, name=event.label, terminal=ends)
 
-    def _looked(self, system: System, start: float) -> Looked:
+    def _looked(self, system: System) -> Looked:
         """Return what events know of the turns of loop joints in a segment before it is moved: where these are."""
         found = Looked()
-        found.along, found.start = TurnsAlong(system, (), self.wound.positions), start
+        found.along = TurnsAlong(system, (), self.wound.positions)
         return found
 
-    def happened(self, run: Trajectory, system: System, start: float) -> list[Event]:
+    def happened(self, run: Trajectory, system: System) -> list[Event]:
         """Return the events at the end of a run that an event ended, that one first, if some of them change the
         structure or end the motion."""
         if not run.ended or not run.events or run.ended != run.events[-1].ended:
@@ -327,7 +275,7 @@ class ChangingRun:
         for event in self.events:
             if event is found[0]:
                 continue
-            bound = self.bound(event, system, start)
+            bound = self.bound(event, system)
             values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
             turned = {0: True, 1: values[0] < 0.0, -1: values[0] > 0.0}[event.direction]
             if turned and abs(values[0]) > 0.0 and abs(values[1]) <= TOGETHER * abs(values[0]):
@@ -344,7 +292,7 @@ class ChangingRun:
                 continue
             try:
                 wanted = (
-                    event.then(Instant(system, t, q, v, self._looked(system, t)))
+                    event.then(Instant(system, t, q, v, self._looked(system)))
                     if required_arguments(event.then) == 1
                     else event.then(system.mechanism, q.copy(), v.copy())
                 )
@@ -384,7 +332,7 @@ class ChangingRun:
 
     def sample_times(self) -> np.ndarray | None:
         """Return the times to keep, None for all steps."""
-        return sample_times(self.samples, self.duration, False)
+        return sample_times(self.samples, self.span, False)
 
 
 def ending(happened: Sequence[Event]) -> Event | None:
@@ -407,36 +355,19 @@ def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
     return replace(run, events=tuple(ordered), ended=ordered[-1].ended)
 
 
-def _keep(
-    error: Exception, segments: Sequence[Trajectory], transitions: Sequence[Transition], start: float
-) -> None:
-    """Let an error have the motion up to it in its attribute `trajectory`; what it has already begins at `start`."""
+def _keep(error: Exception, segments: Sequence[Trajectory], transitions: Sequence[Transition]) -> None:
+    """Let an error have the motion up to it in its attribute `trajectory`."""
     last = getattr(error, "trajectory", None)
-    parts = (*segments, *([last.shifted(start)] if isinstance(last, Trajectory) else []))
+    parts = (*segments, *([last] if isinstance(last, Trajectory) else []))
     if parts:
         error.trajectory = SegmentedTrajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
-
-
-def _place(error: Exception, system: System, start: float) -> None:
-    """Say of an error during a segment that begins at `start` [s] which times and coordinates it speaks of."""
-    if start == 0.0:
-        return
-    if isinstance(error, CatenaError):
-        told = f"{error} (This is about the motion from t = {start:.9g} s on, from which its times count.)"
-        error.args = (told, *error.args[1:])
-    else:
-        names = ", ".join(repr(name) for name in system.joints)
-        error.add_note(
-            f"From t = {start:.9g} s on the structure is another one, and q and v are those of the joints {names}. "
-            "Events with a function of one argument are given a ct.Instant, which is asked by names."
-        )
 
 
 def resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run
-    slack = 1e-9 * times[-1]
+    slack = 1e-9 * (times[-1] - times[0])
     inside = times[(times > run.t[0] + slack) & (times < run.t[-1] - slack)]
     return run.resample(np.unique(np.concatenate([run.t[:1], inside, run.t[-1:]])))
 

@@ -109,13 +109,12 @@ class TurnsAlong:
 
 
 class Looked:
-    """The loop joints that somebody asks for by name at moments of a motion, and how these have turned `along` it, as
-    far as that is known; the times of `along` begin at `start` [s]."""
+    """The loop joints that somebody asks for by name at instants of a motion, and how these have turned `along` it, as
+    far as that is known."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.along: TurnsAlong | None = None
-        self.start = 0.0
 
     def position(self, system: System, t: float, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:
         """Return the position (nq of the joint,) of a loop joint at the time t and a state q (nq,), v (nv,)."""
@@ -124,7 +123,7 @@ class Looked:
         along = self.along
         if along is None or along.system is not system:
             return np.asarray(system.joint_position(q, joint))
-        return along.one(np.array([t - self.start]), q[None], v[None], joint)[0]
+        return along.one(np.array([t]), q[None], v[None], joint)[0]
 
 
 class Wound:

@@ -202,7 +202,7 @@ class Elements:
 
         ones = [1] * len(forces)
         wrenches = [0 if f.site == TREE else 6 for f in forces]
-        names = [self._output_names(f) for f in forces]
+        names = [self.output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
             tau=by_force("tau", [0 if f.joint is None else f.joint.nv for f in forces]),
@@ -334,7 +334,7 @@ class Elements:
                 total += np.sum((wrench[force.name] - resting[force.name]) * twist[:, node], axis=1)
         return total
 
-    def _output_names(self, force: PlacedForce) -> list[str]:
+    def output_names(self, force: PlacedForce) -> list[str]:
         """Return what the kind of a force records, asked once at some state."""
         if force not in self._names:
             inputs, joint = np.zeros(force.kind.inputs), force.joint

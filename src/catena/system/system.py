@@ -47,6 +47,7 @@ from catena.system import (
     reaction_forces,
     wrenches,
 )
+from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.branches import branches
 from catena.system.by_name import Given, State, as_arrays, as_tree_forces
 from catena.system.driving import Drive, drive
@@ -748,6 +749,19 @@ class System:
         raise StateError(
             f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
         )
+
+    def articulated_inertias(
+        self, q: State, v: State | None = None, tau: State | None = None,
+        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
+        elements: bool = True,
+    ) -> ArticulatedInertias:  # fmt: skip
+        """Return the articulated inertia IA of every body of a tree, {body: (..., 6, 6)}: what it shows to its joint
+        with all that hangs on it free to yield. Its `bias` has the forces {body: (..., 6)} that keep the bodies from
+        accelerating at velocities `v` (zero if None) while `tau` and the forces of the mechanism act.
+        """
+        if not arrays.as_switch("elements", elements):
+            return self.bare.articulated_inertias(q, v, tau, f_ext, base_acceleration)
+        return articulated_inertias(self, q, v, tau, f_ext, base_acceleration)
 
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its

@@ -25,16 +25,18 @@ class Recorder:
 
 
 def test_clock():
-    """A clock that began before or after a part of a run."""
-    for phase in (0.0, -0.123, -0.1, 0.04):
-        clock = Clock(20.0, phase)
-        true = np.array([phase + k / 20.0 for k in range(-10, 100) if 1e-9 < phase + k / 20.0 < 0.3 - 1e-9])
-        assert clock.within(0.3) == pytest.approx(true)
+    """Parts of runs that begin at a sample, between two, and before the clock is at zero."""
+    clock = Clock(20.0)
+    for start in (0.0, 0.123, 0.1, -0.04):
+        end = start + 0.3
+        true = np.array([k / 20.0 for k in range(-10, 100) if start + 1e-9 < k / 20.0 < end - 1e-9])
+        assert clock.within(start, end) == pytest.approx(true)
+        assert clock.first(start) / 20.0 == pytest.approx(start if clock.is_due(start) else true[0])
         assert all(clock.is_due(t) and not clock.is_due(t + 1e-3) for t in true)
         for a, b in zip(true[:-1], true[1:], strict=True):
             assert clock.after(a) == pytest.approx(b) and clock.after(0.5 * (a + b)) == pytest.approx(b)
             assert clock.after(np.nextafter(b, 0.0)) == pytest.approx(b + 0.05)
-    assert len(Clock(10.0).within(0.1)) == 0
+    assert len(Clock(10.0).within(0.0, 0.1)) == 0
 
 
 def sledge(kind):
@@ -173,7 +175,7 @@ def test_structure_that_changes_between_samples():
 
 @pytest.mark.parametrize("local", [False, True])
 def test_a_controller_for_each_structure(local):
-    """Each is started once, and keeps the time of the run, or of its structure."""
+    """Each is started once, and keeps the time of the run, whether or not it is told when its structure begins."""
 
     class Started(Recorder):
         def start(self, system, batch):
@@ -185,9 +187,9 @@ def test_a_controller_for_each_structure(local):
         made.append(Started(20.0, lambda t, q, v: 0.0 * v))
         return made[-1]
 
-    s = sledge("tree").system()
+    s, begun = sledge("tree").system(), []
     control = ct.PerStructure(
-        (lambda system, start: make(system)) if local else (lambda system: make(system))
+        (lambda system, start: make(system, begun.append(start))) if local else (lambda system: make(system))
     )
     event = ct.Event(
         lambda t, q, v: t - 0.13, "locks", then=lambda here: here.system.mechanism.lock("along", here.q[1])
@@ -197,7 +199,8 @@ def test_a_controller_for_each_structure(local):
     assert run.t[-1] == pytest.approx(0.25)
     assert [each.begun for each in made] == [[2], [1]]
     assert made[0].times == pytest.approx([0.0, 0.05, 0.1])
-    assert made[1].times == pytest.approx([0.0, 0.05, 0.1] if local else [0.13, 0.15, 0.2])
+    assert made[1].times == pytest.approx([0.13, 0.15, 0.2])
+    assert begun == pytest.approx([0.0, 0.13] if local else [])
 
 
 def pushed(rate, seed, **more):

@@ -20,6 +20,7 @@ from catena.cli.commands import (
     run,
     schema,
     view,
+    warm,
 )
 
-COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, completion)
+COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, warm, completion)

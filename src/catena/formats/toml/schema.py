@@ -14,6 +14,12 @@ PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "for
 MANY = ("include", "repeat", *PARTS)
 """All tables in double brackets."""
 
+RUN_ONCE = ("run", "view")
+"""Tables that stand once and say how a mechanism is simulated and shown, see `simulation.scenario.file`."""
+
+RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
+"""Tables of a run that stand once for each thing that acts or happens. A [[wrench]] belongs to the run if it changes."""
+
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
     "ground": ((), ("visual", "collision")),
@@ -71,12 +77,12 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "actuator": (("name", "joint"), ("components", "gear", "limits", "no_load_speed")),
     "spring at a joint": (("name", "joint"), ("stiffness", "rest", "damping")),
     "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
-    "wrench": (("name", "frame"), ("moment", "force", "axes")),
+    "wrench": (("name", "frame"), ("moment", "force", "axes", "path")),
     "force": (("name", "kind"), ("joint", "between")),
     "coupling": (("name",), ("coefficients", "offset", "joint", "of", "polynomial", "x", "y", "beyond")),
     "include": (("file",), ("prefix", "on", "at")),
     "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
-    "initial": ((), ("q", "v")),
+    "initial": ((), ("q", "v", "assemble")),
 }
 """The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
 besides."""

@@ -72,8 +72,10 @@ class Acting:
 
     @cached_property
     def excitation(self) -> Excitation:
-        """Return what acts."""
-        return Excitation(self.problem, ())
+        """Return what acts; its controller is started."""
+        found = Excitation(self.problem, ())
+        found.start_control()
+        return found
 
     @cached_property
     def turns(self) -> TurnsAlong:
@@ -106,14 +108,6 @@ class Acting:
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
         return self.excitation.command(t, q[None], v[None])[0] if self._told is None else self._told
-
-    def held(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
-        """Return what a controller with a rate has given last, as a controller gives it: (nv,), or by joint."""
-        told = self.told(t, q, v)
-        system, motors = self.system, self.excitation.loop_forces(told)
-        if not motors:
-            return told[: system.nv]
-        return {**{joint: told[system.slice_v(joint)] for joint in system.joints}, **motors}
 
     @cached_property
     def _nothing(self) -> np.ndarray:

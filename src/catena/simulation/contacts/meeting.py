@@ -34,11 +34,11 @@ P = TypeVar("P", bound=Passing)
 
 @dataclass(eq=False)
 class Meeting(Generic[P]):
-    """The events of a stretch, in times from its `start` [s], that its steps have `found` so far. `moved` takes a step
-    of so many seconds from a state, which is less than the step from there to the next state."""
+    """The events of a stretch that its steps have `found` so far. A run begins at the time `begin` [s]. `moved` takes a
+    step of so many seconds from a state, which is less than the step from there to the next state."""
 
     system: System
-    start: float
+    begin: float
     events: Sequence[Event]
     moved: Callable[[P, float], P | None]
     found: list[EventHit] = field(default_factory=list)
@@ -49,17 +49,16 @@ class Meeting(Generic[P]):
         if len(states) < 2:
             return None
         t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
-        t = t - self.start
         looks, between = places(self.system.plan, t, v), partial(self._between, t, q, v)
         happened = []
         for event in self.events:
-            for change in sign_changes(event, t, looks, between, begins=self.start == 0.0 and t[0] == 0.0):
+            for change in sign_changes(event, t, looks, between, begins=t[0] == self.begin):
                 state_at = partial(self._motion_at, states, change.interval)
                 time = locate(event, change.first, change.last, state_at)
                 happened.append((time, change.interval, event))
         for time, k, event in sorted(happened, key=lambda each: each[0]):
             state = self._state_at(states, k, time)
-            self.found.append(EventHit(event.label, self.start + time, state.q, state.v))
+            self.found.append(EventHit(event.label, time, state.q, state.v))
             if event.terminal:
                 return k, state
         return None
@@ -85,22 +84,22 @@ class Meeting(Generic[P]):
         return state.q, state.v
 
     def _state_at(self, states: Sequence[P], k: int, time: float) -> P:
-        """Return the state behind the one with number k at a time from the start."""
-        span = self.start + time - states[k].t
+        """Return the state behind the one with number k at a time."""
+        span = time - states[k].t
         if span <= 0.0:
             return states[k]
-        if self.start + time >= states[k + 1].t:
+        if time >= states[k + 1].t:
             return states[k + 1]
         # A step that is too short for the method, or not good enough, leaves the next state.
         return self.moved(states[k], span) or states[k + 1]
 
 
-def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
-    """Return a run of careful steps with the events it meets, up to the first that ends it. Times of events count from
-    its start."""
+def met(run: Trajectory, events: Sequence[Event], begins: bool) -> Trajectory:
+    """Return a run of careful steps with the events it meets, up to the first that ends it; whether the motion `begins`
+    with it."""
     if not events or len(run.t) < 2:
         return run
-    start, t, q, v = float(run.t[0]), run.t - run.t[0], run.q, run.v
+    t, q, v = run.t, run.q, run.v
 
     def state_at(k: int, time: float) -> tuple[np.ndarray, np.ndarray]:
         part = (time - t[k]) / (t[k + 1] - t[k])
@@ -116,11 +115,11 @@ def met(run: Trajectory, events: Sequence[Event]) -> Trajectory:
     happened = [
         (locate(event, change.first, change.last, partial(state_at, change.interval)), change.interval, event)
         for event in events
-        for change in sign_changes(event, t, looks, between, begins=start == 0.0)
+        for change in sign_changes(event, t, looks, between, begins=begins)
     ]
     found: list[EventHit] = []
     for time, k, event in sorted(happened, key=lambda each: each[0]):
-        found.append(EventHit(event.label, start + time, *state_at(k, time)))
+        found.append(EventHit(event.label, time, *state_at(k, time)))
         if event.terminal:
             return _ended(run, found)
     return replace(run, events=tuple(found))

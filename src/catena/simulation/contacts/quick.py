@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
+from catena.simulation.arguments import Span
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
@@ -61,20 +62,20 @@ class State:
 
 
 class QuickSteps:
-    """Takes compiled steps of one state of a system with contacts, in a run of `duration` seconds; `h` is the size of
+    """Takes compiled steps of one state of a system with contacts, in a run that goes over a `span`; `h` is the size of
     a careful step, `length` [m] that of the mechanism."""
 
-    def __init__(self, acting: Acting, inside: Inside, duration: float, length: float, h: float) -> None:
-        self.acting, self.inside, self.duration, self.length, self.h = acting, inside, duration, length, h
+    def __init__(self, acting: Acting, inside: Inside, span: Span, length: float, h: float) -> None:
+        self.acting, self.inside, self.span, self.length, self.h = acting, inside, span, length, h
         # Whoever takes steps asks the controller, and tells what it gave.
         problem = replace(
             acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = acting.system
         self.mover = mover = Mover(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, duration, _ignore
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, span.end, _ignore
         )
-        mover.begin(1, min(1e-2, 1e-2 * duration))
+        mover.begin(1, min(1e-2, 1e-2 * span.duration), span.start)
         self.session = session = Session(mover.program, 1)
         self.b = b = session.buffers
         for name, value in (mover.constant | mover.varying).items():
@@ -88,11 +89,11 @@ class QuickSteps:
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps, self.end, self.tau = 0, duration, np.zeros(system.nv)
+        self.steps, self.end, self.tau = 0, span.end, np.zeros(system.nv)
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
-        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.duration)
+        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.span.end)
         self._look()
         return self.b["told"].reshape(-1, TOLD).copy()
 
@@ -105,7 +106,7 @@ class QuickSteps:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.acting.keep_time(t, q, v)
-        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.duration)
+        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.span.end)
         self.b[self.mover.target][0] = self.tau
         self._told()
 
@@ -309,8 +310,9 @@ class QuickStretch:
         self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
     ) -> Quick | None:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
-        forces of contacts are not determined. Times of `events` count from there."""
-        self.meeting = Meeting(self.quick.system, t, events, self.quick.moved) if events else None
+        forces of contacts are not determined."""
+        quick = self.quick
+        self.meeting = Meeting(quick.system, quick.span.start, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
         if made is None or self.meeting is None or made.ended:
@@ -363,7 +365,7 @@ class QuickStretch:
                 if found is not None:
                     return found
             now = path.t[-1]
-            if now >= quick.end * (1.0 - 1e-12):
+            if now >= quick.end - quick.span.same:
                 ended = self._at_an_end(path)
                 if ended is not None:
                     return ended[0]
@@ -393,7 +395,7 @@ class QuickStretch:
             ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
             if ended is not None:
                 return ended
-        if state.t >= quick.duration * (1.0 - 1e-12):
+        if state.t >= quick.span.end - quick.span.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
         quick.keep_time(state.t, state.q, state.v)
         path.go_on(quick.tau)

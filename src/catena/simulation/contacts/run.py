@@ -19,7 +19,6 @@ import numpy as np
 
 from catena.changing.transfer import free_groups
 from catena.errors import CatenaError, SimulationError, StateError
-from catena.given import is_positive, shown
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
 from catena.simulation.arguments import initial_state
@@ -51,7 +50,6 @@ from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
     ending,
-    later,
     resampled,
     with_events,
 )
@@ -80,22 +78,21 @@ class ContactRun:
     """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
 
     def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
-        if not is_positive(changing.duration):
-            raise StateError(f"duration is {shown(changing.duration)}; give a positive number of seconds.")
-        self.changing, self.duration = changing, float(changing.duration)
+        self.changing, self.duration = changing, changing.span.duration
+        self.start, self.end = changing.span
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
         require_contacts(changing.system, self.contacts)
         self.wound = changing.wound = Wound(near_rows(changing.system, changing.near, ()))
-        self._take(changing.system, 0.0)
+        self._take(changing.system, self.start)
 
     def _take(self, system: System, start: float) -> None:
         """Go on with a system."""
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
-            control = later(control.control(system, start), -start)
+            control = control.control(system, start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
@@ -128,7 +125,7 @@ class ContactRun:
         self._refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
-            q, v = (x[0] for x in self.acting.excitation.imposed(0.0, q[None], v[None])[:2])
+            q, v = (x[0] for x in self.acting.excitation.imposed(self.start, q[None], v[None])[:2])
         self.segments: list[Trajectory] = []
         self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
         self.places: list[Places] = []
@@ -137,14 +134,14 @@ class ContactRun:
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
-        t, note = 0.0, ""
+        t, note = self.start, ""
         try:
             happened = self.changing.at_the_start(self.system, q, v, self.still)
             if happened:
                 t, q, v, standing, _ = self._changed(happened, None, t, q, v)
             else:
                 standing, q, v = self._decided(t, q, v, None, None)
-            while t < self.duration * (1.0 - 1e-12):
+            while t < self.end - self.changing.span.same:
                 t, q, v, standing, more = self._gone(t, q, v, standing)
                 if more and self.changing.events:
                     t, q, v, standing, more = self._jumped(t, q, v, standing)
@@ -166,16 +163,16 @@ class ContactRun:
         gone = self._quickly(t, q, v, holding)
         if gone is not None:
             return gone
-        stretch = Stretch(holding, self.duration, self.changing.options, self._events, self.h / 3.0)
+        stretch = Stretch(holding, self.changing.span, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
         stiff = STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(t, q, v, standing, stiff)
         self._keep(run, holding)
-        begun, t, q, v = t, float(run.t[-1]), run.q[-1], run.v[-1]
+        t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         if run.ended:
-            return self._ended(run, begun, standing)
+            return self._ended(run, standing)
         return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
 
     def _quickly(
@@ -187,7 +184,7 @@ class ContactRun:
         if not is_quick or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.acting, self.inside, self.duration, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.changing.span, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
         if made is None:
             return None
@@ -198,7 +195,7 @@ class ContactRun:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
         if made.ended:
-            return self._ended(run, t, holding.standing)
+            return self._ended(run, holding.standing)
         standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
         stiff = SLOWLY if holding.rubs else STUCK
         return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
@@ -282,16 +279,16 @@ class ContactRun:
         steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
-        run, forces = steps.go(t, q, v, min(self.duration, t + MOST * self.h), until_steady.stays, gap)
+        run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
-            times, begun = run.t, t
-            run = met(run, self._events(t, q, v))
+            times = run.t
+            run = met(run, self._events(t, q, v), t == self.start)
             self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.acting.places)
             if run.ended:
-                return self._ended(run, begun, standing)
+                return self._ended(run, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         self.acting.keep_time(t, q, v)
         tau = self.acting.command(t, q, v)
@@ -299,7 +296,7 @@ class ContactRun:
             t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
         )
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
-        return t, found.q, found.v, found.standing, self.duration - t > 1e-12 * self.duration
+        return t, found.q, found.v, found.standing, self.end - t > self.changing.span.same
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
@@ -311,17 +308,16 @@ class ContactRun:
 
     def _events(self, t: float, q: np.ndarray, v: np.ndarray) -> list[Event]:
         return [
-            self.changing.bound(event, self.system, t, self.still.get(event.label, 0.0), (q, v))
+            self.changing.bound(event, self.system, self.still.get(event.label, 0.0), (t, q, v))
             for event in self.changing.events
         ]
 
     def _ended(
-        self, run: Trajectory, begun: float, standing: Standing
+        self, run: Trajectory, standing: Standing
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after an event has ended a run that began at a time, and whether the motion
-        goes on."""
+        """Return time, state and contacts after an event has ended a run, and whether the motion goes on."""
         t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-        happened = self.changing.happened(run.shifted(0.0), self.system, begun)
+        happened = self.changing.happened(run, self.system)
         if self.segments and self.segments[-1].t[-1] == t:
             self.segments[-1] = with_events(self.segments[-1], happened)
         if not any(event.then is not None for event in happened):
@@ -337,7 +333,7 @@ class ContactRun:
         last = self.segments[-1]
         if last.system is not self.system or np.array_equal(last.v[-1], v):
             return t, q, v, standing, True
-        known = self._events(0.0, q, v)
+        known = self._events(t, q, v)
         over = jumped_over(known, t, (last.q[-1], last.v[-1]), (q, v))
         found = tuple(EventHit(known[k].label, t, q, v) for k in over)
         ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
@@ -356,9 +352,7 @@ class ContactRun:
         structure."""
         for event in happened if run is not None else ():
             assert run is not None
-            size = abs(
-                self.changing.bound(event, self.system, 0.0).value(float(run.t[0]), run.q[0], run.v[0])
-            )
+            size = abs(self.changing.bound(event, self.system).value(float(run.t[0]), run.q[0], run.v[0]))
             self.still[event.label] = max(self.still.get(event.label, 0.0), 1e-11 * size)
         made = self.changing.change(happened, self.system, t, q, v)
         self.made += made

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.simulation.arguments import Span
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
@@ -22,8 +23,7 @@ from catena.simulation.events import Event
 from catena.simulation.moving import BrokenOff
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Trajectory
-from catena.simulation.run import Run, longest_step
-from catena.simulation.structure_changes import LaterControl, later_force, later_motion
+from catena.simulation.run import Beginning, Run, longest_step
 from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the
@@ -55,12 +55,12 @@ class Stretched:
 
 @dataclass(eq=False)
 class Stretch:
-    """Contacts that go on as they do (`holding`) in a run of `duration` seconds with `options` of `simulate`. `events`
-    gives the events in the time of a part that begins at a time and a state. A part in which something rubs, and that
-    gets on by less than `slow` seconds with each evaluation, is stiff."""
+    """Contacts that go on as they do (`holding`) in a run over a `span` with `options` of `simulate`. `events` gives
+    the events of a part that begins at a time and a state. A part in which something rubs, and that gets on by less
+    than `slow` seconds with each evaluation, is stiff."""
 
     holding: Holding
-    duration: float
+    span: Span
     options: Mapping[str, Any]
     events: Callable[[float, np.ndarray, np.ndarray], Sequence[Event]]
     slow: float
@@ -79,7 +79,7 @@ class Stretch:
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
-        looking = Looking(self.holding, self.duration)
+        looking, duration = Looking(self.holding, self.span.duration), self.span.duration
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         inside = Inside(self.acting.places)
@@ -89,13 +89,13 @@ class Stretch:
         while True:
             self.holding.begin(t, q, v)
             self.acting.keep_time(t, q, v)
-            span = min(part * self.duration, self.acting.until(self.duration) - t)
+            span = Span(t, min(t + part * duration, self.acting.until(self.span.end)))
             run, enough = None, False
             if self.inside:
-                run, enough = self._compiled(inside, t, q, v, span, looking.deep, most)
+                run, enough = self._compiled(inside, span, q, v, looking.deep, most)
             if run is None and not enough:
                 self.inside = False
-                run, enough = self._part(system, t, q, v, span, most)
+                run, enough = self._part(system, span, q, v, most)
             rubs = self.holding.rubs
             if run is None and enough and not rubs and most < PATIENT:
                 most *= 2
@@ -115,7 +115,7 @@ class Stretch:
                 return Stretched(joined(runs), change, False)
             runs.append(run)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-            if run.ended or stiff or self.duration - t <= 1e-12 * self.duration:
+            if run.ended or stiff or self.span.end - t <= self.span.same:
                 return Stretched(joined(runs), None, stiff)
             part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
 
@@ -123,71 +123,68 @@ class Stretch:
         return self.acting.stuck(self.holding.closed, q, v)
 
     def _part(
-        self, system: System, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
+        self, system: System, span: Span, q: np.ndarray, v: np.ndarray, most: int
     ) -> tuple[Trajectory | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
         given = self.acting.problem
-        control = self._control(t, q, v, span, FOR_EVER)
-        motion = {name: later_motion(x, t) for name, x in given.motion.items()}
-        pushing = _Pushing(self.holding, t, control, most)
-        forces = {name: later_force(x, t) for name, x in given.forces.items()}
-        forces |= pushing.functions() if self.pushes else {}
+        control = self._control(FOR_EVER)
+        forces = dict(given.forces)
+        if self.pushes:
+            forces |= _Pushing(self.holding, control, self._held(span.start, q, v), most).functions()
         near = {joint: x for joint, x in self.acting.near.items() if joint in system.loops}
-        turned = self.acting.turns.at(np.array([t]), q[None], v[None])
+        turned = self.acting.turns.at(np.array([span.start]), q[None], v[None])
         near |= {joint: x[0] for joint, x in turned.items()}
-        problem = Problem(system, control, motion, forces, **self.options, near=near)
-        return self._moved(problem, t, q, v, span)
+        problem = Problem(system, control, given.motion, forces, **self.options, near=near)
+        return self._moved(problem, span, q, v)
 
     def _compiled(
-        self, inside: Inside, t: float, q: np.ndarray, v: np.ndarray, span: float, deep: np.ndarray, most: int
+        self, inside: Inside, span: Span, q: np.ndarray, v: np.ndarray, deep: np.ndarray, most: int
     ) -> tuple[Trajectory | None, bool]:
         """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
         holding = self.holding
-        holding.forces(np.array([t]), q[None], v[None], np.zeros((1, len(v))))
+        holding.forces(np.array([span.start]), q[None], v[None], np.zeros((1, len(v))))
         if holding.redundant:
             return None, False
         told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
-        control = self._control(t, q, v, span, most)
-        run, enough = self._moved(
-            Problem(self.acting.system, control, touching=told, **self.options), t, q, v, span
-        )
+        problem = Problem(self.acting.system, self._control(most), touching=told, **self.options)
+        run, enough = self._moved(problem, span, q, v)
         if run is None:
             return None, enough
         given = holding.forces(run.t, run.q, run.v, run.tree_forces)
         return replace(run, wrenches=holding.places.wrenches(given.touches, given.f)), enough
 
     def _moved(
-        self, problem: Problem, t: float, q: np.ndarray, v: np.ndarray, span: float
+        self, problem: Problem, span: Span, q: np.ndarray, v: np.ndarray
     ) -> tuple[Trajectory | None, bool]:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
-            run = Run(
-                problem, q, v, span, self.events(t, q, v), None, False, False, t == 0.0,
-                longest_step(self.duration, None),
-            )  # fmt: skip
-            return run.go().shifted(t), False
+            t, longest = span.start, longest_step(self.span.duration, None)
+            beginning = Beginning(t == self.span.start, False, self._held(t, q, v), longest)
+            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, beginning)
+            return run.go(), False
         except BrokenOff as error:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
         if found is None or len(found.t) < 2:
             return None, enough
-        cut = replace(found, ended="").shifted(t)
+        cut = replace(found, ended="")
         if problem.control is not None and not cut.held:
             # The run was cut off within a step, and knows no control forces of where it has come to.
             self._tell_last(cut)
         return cut, enough
 
-    def _control(
-        self, t: float, q: np.ndarray, v: np.ndarray, span: float, most: int
-    ) -> _Asked | _Held | None:
-        """Return the controller in a part of so many seconds that begins at a time and a state; a continuous one is
-        asked `most` times at most."""
+    def _control(self, most: int) -> Any:
+        """Return the controller; a continuous one is asked `most` times at most."""
         control = self.acting.problem.control
-        if control is None or self.acting.excitation.clock is None:
-            return None if control is None else _Asked(control, t, most)
-        return _Held(self.acting.held(t, q, v), span)
+        return _Patient(control, most) if self.acting.excitation.is_asked_always else control
+
+    def _held(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return the forces that a controller with a rate has given last, as it gives them, None for other ones. No
+        part of a stretch goes beyond its next sample."""
+        acting = self.acting
+        return None if acting.excitation.clock is None else acting.excitation.as_given(acting.told(t, q, v))
 
     def _until(self, run: Trajectory, t: float) -> Trajectory:
         """Return a run up to a time, with the events that it has met by then."""
@@ -206,27 +203,14 @@ class Stretch:
                 run.loop_forces[joint][-1] = force
 
 
-class _Held:
-    """Control forces, (nv,) or by joint, that hold for a part of so many seconds."""
+class _Patient:
+    """A continuous controller that is asked so many times at most, and remembers what it gave last."""
 
-    def __init__(self, tau: np.ndarray | dict[str, np.ndarray], span: float) -> None:
-        self.tau, self.rate = tau, 1.0 / span
-
-    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
-        return self.tau.copy()
-
-
-class _Asked(LaterControl):
-    """A continuous controller of a whole run, asked in the time of a part, which remembers what it gave last."""
-
-    def __init__(self, control: Any, start: float, most: int) -> None:
-        super().__init__(control, start)
-        self.most, self.asked, self.told = most, 0, False
+    def __init__(self, control: Any, most: int) -> None:
+        self.control, self.most, self.asked, self.told = control, most, 0, False
+        self.__name__ = getattr(control, "__name__", type(control).__name__)
         self.last: Any = None
         self.at: tuple[float, bytes, bytes] | None = None
-
-    def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
-        """Do nothing: it was started with the whole run."""
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         at = (t, q.tobytes(), v.tobytes())
@@ -237,15 +221,16 @@ class _Asked(LaterControl):
                 # What there is of the motion is recorded, and asks for its control forces.
                 self.told = True
                 raise Enough
-            self.last, self.at = super().__call__(t, q, v), at
+            self.last, self.at = self.control(t, q, v), at
         return self.last
 
 
 class _Pushing:
-    """The forces of contacts as wrenches on bodies, as a run asks for them."""
+    """The forces of contacts as wrenches on bodies, as a run asks for them under a controller, or under forces that are
+    `held`."""
 
-    def __init__(self, holding: Holding, start: float, control: _Asked | _Held | None, most: int) -> None:
-        self.holding, self.offset, self.control, self.most = holding, start, control, most
+    def __init__(self, holding: Holding, control: Any, held: Any, most: int) -> None:
+        self.holding, self.control, self.held, self.most = holding, control, held, most
         self.known: dict[tuple[float, bytes, bytes], dict[str, np.ndarray]] = {}
         self.asked, self.told = 0, False
 
@@ -267,14 +252,13 @@ class _Pushing:
                 # What there is of the motion is recorded, and asks for what it was pushed with.
                 self.told = True
                 raise Enough
-            acting, now = self.holding.acting, t + self.offset
-            tau = self._command(t, q, v)
-            found = self.holding.forces(np.array([now]), q[None], v[None], tau[None])
+            acting, tau = self.holding.acting, self._command(t, q, v)
+            found = self.holding.forces(np.array([t]), q[None], v[None], tau[None])
             total = self.holding.places.wrenches(found.touches, found.f)
             given = acting.excitation.forces
             if any(name in given for name in total):
                 # What acts on the body besides is told together with it.
-                others = acting.excitation.wrenches(now, q[None], v[None])
+                others = acting.excitation.wrenches(t, q[None], v[None])
                 total = {name: x + others.get(name, 0.0) for name, x in total.items()}
             self.known[key] = total
         return self.known[key]
@@ -283,5 +267,5 @@ class _Pushing:
         """Return the control forces (nv,) at a stage."""
         if self.control is None:
             return np.zeros(len(v))
-        given = self.control(t, q.copy(), v.copy())
-        return self.holding.acting.excitation.checked(t + self.offset, given, q, v)
+        given = self.control(t, q.copy(), v.copy()) if self.held is None else self.held
+        return self.holding.acting.excitation.checked(t, given, q, v)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from copyreg import __newobj__ as new_object  # type: ignore[attr-defined]
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
@@ -69,10 +69,13 @@ def words(value: Any) -> str:
 def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: int = 0) -> Any:
     """Return the contents of a value as tuples of numbers and words. `opaque` says what stands for a value that has
     none; itself unless given."""
-    if value is None or isinstance(value, bool | int | str | bytes):
+    if value is None or isinstance(value, bool | str | bytes):
         return value
-    if isinstance(value, float):
-        return ("float", float(value).hex())
+    if isinstance(value, int) and not -(2**53) <= value <= 2**53:
+        return value
+    if isinstance(value, int | float):
+        # 1 and 1.0 are the same number, whatever it is for.
+        return ("number", float(value).hex())
     if depth > DEEPEST:
         raise StateError(f"{place or 'The scenario'} contains itself: give plain values.")
     inner = functools.partial(contents, opaque=opaque, depth=depth + 1)
@@ -81,11 +84,14 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             return ("array", value.shape, inner(value.tolist(), place=place))
-        return ("array", value.shape, value.dtype.str, np.ascontiguousarray(value).tobytes())
+        return _of_array(value)
     if isinstance(value, Mapping):
         pairs = [(inner(key), inner(entry, place=_in(place, key))) for key, entry in value.items()]
         return ("mapping", *sorted(pairs, key=lambda pair: repr(pair[0])))
     if isinstance(value, list | tuple):
+        row = _as_array(value)
+        if row is not None:
+            return _of_array(row)
         return ("list", *(inner(entry, place=place) for entry in value))
     if isinstance(value, Set):
         return ("set", *sorted((inner(entry, place=place) for entry in value), key=repr))
@@ -104,6 +110,24 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
     if isinstance(value, (*FUNCTIONS, Controller, System)):
         return _unknown(value, opaque, place)
     return _of_object(value, inner, opaque, place)
+
+
+def _of_array(x: np.ndarray) -> Any:
+    """The contents of an array of numbers, whether it was given as one or as lists."""
+    if x.shape == ():
+        return ("number", float(x).hex())
+    return ("numbers", x.shape, np.ascontiguousarray(x, dtype=np.float64).tobytes())
+
+
+def _as_array(value: Sequence[Any]) -> np.ndarray | None:
+    """A list of numbers, nested or not, as an array; None if it is none."""
+    if not value or not isinstance(value[0], int | float | list | tuple | np.ndarray | np.number):
+        return None
+    try:
+        row = np.asarray(value)
+    except ValueError:
+        return None
+    return row if row.dtype.kind in "iuf" and not any(isinstance(x, bool) for x in value) else None
 
 
 def _of_object(value: Any, inner: Callable[..., Any], opaque: Opaque | None, place: str) -> Any:

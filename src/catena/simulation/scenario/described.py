@@ -13,8 +13,11 @@ from catena.simulation.scenario.formulas import as_followed
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.system import System
 
-# Arguments that are what joints or frames should follow.
-FOLLOWED = ("reference", "path")
+# Arguments by joint without which a controller has nothing to do.
+FOLLOWED = ("reference", "forces")
+# Arguments that whoever makes the controller knows.
+MORE = ("initial", "parameters")
+NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Described:
@@ -31,23 +34,23 @@ class Described:
         if not callable(make):
             raise StateError(f"Described: {shown(make)} cannot be called; give a controller such as ct.PID.")
         self.make = make
-        self.arguments: tuple[Any, ...] = frozen(arguments)
-        self.keywords: Mapping[str, Any] = FrozenMapping(keywords)
         try:
             signature = inspect.signature(make)
-        except (TypeError, ValueError):
-            signature = None
-        if signature is None:
-            return
-        try:
-            # Whoever makes the controller gives the rest.
-            more = {name: None for name in ("initial", "parameters") if name in signature.parameters}
-            signature.bind(None, *arguments, **{**more, **keywords})
-        except TypeError as error:
+            # Whoever makes the controller gives the system and the rest.
+            more = {name: None for name in MORE if name in signature.parameters}
+            bound = signature.bind(None, *arguments, **{**more, **keywords})
+        except (TypeError, ValueError) as error:
             raise StateError(
-                f"Described: {self.name} does not take these arguments: {error}; it is called with the system first, "
-                f"{self.name}{signature}."
+                f"Described: {self.name} does not take these arguments: {error}; it is called with the system first."
             ) from None
+        sorts = {name: one.kind for name, one in signature.parameters.items()}
+        # Arguments are known by their names, however they were given.
+        named = [name for name in list(bound.arguments)[1:] if sorts[name] in NAMED]
+        told = {name: bound.arguments[name] for name in named if name not in MORE or name in keywords}
+        rest = next((name for name, sort in sorts.items() if sort is inspect.Parameter.VAR_KEYWORD), "")
+        self.keywords: Mapping[str, Any] = FrozenMapping({**told, **bound.arguments.get(rest, {})})
+        several = next((name for name, sort in sorts.items() if sort is inspect.Parameter.VAR_POSITIONAL), "")
+        self.arguments: tuple[Any, ...] = frozen(bound.arguments.get(several, ()))
 
     @property
     def name(self) -> str:
@@ -62,20 +65,17 @@ class Described:
     def on(self, system: System, initial: Mapping[str, Any], parameters: Mapping[str, float]) -> Any:
         """Return the controller of a system, for positions of joints at the start and named numbers. Joints that were
         there at the start, and are gone or locked by now, are left out; None if none is left to follow anything."""
-        signature = inspect.signature(self.make)
-        known = {"initial": initial, "parameters": parameters}
-        more = {name: value for name, value in known.items() if name in signature.parameters}
-        arguments = [_still_there(value, system, initial) for value in self.arguments]
-        keywords = {name: _still_there(value, system, initial) for name, value in self.keywords.items()}
-        if any(
-            given and not left for given, left in zip(self.arguments, arguments) if isinstance(given, Mapping)
-        ):
-            return None
-        bound = signature.bind(system, *arguments, **{**more, **keywords})
+        wanted = inspect.signature(self.make).parameters
+        given = {name: _still_there(value, system, initial) for name, value in self.keywords.items()}
         for name in FOLLOWED:
-            if name in bound.arguments:
-                bound.arguments[name] = as_followed(bound.arguments[name], parameters, f"{self.name}: {name}")
-        return self.make(*bound.args, **bound.kwargs)
+            if self.keywords.get(name) and not given[name]:
+                return None
+        for name in ("reference", "path"):
+            if name in given:
+                given[name] = as_followed(given[name], parameters, f"{self.name}: {name}")
+        known = {"initial": initial, "parameters": parameters}
+        more = {name: known[name] for name in MORE if name in wanted and name not in given}
+        return self.make(system, *self.arguments, **given, **more)
 
     def __repr__(self) -> str:
         listed = [*map(repr, self.arguments), *(f"{name}={value!r}" for name, value in self.keywords.items())]

@@ -93,21 +93,15 @@ def as_wrench(given: Any, parameters: Mapping[str, float], frame: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class WrenchFormulas:
-    """Six formulas or numbers that become a function of (t, q, v) `on` a system, whose times count from `start` [s]."""
+    """Six formulas or numbers that become a function of (t, q, v) `on` a system."""
 
     entries: Sequence[Any]
     parameters: Mapping[str, float]
     who: str
-    start: float = 0.0
 
     def on(self, system: System) -> Callable[[Any, Any, Any], list[Any]]:
         """Return the function for the states of a system."""
-        function = of_state(rows(self.entries, self.who), system, self.parameters, self.who)
-        return lambda t, q, v: function(t + self.start, q, v)
-
-    def later(self, start: float) -> WrenchFormulas:
-        """Return the same wrench in the time of a segment that begins at `start` [s]."""
-        return replace(self, start=self.start + start)
+        return of_state(rows(self.entries, self.who), system, self.parameters, self.who)
 
 
 def is_numbers(value: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, is_positive, real_array, shown
-from catena.mechanism import MODES, Mechanism
+from catena.given import entries, is_finite, is_positive, real_array, shown
+from catena.mechanism import MODES, InitialState, Mechanism
+from catena.mechanism.origin import Origin
 from catena.mechanism.validation import known
 from catena.simulation.arguments import MOST_SAMPLES, event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
@@ -73,6 +75,7 @@ class Scenario:
     changes: Sequence[Change] | Change = ()
     parameters: Mapping[str, ArrayLike] = field(default_factory=_nothing)
     duration: float = 1.0
+    start: float = 0.0
     integrator: str = "dopri5"
     step: float | None = None
     rtol: float = 1e-11
@@ -95,7 +98,6 @@ class Scenario:
         if not isinstance(self.mechanism, Mechanism):
             raise StateError(f"Scenario: the mechanism is {shown(self.mechanism)}; give a ct.Mechanism.")
         self._set("mechanism", self.mechanism.copy())
-        self.__dict__["_revision"] = self.mechanism.revision
         for name in ("drives", "wrenches", "parameters", "near", "plan", "view"):
             given = getattr(self, name)
             if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
@@ -104,6 +106,7 @@ class Scenario:
         self._check_start()
         self._check_acting()
         self._check_happening()
+        self._own_start()
         check_settings(self.integrator, self.step, self.rtol, self.atol, self.drift)
         self._check_settings()
         if planned is not None and not self._to_keep(planned):
@@ -114,10 +117,10 @@ class Scenario:
         object.__setattr__(self, name, value)
 
     def _check_start(self) -> None:
-        for name in ("initial", "velocity"):
+        own = self.mechanism.initial
+        for name, default in (("initial", own.q), ("velocity", own.v)):
             given = getattr(self, name)
-            if given is None:
-                continue
+            given = default if given is None else given
             rows = given if isinstance(given, Mapping) else {"": given}
             checked = {}
             for joint, value in rows.items():
@@ -129,6 +132,18 @@ class Scenario:
         for joint, value in self.near.items():
             known("joint", joint, self._joints, "Scenario: near")
             _numbers(value, f"Scenario: near of joint {joint!r}")
+
+    def _own_start(self) -> None:
+        """Let the mechanism begin where the scenario does, so that there is one way only to say where that is."""
+        values = {"q": self.initial, "v": self.velocity}
+        told = {
+            what: given
+            for what, given in values.items()
+            if isinstance(given, Mapping) and not _is_batch(given)
+        }
+        if not same(self.mechanism.initial, InitialState(**told)):  # type: ignore[arg-type]
+            self.mechanism.set_initial(**told)
+        self.__dict__["_revision"] = self.mechanism.revision
 
     def _check_acting(self) -> None:
         for joint, moves in self.drives.items():
@@ -189,6 +204,9 @@ class Scenario:
                 f"Scenario: duration is {shown(self.duration)}; give a positive number of seconds."
             )
         self._set("duration", float(self.duration))
+        if not is_finite(self.start):
+            raise StateError(f"Scenario: start is {shown(self.start)}; give a number of seconds.")
+        self._set("start", float(self.start))
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
                 self._set(name, float(getattr(self, name)))
@@ -264,20 +282,18 @@ class Scenario:
         """The positions and velocities to begin with, as `ct.simulate` takes them: driven joints are where their
         motions begin, and the loops are closed around them."""
         initial, velocity = self.initial, self.velocity
-        if not self.drives or not (initial is None or isinstance(initial, Mapping)):
+        if not self.drives or not isinstance(initial, Mapping):
             return initial, velocity
         named, _ = named_numbers(self.parameters)
         begin = {
-            joint: motion_at(moves, 0.0)
+            joint: motion_at(moves, float(self.start))
             for joint, moves in motions(self.drives, named).items()
             if joint in self.mechanism.joints
         }
-        own = self.mechanism.initial
-        q = {**(own.q if initial is None else initial), **{joint: x[0] for joint, x in begin.items()}}
-        if not (velocity is None or isinstance(velocity, Mapping)):
+        q = {**initial, **{joint: x[0] for joint, x in begin.items()}}
+        if not isinstance(velocity, Mapping):
             return q, velocity
-        v = {**(own.v if velocity is None else velocity), **{joint: x[1] for joint, x in begin.items()}}
-        return q, v
+        return q, {**velocity, **{joint: x[1] for joint, x in begin.items()}}
 
     @property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -290,7 +306,69 @@ class Scenario:
         for name in changed:
             known("argument", name, names, "Scenario.with_")
         self._require_unchanged()
-        return replace(self, **changed)
+        told = changed.get("parameters")
+        if (
+            self.origin is not None
+            and isinstance(told, Mapping)
+            and any(self._is_of_file(name, told[name]) for name in told)
+        ):
+            return self._read_with(changed)
+        made = replace(self, **changed)
+        if self.origin is not None and "mechanism" not in changed:
+            made.__dict__["origin_"], made.__dict__["_changed_since"] = (
+                self.origin,
+                {**self._changed, **changed},
+            )
+        return made
+
+    @property
+    def origin(self) -> Origin | None:
+        """The text of the file that it was read from, None if it comes from no file."""
+        found: Origin | None = self.__dict__.get("origin_")
+        return found
+
+    @property
+    def _changed(self) -> dict[str, Any]:
+        """What was changed since it was read."""
+        found: dict[str, Any] = self.__dict__.get("_changed_since", {})
+        return found
+
+    def _is_of_file(self, name: str, value: Any) -> bool:
+        """Whether numbers of the file follow from a parameter that is given another value."""
+        assert self.origin is not None
+        return name in self.origin.parameters and value != self.origin.parameters[name]
+
+    def _read_with(self, changed: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of the same file with other values of its parameters, and what was changed since."""
+        from catena.simulation.scenario.file.loading import read_with
+
+        assert self.origin is not None
+        given = {name: x for name, x in changed["parameters"].items() if name in self.origin.parameters}
+        again = read_with(self, given)
+        more = {name: x for name, x in changed["parameters"].items() if name not in self.origin.parameters}
+        others = {**self._changed, **changed, "parameters": {**again.parameters, **more}}
+        return again.with_(**others)
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        parameters: Mapping[str, float | str] | None = None,
+        search: Iterable[str | os.PathLike[str]] = (),
+        kinds: Iterable[type[Any] | str] = (),
+    ) -> Scenario:
+        """Read a scenario from a .toml file: a model file with tables such as [[controller]] and [run]. `parameters`
+        gives parameters of the file other values; `search` and `kinds` are those of `ct.load`."""
+        from catena.simulation.scenario.file import load_scenario
+
+        return load_scenario(path, parameters, search, kinds)
+
+    def save(self, path: str | os.PathLike[str], functions: str = "refuse") -> None:
+        """Write it to a .toml file, from which `Scenario.load` reads it back to the last digit. A file that exists keeps
+        its comments and order where it says the same. A function of Python cannot be written: it is refused by name, or
+        left out with functions="leave out"."""
+        from catena.simulation.scenario.file import save_scenario
+
+        save_scenario(self, path, functions)
 
     def run(self, progress: bool | None = None, check: bool = True) -> Trajectory:
         """Simulate it; `progress` and `check` are those of `ct.simulate`."""
@@ -302,7 +380,7 @@ class Scenario:
             forces=self.wrenches, integrator=self.integrator, step=self.step, rtol=self.rtol, atol=self.atol,  # type: ignore[arg-type]
             drift=self.drift, events=self.events, samples=self.samples, progress=progress, check=check,
             contacts=self.contacts, parameters=self.parameters or None, near=self.near or None,  # type: ignore[arg-type]
-            changes=self.changes,  # type: ignore[arg-type]
+            changes=self.changes, start=self.start,  # type: ignore[arg-type]
         )  # fmt: skip
 
     @property
@@ -322,7 +400,10 @@ class Scenario:
         kept = {one.name: getattr(self, one.name) for one in fields(self)}
         # A plan that controllers were made for goes along, so that it stays theirs.
         bound = callable(self.control) and "system" in self.__dict__
-        return kept | {"_revision": self.__dict__["_revision"]} | ({"system": self.system} if bound else {})
+        more = {
+            name: x for name, x in self.__dict__.items() if name in ("_revision", "origin_", "_changed_since")
+        }
+        return kept | more | ({"system": self.system} if bound else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -357,4 +438,8 @@ def _numbers(value: Any, who: str) -> Any:
         raise StateError(f"{who} is {shown(value)} ({error}); give numbers.") from error
     if not np.isfinite(found).all():
         raise StateError(f"{who} is {shown(value)}; every entry must be a finite number.")
-    return float(found) if found.ndim == 0 else frozen(found)
+    return float(found.reshape(())) if found.shape in ((), (1,)) else frozen(found)
+
+
+def _is_batch(given: Mapping[str, Any]) -> bool:
+    return any(np.ndim(value) > 1 for value in given.values())

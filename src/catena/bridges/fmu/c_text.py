@@ -1,0 +1,90 @@
+"""The two C files that are written for one mechanism: its numbers, and its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from catena.bridges.fmu.model import Model
+from catena.bridges.fmu.solver import Solver
+from catena.equations.c_source import function_text
+from catena.equations.plain_text import in_comment
+
+# Functions that a mechanism without loops has no equations for.
+_OPEN = """static void closure(const double *q, const double *v, const double *p, double *position, double *velocity) {
+    (void)q;
+    (void)v;
+    (void)p;
+    (void)position;
+    (void)velocity;
+}
+
+static void closure_jacobian(const double *q, const double *p, double *J) {
+    (void)q;
+    (void)p;
+    (void)J;
+}
+"""
+
+
+def numbers_text(model: Model, solver: Solver, token: str, kinds: Iterable[str]) -> str:
+    """Return mechanism.h: sizes, numbers to begin with, and how steps are taken."""
+    system, events = model.system, model.events
+    sizes = {
+        "NQ": system.nq, "NV": system.nv, "NX": system.nq + system.nv, "NU": len(model.inputs),
+        "NP": len(model.parameters), "NY": model.functions["outputs"].outputs["y"].size, "NE": len(events),
+        "NG": len(model.rows), "NROTATIONS": len(model.rotations), "IS_FIXED": int(solver.step is not None),
+        "HAS_CO_SIMULATION": int("co-simulation" in kinds), "HAS_MODEL_EXCHANGE": int("model-exchange" in kinds),
+    }  # fmt: skip
+    numbers = {
+        "RTOL": solver.rtol, "ATOL": solver.atol, "STEP": solver.step or 0.0,
+        "STABILISATION": 1.0 / solver.stabilisation, "LENGTH": model.length,
+    }  # fmt: skip
+    lines = [
+        f"/* The numbers of {in_comment(model.title)}. */",
+        "#ifndef CATENA_MECHANISM_H",
+        "#define CATENA_MECHANISM_H",
+        "",
+        f'#define TOKEN "{token}"',
+        *(f"#define {name} {value}" for name, value in sizes.items()),
+        *(f"#define {name} {_number(value)}" for name, value in numbers.items()),
+        "",
+        _array("double", "START", map(_number, model.start)),
+        _array("double", "NOMINAL", map(_number, model.nominal)),
+        _array("double", "INPUTS", map(_number, model.inputs)),
+        _array("double", "PARAMETERS", map(_number, model.parameters)),
+        _array("unsigned char", "TUNABLE", map(str, model.tunable.astype(int))),
+        _array("double", "ROWS", map(_number, model.rows)),
+        _array("double", "UNITS", map(_number, model.units)),
+        _array("unsigned char", "PLACED", map(str, model.placed.astype(int))),
+        _array("unsigned char", "DRIVEN", map(str, model.driven.astype(int))),
+        _array("int", "MOVED_BY", (str(first) for first, _ in model.moved)),
+        _array("int", "MOVED", (str(count) for _, count in model.moved)),
+        _array("int", "ROTATIONS", map(str, model.rotations)),
+        _array("int", "DIRECTION", (str(int(event.direction)) for event in events)),
+        _array("unsigned char", "TERMINAL", (str(int(bool(event.terminal))) for event in events)),
+        "",
+        "#endif",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def equations_text(model: Model) -> str:
+    """Return equations.h: everything that is computed, as functions."""
+    texts = [function_text(graph, name, "double", static=True) for name, graph in model.functions.items()]
+    if "closure" not in model.functions:
+        texts.append(_OPEN)
+    guard = "CATENA_EQUATIONS_H"
+    head = [f"/* The equations of {in_comment(model.title)}. */", f"#ifndef {guard}", f"#define {guard}", ""]
+    return "\n".join([*head, *texts, "#endif", ""])
+
+
+def _array(kind: str, name: str, entries: Iterable[str]) -> str:
+    return f"static const {kind} {name}[] = {{{', '.join(entries) or '0'}}};"
+
+
+def _number(x: float) -> str:
+    text = repr(float(np.float64(x)))
+    return text if "." in text or "e" in text or "n" in text else f"{text}.0"

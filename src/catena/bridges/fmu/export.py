@@ -1,0 +1,117 @@
+"""A mechanism as a Functional Mock-up Unit, FMI 2.0 or 3.0."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from numpy.typing import ArrayLike
+
+from catena.bridges.fmu import description2, description3
+from catena.bridges.fmu.c_text import equations_text, numbers_text
+from catena.bridges.fmu.compiling import binary_place, compiled, find_compiler
+from catena.bridges.fmu.model import make_model
+from catena.bridges.fmu.packing import packed
+from catena.bridges.fmu.solver import make_solver
+from catena.equations.graph import identifier
+from catena.errors import StateError
+from catena.formats.complete import file_path, write_complete
+from catena.given import is_one_of, is_positive, listed, shown
+from catena.mechanism import Mechanism
+from catena.simulation.events import Event
+from catena.system import System
+
+VERSIONS = {"2.0": description2, "3.0": description3}
+KINDS = ("co-simulation", "model-exchange")
+SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h")
+_LONGEST = 60
+
+
+def export_fmu(
+    system: System | Mechanism,
+    path: str | PathLike[str],
+    *,
+    version: str = "2.0",
+    kinds: Sequence[str] = KINDS,
+    inputs: Iterable[str] | None = None,
+    outputs: Iterable[str] | None = None,
+    parameters: Iterable[str] = (),
+    initial: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    velocity: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    events: Sequence[Event | Callable[..., Any]] | Event | Callable[..., Any] = (),
+    integrator: str = "dopri5",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    stabilisation: float = 0.05,
+    duration: float = 1.0,
+    compiler: str | PathLike[str] | bool | None = None,
+) -> Path:
+    """Write a mechanism as a Functional Mock-up Unit and return its path: FMI `version` "2.0" or "3.0", of the `kinds`
+    "co-simulation" and "model-exchange".
+
+    The equations are those of `system.equations`, as C. Their sources are always inside, and a binary for this machine
+    if a C compiler is found; `compiler` names one, and with False none is used. The same request gives the same bytes.
+
+    `inputs` are joint forces ("elbow.tau", of tree and loop joints), wrenches on bodies and frames in their own axes
+    ("tool.wrench", "tool.force", "tool.moment"), or any number of the mechanism ("servo.signal"); without them, the
+    forces of all joints with actuators, or of all actuated joints of the tree. `outputs` are "elbow.q", "elbow.v",
+    "elbow.a", of frames and bodies "tool.position", "tool.rotation", "tool.velocity", "tool.angular_velocity",
+    "tool.acceleration", "tool.angular_acceleration", in ground axes, of forces what `force_outputs` tells
+    ("strut.length"), "kinetic_energy", "potential_energy", "energy" and "closure_error"; without them, positions and
+    velocities of the tree's joints. `parameters` are names as `equations` takes them ("pole.mass", "gravity").
+
+    The motion begins at `initial` and `velocity`, arrays or by joint, or where the mechanism does. Importers may set
+    start values of all coordinates; loops are closed in the initialisation, with what was set held. `events` are
+    formulas of (t, q, v) whose sign changes are counted, and end the motion where they are terminal.
+
+    In co-simulation `integrator` takes the steps: "dopri5" by `rtol` (the importer's tolerance, if it gives one) and
+    `atol`, or "rk4" with a `step`; loops are closed after each. In model exchange gaps of loops fade within
+    `stabilisation` seconds, as `ct.Baumgarte` has it. `duration` is what importers run by default.
+    """
+    if isinstance(system, Mechanism):
+        system = system.system()
+    if not isinstance(system, System):
+        raise StateError(f"{shown(system)} is no system; give m.system().")
+    if not is_one_of(version, VERSIONS):
+        raise StateError(f"version is {shown(version)}; give '2.0' or '3.0'.")
+    try:
+        chosen = listed(kinds)
+    except ValueError:
+        chosen = ()
+    if not chosen or not all(is_one_of(kind, KINDS) for kind in chosen):
+        raise StateError(f"kinds are {shown(kinds)}; choose among {', '.join(map(repr, KINDS))}.")
+    if not is_positive(duration):
+        raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
+    place = file_path(path)
+    command = find_compiler(compiler, str(place))
+    solver = make_solver(integrator, step, rtol, atol, stabilisation)
+    model = make_model(system, inputs, outputs, parameters, initial, velocity, events)
+
+    face = VERSIONS[version]
+    name = identifier(model.title)[:_LONGEST]
+
+    def description(token: str) -> str:
+        return face.description(model, name, token, chosen, float(duration), solver.rtol)
+
+    own = resources.files("catena.bridges.fmu") / "sources"
+    sources = {file: (own / file).read_text() for file in (*SHARED, face.FACE)}
+    sources["equations.h"] = equations_text(model)
+    whole = [description(""), numbers_text(model, solver, "", chosen), *(sources[n] for n in sorted(sources))]
+    token = f"{{{UUID(bytes=hashlib.sha256(chr(0).join(whole).encode()).digest()[:16])}}}"
+    sources["mechanism.h"] = numbers_text(model, solver, token, chosen)
+
+    files = {f"sources/{file}": text.encode() for file, text in sources.items()}
+    files["modelDescription.xml"] = description(token).encode()
+    if version == "3.0":
+        files["sources/buildDescription.xml"] = description3.build_description(name).encode()
+    if command is not None:
+        folder, ending = binary_place(version)
+        files[f"binaries/{folder}/{name}{ending}"] = compiled(command, sources, face.FACE, str(place))
+    write_complete(place, packed(files))
+    return place

@@ -1,0 +1,226 @@
+"""What comes out of an FMU by name: how joints and frames stand and move, what forces record, energies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from catena.bridges.fmu.formulas import Formulas
+from catena.bridges.fmu.loop_joints import GAUGE
+from catena.bridges.fmu.naming import RATE, structured
+from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
+from catena.errors import UnknownNameError
+from catena.kinematics.scales import scales_of
+from catena.simulation.labels import joint_labels
+from catena.spatial.scalars import array
+from catena.system import System
+
+Told = list[tuple[Signal, Any]]
+"""Signals with their expressions."""
+
+ENERGIES = ("kinetic_energy", "potential_energy", "energy")
+GAP = "closure_error"
+OF_JOINT, OF_FRAME = (
+    ("q", "v", "a"),
+    ("position", "rotation", "velocity", "angular_velocity", "acceleration", "angular_acceleration"),
+)
+
+
+def default_outputs(system: System) -> list[str]:
+    """Return positions and velocities of all joints of the tree."""
+    return [f"{joint}.{what}" for joint in system.joints for what in ("q", "v")]
+
+
+def chosen_outputs(system: System, names: Iterable[str] | None) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of outputs that are asked for: those of states, those that are computed, and the loop joints
+    among them."""
+    of_state, computed, gauges = [], [], []
+    for name in default_outputs(system) if names is None else listed_names("outputs", names):
+        owner, _, what = name.rpartition(".")
+        if owner in system.joints and what in ("q", "v"):
+            of_state.append(name)
+            continue
+        if owner in system.loops and what in ("q", "v") and owner not in gauges:
+            gauges.append(owner)
+        computed.append(name)
+    return of_state, computed, gauges
+
+
+def told(formulas: Formulas, names: Sequence[str]) -> Told:
+    """Return the outputs that are computed, with their expressions."""
+    return [one for name in names for one in _told(formulas, name)]
+
+
+def _told(formulas: Formulas, name: str) -> Told:
+    system = formulas.system
+    if name in ENERGIES:
+        return [(Signal(name, "J", name.replace("_", " ")), _energy(formulas, name))]
+    if name == GAP:
+        return [(Signal(GAP, "1", "how far loops are open, in radians and lengths"), _gap(formulas))]
+    owner, _, what = name.rpartition(".")
+    if owner in system.joints and what == "a":
+        return _accelerations(formulas, owner)
+    if owner in system.loops and what in ("q", "v"):
+        return _of_loop_joint(formulas, owner, what)
+    if owner in system.plan.body_pose and what in OF_FRAME:
+        return _FRAMES[what](formulas, owner)
+    by_force = _of_force(formulas, owner, what)
+    if by_force is not None:
+        return by_force
+    there = _names(system)
+    near = get_close_matches(name, there, n=1, cutoff=0.6)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    raise UnknownNameError(
+        f"{system.mechanism.name!r} has no output {name!r}.{meant} Joints have q, v and a (those that close loops q "
+        f"and v), bodies and frames {', '.join(OF_FRAME)}, forces what they record; and there are "
+        f"{', '.join(ENERGIES)} and {GAP}."
+    )
+
+
+def _names(system: System) -> list[str]:
+    joints = [f"{j}.{what}" for j in (*system.joints, *system.loops) for what in OF_JOINT]
+    frames = [f"{f}.{what}" for f in system.plan.body_pose for what in OF_FRAME]
+    forces = [f"{f.name}.{what}" for f in system.elements.placed for what in _recorded(system, f)]
+    return [*joints, *frames, *forces, *ENERGIES, GAP]
+
+
+def _accelerations(formulas: Formulas, joint: str) -> Told:
+    system = formulas.system
+    a = formulas.symbols["a"][system.slice_v(joint)]
+    return [
+        (
+            Signal(
+                structured(joint, "a", *coordinate_parts(label.coordinate)),
+                RATE[label.unit],
+                f"acceleration of joint {label.text}",
+            ),
+            x,
+        )
+        for label, x in zip(joint_labels(system, joint, "velocity"), a, strict=True)
+    ]
+
+
+def _of_loop_joint(formulas: Formulas, joint: str, what: str) -> Told:
+    system = formulas.system
+    labels = joint_labels(system, joint, "position" if what == "q" else "velocity")
+    word = "position" if what == "q" else "velocity"
+    own = dict(_recorded_values(formulas, joint + GAUGE))
+    return [
+        (
+            Signal(
+                structured(joint, what, *coordinate_parts(label.coordinate)),
+                label.unit,
+                f"{word} of joint {label.text}, which closes a loop",
+            ),
+            own[f"{what}.{k}"],
+        )
+        for k, label in enumerate(labels)
+    ]
+
+
+def _energy(formulas: Formulas, name: str) -> Any:
+    wanted = {"kinetic_energy": "T", "potential_energy": "V"}
+    parts = wanted if name == "energy" else {name: wanted[name]}
+    return sum(formulas.of(one)[symbol].item() for one, symbol in parts.items())
+
+
+def _gap(formulas: Formulas) -> Any:
+    import casadi
+
+    if not formulas.system.constrained:
+        return 0.0
+    e = formulas.of("closure")["position"] / scales_of(formulas.system.effective_plan).rows
+    return casadi.sqrt(sum(x * x for x in e))
+
+
+def _recorded(system: System, force: Any) -> list[str]:
+    """Return what is recorded of a force, in the order of `force_outputs`."""
+    stored = ["energy"] if force.kind.stores else []
+    return [*system.elements.output_names(force), *stored, "power"]
+
+
+def _recorded_values(formulas: Formulas, name: str) -> list[tuple[str, Any]]:
+    system, found, at = formulas.system, formulas.of("force_outputs"), 0
+    for k, force in enumerate(system.elements.placed):
+        names = system.elements.output_names(force)
+        if force.name == name:
+            own = list(zip(names, found["outputs"][at : at + len(names)], strict=True))
+            stored = [("energy", found["energy"][k])] if force.kind.stores else []
+            return [*own, *stored, ("power", found["power"][k])]
+        at += len(names)
+    return []
+
+
+def _of_force(formulas: Formulas, owner: str, what: str) -> Told | None:
+    placed = {force.name: force for force in formulas.system.elements.placed}
+    if owner not in placed or what not in _recorded(formulas.system, placed[owner]):
+        return None
+    unit = {"energy": "J", "power": "W"}.get(what, "")
+    return [
+        (Signal(structured(owner, what), unit, f"{what} of {owner}"), x)
+        for name, x in _recorded_values(formulas, owner)
+        if name == what
+    ]
+
+
+def _vector(frame: str, what: str, unit: str, about: str, x: np.ndarray) -> Told:
+    return [
+        (Signal(structured(frame, what, axis), unit, f"{about} of {frame}, {axis} in ground axes"), x[k])
+        for k, axis in enumerate("xyz")
+    ]
+
+
+def _position(formulas: Formulas, frame: str) -> Told:
+    return _vector(frame, "position", "m", "position", formulas.of("pose", frame)["pose"][:3, 3])
+
+
+def _rotation(formulas: Formulas, frame: str) -> Told:
+    R = formulas.of("pose", frame)["pose"][:3, :3]
+    return [
+        (
+            Signal(
+                f"{structured(frame, 'rotation')}[{i + 1},{j + 1}]",
+                "1",
+                f"rotation matrix of {frame} in ground axes",
+            ),
+            R[i, j],
+        )
+        for i in range(3)
+        for j in range(3)
+    ]
+
+
+def _in_ground(formulas: Formulas, frame: str, rows: slice) -> np.ndarray:
+    R, own = formulas.of("pose", frame)["pose"][:3, :3], formulas.of("twist", frame)["twist"][rows]
+    return array([sum(R[i, j] * own[j] for j in range(3)) for i in range(3)])
+
+
+def _velocity(formulas: Formulas, frame: str) -> Told:
+    return _vector(frame, "velocity", "m/s", "velocity", _in_ground(formulas, frame, slice(3, 6)))
+
+
+def _angular_velocity(formulas: Formulas, frame: str) -> Told:
+    x = _in_ground(formulas, frame, slice(0, 3))
+    return _vector(frame, "angular_velocity", "rad/s", "angular velocity", x)
+
+
+def _acceleration(formulas: Formulas, frame: str) -> Told:
+    x = formulas.along(_in_ground(formulas, frame, slice(3, 6)))
+    return _vector(frame, "acceleration", "m/s2", "acceleration", x)
+
+
+def _angular_acceleration(formulas: Formulas, frame: str) -> Told:
+    x = formulas.along(_in_ground(formulas, frame, slice(0, 3)))
+    return _vector(frame, "angular_acceleration", "rad/s2", "angular acceleration", x)
+
+
+_FRAMES: dict[str, Callable[[Formulas, str], Told]] = dict(
+    zip(
+        OF_FRAME,
+        (_position, _rotation, _velocity, _angular_velocity, _acceleration, _angular_acceleration),
+        strict=True,
+    )
+)

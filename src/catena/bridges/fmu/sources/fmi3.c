@@ -1,0 +1,570 @@
+/* FMI 3.0: the functions that importers call, for co-simulation and model exchange. */
+#include "stepping.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef void *fmi3Instance;
+typedef void *fmi3InstanceEnvironment;
+typedef void *fmi3FMUState;
+typedef uint32_t fmi3ValueReference;
+typedef float fmi3Float32;
+typedef double fmi3Float64;
+typedef int8_t fmi3Int8;
+typedef uint8_t fmi3UInt8;
+typedef int16_t fmi3Int16;
+typedef uint16_t fmi3UInt16;
+typedef int32_t fmi3Int32;
+typedef uint32_t fmi3UInt32;
+typedef int64_t fmi3Int64;
+typedef uint64_t fmi3UInt64;
+typedef bool fmi3Boolean;
+typedef const char *fmi3String;
+typedef uint8_t fmi3Byte;
+typedef const fmi3Byte *fmi3Binary;
+typedef bool fmi3Clock;
+typedef enum { fmi3OK, fmi3Warning, fmi3Discard, fmi3Error, fmi3Fatal } fmi3Status;
+typedef int fmi3DependencyKind;
+typedef int fmi3IntervalQualifier;
+typedef void (*fmi3LogMessageCallback)(fmi3InstanceEnvironment, fmi3Status, fmi3String, fmi3String);
+typedef void (*fmi3ClockUpdateCallback)(fmi3InstanceEnvironment);
+typedef void (*fmi3IntermediateUpdateCallback)(fmi3InstanceEnvironment, fmi3Float64, fmi3Boolean, fmi3Boolean,
+                                               fmi3Boolean, fmi3Boolean, fmi3Boolean *, fmi3Float64 *);
+typedef void (*fmi3PreemptionCallback)(void);
+
+/* In a library the functions have the names of the standard. Who links sources of several models into one program
+   defines FMI3_FUNCTION_PREFIX as what their names begin with. */
+#define JOINED(a, b) a##b
+#define EXPANDED(a, b) JOINED(a, b)
+#if defined(FMI3_FUNCTION_PREFIX) && !defined(FMI3_OVERRIDE_FUNCTION_PREFIX)
+#define NAMED(name) EXPANDED(FMI3_FUNCTION_PREFIX, name)
+#else
+#define NAMED(name) name
+#endif
+#if defined(_WIN32)
+#define SEEN __declspec(dllexport)
+#elif defined(__GNUC__)
+#define SEEN __attribute__((visibility("default")))
+#else
+#define SEEN
+#endif
+#define STATUS SEEN fmi3Status
+#define UNUSED(x) ((void)(x))
+
+typedef struct {
+    Model model;
+    fmi3InstanceEnvironment environment;
+    fmi3LogMessageCallback log;
+    bool is_logging;
+} Instance;
+
+static void log_words(void *whom, int how, const char *words) {
+    const Instance *c = whom;
+    const char *category = how == SAID_ERROR ? "logStatusError" : "logStatusWarning";
+    if (c->log && (c->is_logging || how == SAID_ERROR))
+        c->log(c->environment, how == SAID_ERROR ? fmi3Error : fmi3Warning, category, words);
+}
+
+static fmi3Status refused(const Instance *c, const char *words) {
+    say(&c->model, SAID_ERROR, words);
+    return fmi3Error;
+}
+
+SEEN const char *NAMED(fmi3GetVersion)(void) { return "3.0"; }
+
+STATUS NAMED(fmi3SetDebugLogging)(fmi3Instance c, fmi3Boolean on, size_t n, const fmi3String categories[]) {
+    UNUSED(n);
+    UNUSED(categories);
+    ((Instance *)c)->is_logging = on;
+    return fmi3OK;
+}
+
+static fmi3Instance made(fmi3String token, bool logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                         bool is_exchange) {
+    Instance *c;
+    if (!token || strcmp(token, TOKEN) || (is_exchange ? !HAS_MODEL_EXCHANGE : !HAS_CO_SIMULATION)) {
+        if (log)
+            log(environment, fmi3Error, "logStatusError",
+                "The instantiation token is not that of this FMU, or it does not have this type.");
+        return NULL;
+    }
+    c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->environment = environment;
+    c->log = log;
+    c->is_logging = logging;
+    c->model.say = log_words;
+    c->model.whom = c;
+    c->model.holds_closed = is_exchange;
+    begin(&c->model);
+    return c;
+}
+
+SEEN fmi3Instance NAMED(fmi3InstantiateModelExchange)(fmi3String name, fmi3String token, fmi3String resources,
+                                                      fmi3Boolean visible, fmi3Boolean logging,
+                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+    UNUSED(name);
+    UNUSED(resources);
+    UNUSED(visible);
+    return made(token, logging, environment, log, true);
+}
+
+SEEN fmi3Instance NAMED(fmi3InstantiateCoSimulation)(fmi3String name, fmi3String token, fmi3String resources,
+                                                     fmi3Boolean visible, fmi3Boolean logging, fmi3Boolean event_mode,
+                                                     fmi3Boolean early_return, const fmi3ValueReference required[],
+                                                     size_t n_required, fmi3InstanceEnvironment environment,
+                                                     fmi3LogMessageCallback log,
+                                                     fmi3IntermediateUpdateCallback intermediate) {
+    UNUSED(name);
+    UNUSED(resources);
+    UNUSED(visible);
+    UNUSED(event_mode);
+    UNUSED(early_return);
+    UNUSED(required);
+    UNUSED(n_required);
+    UNUSED(intermediate);
+    return made(token, logging, environment, log, false);
+}
+
+SEEN fmi3Instance NAMED(fmi3InstantiateScheduledExecution)(fmi3String name, fmi3String token, fmi3String resources,
+                                                           fmi3Boolean visible, fmi3Boolean logging,
+                                                           fmi3InstanceEnvironment environment,
+                                                           fmi3LogMessageCallback log, fmi3ClockUpdateCallback clock,
+                                                           fmi3PreemptionCallback lock, fmi3PreemptionCallback unlock) {
+    UNUSED(name);
+    UNUSED(token);
+    UNUSED(resources);
+    UNUSED(visible);
+    UNUSED(logging);
+    UNUSED(clock);
+    UNUSED(lock);
+    UNUSED(unlock);
+    if (log) log(environment, fmi3Error, "logStatusError", "This FMU has no scheduled execution.");
+    return NULL;
+}
+
+SEEN void NAMED(fmi3FreeInstance)(fmi3Instance c) { free(c); }
+
+STATUS NAMED(fmi3EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance, fmi3Float64 tolerance,
+                                          fmi3Float64 start, fmi3Boolean has_stop, fmi3Float64 stop) {
+    Instance *c = instance;
+    UNUSED(has_stop);
+    UNUSED(stop);
+    if (c->model.now.mode != INSTANTIATED) return refused(c, "The initialisation has begun already.");
+    c->model.now.time = start;
+    c->model.now.tolerance = has_tolerance && tolerance > 0.0 ? tolerance : RTOL;
+    c->model.now.mode = INITIALISING;
+    c->model.is_current = 0;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3ExitInitializationMode)(fmi3Instance instance) {
+    Instance *c = instance;
+    if (c->model.now.mode != INITIALISING) return refused(c, "The initialisation has not begun.");
+    if (!refresh(&c->model)) return fmi3Error;
+    take_sides(&c->model);
+    c->model.now.mode = c->model.holds_closed ? EVENTS : STEPPING;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3EnterEventMode)(fmi3Instance instance) {
+    ((Instance *)instance)->model.now.mode = EVENTS;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3Terminate)(fmi3Instance instance) {
+    ((Instance *)instance)->model.now.mode = FINISHED;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3Reset)(fmi3Instance instance) {
+    begin(&((Instance *)instance)->model);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[],
+                             size_t n_values) {
+    Instance *c = instance;
+    if (n != n_values) return refused(c, "All variables are single numbers.");
+    for (size_t k = 0; k < n; k++)
+        if (!get_real(&c->model, vr[k], values + k)) return fmi3Error;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
+                             size_t n_values) {
+    Instance *c = instance;
+    if (n != n_values) return refused(c, "All variables are single numbers.");
+    for (size_t k = 0; k < n; k++)
+        if (!set_real(&c->model, vr[k], values[k])) return fmi3Error;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetInt32)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Int32 values[],
+                           size_t n_values) {
+    Instance *c = instance;
+    if (n != n_values) return refused(c, "All variables are single numbers.");
+    for (size_t k = 0; k < n; k++) {
+        const int *found = integer_of(&c->model, vr[k]);
+        if (!found) return refused(c, "There is no integer variable with this value reference.");
+        values[k] = *found;
+    }
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SetInt32)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Int32 values[],
+                           size_t n_values) {
+    UNUSED(vr);
+    UNUSED(values);
+    UNUSED(n_values);
+    return n ? refused(c, "No integer variable can be set.") : fmi3OK;
+}
+
+/* No variable has one of these types. */
+#define NONE_OF(Type)                                                                                               \
+    STATUS NAMED(fmi3Get##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3##Type values[],       \
+                                size_t n_values) {                                                                  \
+        UNUSED(vr);                                                                                                 \
+        UNUSED(values);                                                                                             \
+        UNUSED(n_values);                                                                                           \
+        return n ? refused(c, "There are no variables of this type.") : fmi3OK;                                     \
+    }                                                                                                               \
+    STATUS NAMED(fmi3Set##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3##Type values[], \
+                                size_t n_values) {                                                                  \
+        UNUSED(vr);                                                                                                 \
+        UNUSED(values);                                                                                             \
+        UNUSED(n_values);                                                                                           \
+        return n ? refused(c, "There are no variables of this type.") : fmi3OK;                                     \
+    }
+NONE_OF(Float32)
+NONE_OF(Int8)
+NONE_OF(UInt8)
+NONE_OF(Int16)
+NONE_OF(UInt16)
+NONE_OF(UInt32)
+NONE_OF(Int64)
+NONE_OF(UInt64)
+NONE_OF(Boolean)
+NONE_OF(String)
+
+STATUS NAMED(fmi3GetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, size_t sizes[],
+                            fmi3Binary values[], size_t n_values) {
+    UNUSED(vr);
+    UNUSED(sizes);
+    UNUSED(values);
+    UNUSED(n_values);
+    return n ? refused(c, "There are no variables of this type.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const size_t sizes[],
+                            const fmi3Binary values[], size_t n_values) {
+    UNUSED(vr);
+    UNUSED(sizes);
+    UNUSED(values);
+    UNUSED(n_values);
+    return n ? refused(c, "There are no variables of this type.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3GetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Clock values[]) {
+    UNUSED(vr);
+    UNUSED(values);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Clock values[]) {
+    UNUSED(vr);
+    UNUSED(values);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3GetNumberOfVariableDependencies)(fmi3Instance c, fmi3ValueReference vr, size_t *n_dependencies) {
+    UNUSED(vr);
+    UNUSED(n_dependencies);
+    return refused(c, "Dependencies are not told.");
+}
+
+STATUS NAMED(fmi3GetVariableDependencies)(fmi3Instance c, fmi3ValueReference dependent, size_t elements[],
+                                          fmi3ValueReference independents[], size_t of_independents[],
+                                          fmi3DependencyKind kinds[], size_t n_dependencies) {
+    UNUSED(dependent);
+    UNUSED(elements);
+    UNUSED(independents);
+    UNUSED(of_independents);
+    UNUSED(kinds);
+    UNUSED(n_dependencies);
+    return refused(c, "Dependencies are not told.");
+}
+
+STATUS NAMED(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *state) {
+    Instance *c = instance;
+    if (!*state) *state = calloc(1, sizeof(State));
+    if (!*state) return refused(c, "There is no memory left for a state.");
+    memcpy(*state, &c->model.now, sizeof(State));
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState state) {
+    Instance *c = instance;
+    if (!state) return refused(c, "There is no state to go back to.");
+    memcpy(&c->model.now, state, sizeof(State));
+    c->model.is_current = 0;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3FreeFMUState)(fmi3Instance c, fmi3FMUState *state) {
+    UNUSED(c);
+    if (state) {
+        free(*state);
+        *state = NULL;
+    }
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SerializedFMUStateSize)(fmi3Instance c, fmi3FMUState state, size_t *size) {
+    UNUSED(c);
+    UNUSED(state);
+    *size = sizeof TOKEN + sizeof(State);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SerializeFMUState)(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
+    if (!state || size < sizeof TOKEN + sizeof(State)) return refused(c, "There is too little room for a state.");
+    memcpy(bytes, TOKEN, sizeof TOKEN);
+    memcpy(bytes + sizeof TOKEN, state, sizeof(State));
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *state) {
+    Instance *c = instance;
+    if (size != sizeof TOKEN + sizeof(State) || memcmp(bytes, TOKEN, sizeof TOKEN))
+        return refused(c, "These bytes are not a state of this FMU.");
+    if (!*state) *state = calloc(1, sizeof(State));
+    if (!*state) return refused(c, "There is no memory left for a state.");
+    memcpy(*state, bytes + sizeof TOKEN, sizeof(State));
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,
+                                           const fmi3ValueReference knowns[], size_t n_knowns,
+                                           const fmi3Float64 seed[], size_t n_seed, fmi3Float64 sensitivity[],
+                                           size_t n_sensitivity) {
+    UNUSED(unknowns);
+    UNUSED(n_unknowns);
+    UNUSED(knowns);
+    UNUSED(n_knowns);
+    UNUSED(seed);
+    UNUSED(n_seed);
+    UNUSED(sensitivity);
+    UNUSED(n_sensitivity);
+    return refused(c, "This FMU has no directional derivatives.");
+}
+
+STATUS NAMED(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,
+                                       const fmi3ValueReference knowns[], size_t n_knowns,
+                                       const fmi3Float64 seed[], size_t n_seed, fmi3Float64 sensitivity[],
+                                       size_t n_sensitivity) {
+    UNUSED(unknowns);
+    UNUSED(n_unknowns);
+    UNUSED(knowns);
+    UNUSED(n_knowns);
+    UNUSED(seed);
+    UNUSED(n_seed);
+    UNUSED(sensitivity);
+    UNUSED(n_sensitivity);
+    return refused(c, "This FMU has no adjoint derivatives.");
+}
+
+STATUS NAMED(fmi3EnterConfigurationMode)(fmi3Instance c) {
+    return refused(c, "There are no structural parameters.");
+}
+
+STATUS NAMED(fmi3ExitConfigurationMode)(fmi3Instance c) {
+    return refused(c, "There are no structural parameters.");
+}
+
+STATUS NAMED(fmi3GetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                     fmi3Float64 intervals[], fmi3IntervalQualifier qualifiers[]) {
+    UNUSED(vr);
+    UNUSED(intervals);
+    UNUSED(qualifiers);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3GetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                      fmi3UInt64 counters[], fmi3UInt64 resolutions[],
+                                      fmi3IntervalQualifier qualifiers[]) {
+    UNUSED(vr);
+    UNUSED(counters);
+    UNUSED(resolutions);
+    UNUSED(qualifiers);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3GetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 shifts[]) {
+    UNUSED(vr);
+    UNUSED(shifts);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3GetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3UInt64 counters[],
+                                   fmi3UInt64 resolutions[]) {
+    UNUSED(vr);
+    UNUSED(counters);
+    UNUSED(resolutions);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                     const fmi3Float64 intervals[]) {
+    UNUSED(vr);
+    UNUSED(intervals);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                      const fmi3UInt64 counters[], const fmi3UInt64 resolutions[]) {
+    UNUSED(vr);
+    UNUSED(counters);
+    UNUSED(resolutions);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                  const fmi3Float64 shifts[]) {
+    UNUSED(vr);
+    UNUSED(shifts);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3SetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                   const fmi3UInt64 counters[], const fmi3UInt64 resolutions[]) {
+    UNUSED(vr);
+    UNUSED(counters);
+    UNUSED(resolutions);
+    return n ? refused(c, "There are no clocks.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3EvaluateDiscreteStates)(fmi3Instance c) {
+    UNUSED(c);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean *to_end,
+                                       fmi3Boolean *nominals_changed, fmi3Boolean *values_changed,
+                                       fmi3Boolean *has_next, fmi3Float64 *next) {
+    Instance *c = instance;
+    int is_moved = 0;
+    if (!update(&c->model, &is_moved)) return fmi3Error;
+    *again = *nominals_changed = *has_next = false;
+    *to_end = c->model.now.is_terminated;
+    *values_changed = is_moved;
+    *next = 0.0;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3EnterContinuousTimeMode)(fmi3Instance instance) {
+    ((Instance *)instance)->model.now.mode = CONTINUOUS;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3CompletedIntegratorStep)(fmi3Instance instance, fmi3Boolean no_earlier, fmi3Boolean *to_event,
+                                          fmi3Boolean *to_end) {
+    Instance *c = instance;
+    int is_wanted_now = 0;
+    UNUSED(no_earlier);
+    if (!wants_event(&c->model, &is_wanted_now)) return fmi3Error;
+    *to_event = is_wanted_now;
+    *to_end = false;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SetTime)(fmi3Instance instance, fmi3Float64 time) {
+    Instance *c = instance;
+    c->model.now.time = time;
+    c->model.is_current = 0;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3SetContinuousStates)(fmi3Instance instance, const fmi3Float64 x[], size_t n) {
+    Instance *c = instance;
+    if (n != NX) return refused(c, "The number of continuous states is another one.");
+    memcpy(c->model.now.x, x, sizeof c->model.now.x);
+    c->model.is_current = 0;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetContinuousStateDerivatives)(fmi3Instance instance, fmi3Float64 derivatives[], size_t n) {
+    Instance *c = instance;
+    if (n != NX) return refused(c, "The number of continuous states is another one.");
+    if (!refresh(&c->model)) return fmi3Error;
+    memcpy(derivatives, c->model.dx, sizeof c->model.dx);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 values[], size_t n) {
+    Instance *c = instance;
+    if (n != NE) return refused(c, "The number of event indicators is another one.");
+    if (n == 0) return fmi3OK;
+    if (!refresh(&c->model)) return fmi3Error;
+    memcpy(values, c->model.g, n * sizeof *values);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetContinuousStates)(fmi3Instance instance, fmi3Float64 x[], size_t n) {
+    Instance *c = instance;
+    if (n != NX) return refused(c, "The number of continuous states is another one.");
+    memcpy(x, c->model.now.x, sizeof c->model.now.x);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetNominalsOfContinuousStates)(fmi3Instance instance, fmi3Float64 nominals[], size_t n) {
+    if (n != NX) return refused(instance, "The number of continuous states is another one.");
+    memcpy(nominals, NOMINAL, sizeof NOMINAL);
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetNumberOfEventIndicators)(fmi3Instance c, size_t *n) {
+    UNUSED(c);
+    *n = NE;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3GetNumberOfContinuousStates)(fmi3Instance c, size_t *n) {
+    UNUSED(c);
+    *n = NX;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3EnterStepMode)(fmi3Instance instance) {
+    ((Instance *)instance)->model.now.mode = STEPPING;
+    return fmi3OK;
+}
+
+STATUS NAMED(fmi3DoStep)(fmi3Instance instance, fmi3Float64 time, fmi3Float64 step, fmi3Boolean no_earlier,
+                         fmi3Boolean *event_needed, fmi3Boolean *to_end, fmi3Boolean *early, fmi3Float64 *reached) {
+    Instance *c = instance;
+    int ok;
+    UNUSED(no_earlier);
+    ok = is_at(&c->model, time) && advance(&c->model, time + step);
+    *event_needed = false;
+    *to_end = c->model.now.is_terminated;
+    *early = c->model.now.is_terminated && c->model.now.time < time + step;
+    *reached = c->model.now.time;
+    return ok ? fmi3OK : fmi3Error;
+}
+
+STATUS NAMED(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                       const fmi3Int32 orders[], fmi3Float64 values[], size_t n_values) {
+    UNUSED(vr);
+    UNUSED(orders);
+    UNUSED(values);
+    UNUSED(n_values);
+    return n ? refused(c, "Derivatives of outputs are not told.") : fmi3OK;
+}
+
+STATUS NAMED(fmi3ActivateModelPartition)(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 time) {
+    UNUSED(clock);
+    UNUSED(time);
+    return refused(c, "This FMU has no scheduled execution.");
+}

@@ -1,0 +1,100 @@
+"""From a file to a scenario: the mechanism that it describes, and the tables of its run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, FormatError
+from catena.formats.files import PathLike, file_path, load, open_beside, read_text
+from catena.formats.findings import Finding, Severity
+from catena.formats.kinds import Kinds
+from catena.formats.source import Source, search_folders
+from catena.formats.toml import read
+from catena.formats.toml.reading import open_document
+from catena.formats.toml.tables import Table
+from catena.mechanism import Mechanism
+from catena.simulation.scenario.file.origin import Origin
+from catena.simulation.scenario.file.reading import RunTables
+from catena.simulation.scenario.scenario import Scenario
+
+
+def load_scenario(
+    path: PathLike,
+    parameters: Mapping[str, float | str] | None = None,
+    search: PathLike | Iterable[PathLike] = (),
+    kinds: Iterable[type[Any] | str] = (),
+) -> Scenario:
+    """Return the scenario of a file; a file without the tables of a run says a mechanism alone."""
+    kinds = tuple(kinds)
+    mechanism = load(path, parameters=parameters, search=search, kinds=kinds)
+    file = file_path(path)
+    if file.suffix.lower() != ".toml":
+        return Scenario(mechanism)
+    text = read_text(file, Source(str(file)))
+    origin = Origin(
+        text, str(file), {}, dict(parameters or {}), file.absolute().parent, search_folders(search), Kinds(kinds)
+    )
+    return read_scenario(mechanism, origin)
+
+
+def read_with(origin: Origin, parameters: Mapping[str, Any]) -> Scenario:
+    """Return the scenario of a text that was read before, with other values of its parameters."""
+    given = replace(origin, given={**origin.given, **parameters})
+    return read_scenario(read(given.text, _source(given)), given)
+
+
+def read_scenario(mechanism: Mechanism, origin: Origin) -> Scenario:
+    """Return the scenario of a text whose mechanism is known."""
+    top = open_document(origin.text, _source(origin))
+    arguments = RunTables(top, mechanism).arguments()
+    if "initial" in top and not arguments.pop("assemble"):
+        arguments |= _as_given(mechanism, top, arguments.get("plan", {}))
+    try:
+        scenario = Scenario(mechanism, **arguments)
+    except CatenaError as error:
+        raise FormatError(f"{origin.name}: {error}") from error
+    return scenario.from_file(replace(origin, parameters=dict(top.document.parameters)))
+
+
+def _source(origin: Origin) -> Source:
+    source = Source(origin.name, origin.folder, origin.search, origin.kinds or Kinds(), open_file=open_beside)
+    return replace(source, parameters=origin.given)
+
+
+def _as_given(mechanism: Mechanism, top: Table, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The positions and velocities of [initial] as rows of all coordinates."""
+    table = top.inner("initial", "initial")
+    with table.at_fault("assemble"):
+        system = mechanism.system(**plan)
+    sides = (("initial", "q", system.nq, system.slice_q), ("velocity", "v", system.nv, system.slice_v))
+    found = {}
+    for name, what, size, where in sides:
+        given, row = getattr(mechanism.initial, what), np.zeros(size)
+        for joint in system.joints:
+            if joint not in given:
+                table.fail(f"assemble is false, and {what} has no joint {joint!r}: give all that carry coordinates")
+            row[where(joint)] = given[joint]
+        found[name] = row
+    return found
+
+
+def examine_scenario(path: PathLike, **options: Any) -> list[Finding]:
+    """Return what is wrong with the tables of a run in a file whose mechanism can be read; the options are those of
+    `Scenario.load`."""
+    name = os.fspath(path)
+    if Path(name).suffix.lower() != ".toml":
+        return []
+    try:
+        _ = load_scenario(path, **options).state
+    except CatenaError as error:
+        where, _, rest = str(error).partition(": ")
+        if not where.startswith(name):
+            where, rest = name, str(error)
+        return [Finding(Severity.ERROR, where, "", rest, "run")]
+    return []
