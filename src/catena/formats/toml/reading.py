@@ -97,7 +97,9 @@ def is_of_run(wrench: Table, mechanism: Mechanism) -> bool:
         for k, entry in enumerate(given if isinstance(given, list) else ()):
             if not isinstance(entry, str):
                 continue
-            inside = (name if isinstance(name, str) else str(name[0]) for name in wrench.formula(key, k).names)
+            inside = (
+                name if isinstance(name, str) else str(name[0]) for name in wrench.formula(key, k).names
+            )
             if names.intersection(inside):
                 return True
     return "path" in wrench
@@ -106,8 +108,7 @@ def is_of_run(wrench: Table, mechanism: Mechanism) -> bool:
 def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
     """Add all parts of a file, sort after sort; those of repeated tables after those that stand for themselves."""
     parts: dict[str, list[Table]] = {
-        word: part_tables(word, top)
-        for word in ("body", "include", "chain", "frame", *PARTS[2:])
+        word: part_tables(word, top) for word in ("body", "include", "chain", "frame", *PARTS[2:])
     }
     initial = [top.inner("initial", "initial")] if "initial" in top else []
     for repeat in top.tables("repeat") if "repeat" in top else ():

@@ -18,7 +18,7 @@ RUN_ONCE = ("run", "view")
 """Tables that stand once and say how a mechanism is simulated and shown, see `simulation.scenario.file`."""
 
 RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
-"""Tables of a run that stand once for each thing that acts or happens. A [[wrench]] belongs to the run if it changes."""
+"""Tables of a run, one for each thing that acts or happens. A [[wrench]] that changes belongs to the run as well."""
 
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),

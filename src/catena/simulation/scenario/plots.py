@@ -10,6 +10,8 @@ from catena.given import entries, shown
 
 WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "closure")
 """What `run.plot` draws besides joints, frames and bodies by name."""
+PICTURES = (".png", ".pdf", ".svg", ".jpg")
+"""The endings of pictures."""
 VIEW = ("traces", "forces")
 """The options of `run.view` that belong to a scenario."""
 
@@ -17,7 +19,8 @@ VIEW = ("traces", "forces")
 @dataclass(frozen=True)
 class Plot:
     """A picture of a run: `show` are words such as "positions", or names of joints, frames or bodies, as `run.plot`
-    takes them, the usual ones unless given; `file` is where it is written to, on the screen unless given."""
+    takes them, the usual ones unless given; `file` is the name of the picture, without a folder; without one it goes to
+    the screen."""
 
     show: str | Sequence[str] = ()
     file: str = ""
@@ -32,5 +35,10 @@ class Plot:
                 f"Plot: show is {shown(self.show)}; give words such as 'positions', or names of joints."
             )
         object.__setattr__(self, "show", words)
-        if not isinstance(self.file, str):
-            raise StateError(f"Plot: file is {shown(self.file)}; give the name of a file, such as 'run.png'.")
+        # A file from a stranger must not say where on a disk it writes.
+        if not isinstance(self.file, str) or any(mark in self.file for mark in "/\\:\0"):
+            raise StateError(
+                f"Plot: file is {shown(self.file)}; give a name without a folder, such as 'run.png'."
+            )
+        if self.file and not self.file.lower().endswith(PICTURES):
+            raise StateError(f"Plot: file is {shown(self.file)}; let it end in {', '.join(PICTURES)}.")

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, is_finite, is_positive, real_array, shown
+from catena.given import entries, real_array, shown
 from catena.mechanism import MODES, InitialState, Mechanism
-from catena.mechanism.origin import Origin
 from catena.mechanism.validation import known
-from catena.simulation.arguments import MOST_SAMPLES, event_list, initial_state
+from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.drift import Remedy
 from catena.simulation.events import Event, distinct
@@ -34,6 +33,7 @@ from catena.system import System
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Trajectory
+    from catena.simulation.scenario.file.origin import Origin
 
 PLAN = ("root", "cut", "keep", "accuracy")
 """The arguments of `Mechanism.system` that a scenario may say."""
@@ -107,7 +107,7 @@ class Scenario:
         self._check_acting()
         self._check_happening()
         self._own_start()
-        check_settings(self.integrator, self.step, self.rtol, self.atol, self.drift)
+        check_run({one.name: getattr(self, one.name) for one in fields(self)})
         self._check_settings()
         if planned is not None and not self._to_keep(planned):
             # Controllers that were made for this plan go on working.
@@ -199,26 +199,14 @@ class Scenario:
         check_changes(listed, self.mechanism, [event.label for event in self.events])  # type: ignore[union-attr]
 
     def _check_settings(self) -> None:
-        if not is_positive(self.duration):
-            raise StateError(
-                f"Scenario: duration is {shown(self.duration)}; give a positive number of seconds."
-            )
         self._set("duration", float(self.duration))
-        if not is_finite(self.start):
-            raise StateError(f"Scenario: start is {shown(self.start)}; give a number of seconds.")
         self._set("start", float(self.start))
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
                 self._set(name, float(getattr(self, name)))
-        samples = self.samples
-        if isinstance(samples, int | np.integer) and not isinstance(samples, bool):
-            if not 2 <= samples <= MOST_SAMPLES:
-                raise StateError(
-                    f"Scenario: samples is {shown(samples)}; give at least 2 and no more than {MOST_SAMPLES}."
-                )
-            self._set("samples", int(samples))
-        elif samples is not None:
-            self._set("samples", frozen(np.array(_numbers(samples, "Scenario: samples"))))
+        if self.samples is not None:
+            whole = isinstance(self.samples, int | np.integer)
+            self._set("samples", int(self.samples) if whole else frozen(np.array(real_array(self.samples))))  # type: ignore[arg-type]
         for name in self.plan:
             known("argument", name, PLAN, "Scenario: plan")
         for name in self.view:
@@ -306,48 +294,47 @@ class Scenario:
         for name in changed:
             known("argument", name, names, "Scenario.with_")
         self._require_unchanged()
-        told = changed.get("parameters")
-        if (
-            self.origin is not None
-            and isinstance(told, Mapping)
-            and any(self._is_of_file(name, told[name]) for name in told)
-        ):
-            return self._read_with(changed)
+        origin, told = self.origin, changed.get("parameters")
+        if origin is not None and isinstance(told, Mapping):
+            own = {name: x for name, x in told.items() if name in origin.parameters}
+            if any(x != origin.parameters[name] for name, x in own.items()):
+                # Lengths and gains of the file follow from its parameters.
+                return self._read_with(own, changed)
         made = replace(self, **changed)
-        if self.origin is not None and "mechanism" not in changed:
-            made.__dict__["origin_"], made.__dict__["_changed_since"] = (
-                self.origin,
-                {**self._changed, **changed},
-            )
+        if origin is not None and "mechanism" not in changed:
+            made.__dict__["_origin"] = origin, {**self._changed, **changed}
+        return made
+
+    def from_file(self, origin: Origin) -> Scenario:
+        """Return this scenario, as one that was read from a file."""
+        made = replace(self)
+        made.__dict__["_origin"] = origin, {}
         return made
 
     @property
     def origin(self) -> Origin | None:
         """The text of the file that it was read from, None if it comes from no file."""
-        found: Origin | None = self.__dict__.get("origin_")
+        found: Origin | None = self.__dict__.get("_origin", (None, {}))[0]
         return found
+
+    def says(self, name: str) -> bool:
+        """Return whether the file that it was read from, or `with_` since then, says a setting of the run."""
+        return self.origin is not None and (name in self.origin.settings or name in self._changed)
 
     @property
     def _changed(self) -> dict[str, Any]:
         """What was changed since it was read."""
-        found: dict[str, Any] = self.__dict__.get("_changed_since", {})
+        found: dict[str, Any] = self.__dict__.get("_origin", (None, {}))[1]
         return found
 
-    def _is_of_file(self, name: str, value: Any) -> bool:
-        """Whether numbers of the file follow from a parameter that is given another value."""
-        assert self.origin is not None
-        return name in self.origin.parameters and value != self.origin.parameters[name]
-
-    def _read_with(self, changed: Mapping[str, Any]) -> Scenario:
-        """Return the scenario of the same file with other values of its parameters, and what was changed since."""
+    def _read_with(self, parameters: Mapping[str, Any], changed: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of the same file with other values of its parameters, and with what was changed since."""
         from catena.simulation.scenario.file.loading import read_with
 
         assert self.origin is not None
-        given = {name: x for name, x in changed["parameters"].items() if name in self.origin.parameters}
-        again = read_with(self, given)
-        more = {name: x for name, x in changed["parameters"].items() if name not in self.origin.parameters}
-        others = {**self._changed, **changed, "parameters": {**again.parameters, **more}}
-        return again.with_(**others)
+        again = read_with(self.origin, parameters)
+        others = {**self._changed, **changed}
+        return again.with_(**{**others, "parameters": {**again.parameters, **changed["parameters"]}})
 
     @staticmethod
     def load(
@@ -363,9 +350,9 @@ class Scenario:
         return load_scenario(path, parameters, search, kinds)
 
     def save(self, path: str | os.PathLike[str], functions: str = "refuse") -> None:
-        """Write it to a .toml file, from which `Scenario.load` reads it back to the last digit. A file that exists keeps
-        its comments and order where it says the same. A function of Python cannot be written: it is refused by name, or
-        left out with functions="leave out"."""
+        """Write it to a .toml file, from which `Scenario.load` reads it back to the last digit. A file that exists
+        keeps its comments and order where it says the same. A function of Python cannot be written: it is refused by
+        name, or left out with functions="leave out"."""
         from catena.simulation.scenario.file import save_scenario
 
         save_scenario(self, path, functions)
@@ -400,9 +387,7 @@ class Scenario:
         kept = {one.name: getattr(self, one.name) for one in fields(self)}
         # A plan that controllers were made for goes along, so that it stays theirs.
         bound = callable(self.control) and "system" in self.__dict__
-        more = {
-            name: x for name, x in self.__dict__.items() if name in ("_revision", "origin_", "_changed_since")
-        }
+        more = {name: self.__dict__[name] for name in ("_revision", "_origin") if name in self.__dict__}
         return kept | more | ({"system": self.system} if bound else {})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -417,6 +402,13 @@ class Scenario:
         from catena.simulation.scenario.words import report
 
         return report(self)
+
+
+def check_run(given: Mapping[str, Any]) -> None:
+    """Refuse settings of a run, by name, that no run can have; those that are not given have their defaults."""
+    wanted = {one.name: one.default for one in fields(Scenario)} | given
+    check_settings(*(wanted[name] for name in ("integrator", "step", "rtol", "atol", "drift")))
+    sample_times(wanted["samples"], time_span(wanted["start"], wanted["duration"]), False)
 
 
 def motion_at(moves: Any, t: float) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import CatenaError, FormatError
+from catena.errors import CatenaError, CatenaWarning, FormatError
 from catena.formats.files import PathLike, file_path, load, open_beside, read_text
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
 from catena.formats.source import Source, search_folders
 from catena.formats.toml import read
 from catena.formats.toml.reading import open_document
+from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.formats.toml.tables import Table
 from catena.mechanism import Mechanism
 from catena.simulation.scenario.file.origin import Origin
@@ -38,7 +40,13 @@ def load_scenario(
         return Scenario(mechanism)
     text = read_text(file, Source(str(file)))
     origin = Origin(
-        text, str(file), {}, dict(parameters or {}), file.absolute().parent, search_folders(search), Kinds(kinds)
+        text,
+        str(file),
+        {},
+        dict(parameters or {}),
+        file.absolute().parent,
+        search_folders(search),
+        Kinds(kinds),
     )
     return read_scenario(mechanism, origin)
 
@@ -46,12 +54,12 @@ def load_scenario(
 def read_with(origin: Origin, parameters: Mapping[str, Any]) -> Scenario:
     """Return the scenario of a text that was read before, with other values of its parameters."""
     given = replace(origin, given={**origin.given, **parameters})
-    return read_scenario(read(given.text, _source(given)), given)
+    return read_scenario(read(given.text, source_of(given)), given)
 
 
 def read_scenario(mechanism: Mechanism, origin: Origin) -> Scenario:
     """Return the scenario of a text whose mechanism is known."""
-    top = open_document(origin.text, _source(origin))
+    top = open_document(origin.text, source_of(origin))
     arguments = RunTables(top, mechanism).arguments()
     if "initial" in top and not arguments.pop("assemble"):
         arguments |= _as_given(mechanism, top, arguments.get("plan", {}))
@@ -59,10 +67,12 @@ def read_scenario(mechanism: Mechanism, origin: Origin) -> Scenario:
         scenario = Scenario(mechanism, **arguments)
     except CatenaError as error:
         raise FormatError(f"{origin.name}: {error}") from error
-    return scenario.from_file(replace(origin, parameters=dict(top.document.parameters)))
+    settings = tuple(top.content.get("run", ()))
+    return scenario.from_file(replace(origin, parameters=dict(top.document.parameters), settings=settings))
 
 
-def _source(origin: Origin) -> Source:
+def source_of(origin: Origin) -> Source:
+    """Return what a text may reach."""
     source = Source(origin.name, origin.folder, origin.search, origin.kinds or Kinds(), open_file=open_beside)
     return replace(source, parameters=origin.given)
 
@@ -78,7 +88,9 @@ def _as_given(mechanism: Mechanism, top: Table, plan: Mapping[str, Any]) -> dict
         given, row = getattr(mechanism.initial, what), np.zeros(size)
         for joint in system.joints:
             if joint not in given:
-                table.fail(f"assemble is false, and {what} has no joint {joint!r}: give all that carry coordinates")
+                table.fail(
+                    f"assemble is false, and {what} has no joint {joint!r}: give all that carry coordinates"
+                )
             row[where(joint)] = given[joint]
         found[name] = row
     return found
@@ -91,7 +103,13 @@ def examine_scenario(path: PathLike, **options: Any) -> list[Finding]:
     if Path(name).suffix.lower() != ".toml":
         return []
     try:
-        _ = load_scenario(path, **options).state
+        top = open_document(read_text(Path(name), Source(name)), Source(name))
+        if not any(word in top for word in (*RUN_ONCE, *RUN_MANY, "wrench")):
+            return []
+        with warnings.catch_warnings():
+            # What looks wrong in the mechanism is told by those who check it.
+            warnings.simplefilter("ignore", CatenaWarning)
+            _ = load_scenario(path, **options).state
     except CatenaError as error:
         where, _, rest = str(error).partition(": ")
         if not where.startswith(name):

@@ -13,7 +13,7 @@ from typing import Any
 class Origin:
     """The text that a scenario was read from, and what messages call it. `parameters` are the values of its parameters,
     `given` those that the caller gave instead of what the text says. The rest is what the text could reach: its
-    `folder`, folders to `search`, and `kinds` of a user's own."""
+    `folder`, folders to `search`, and `kinds` of a user's own. `settings` are the keys that its [run] has."""
 
     text: str
     name: str
@@ -22,3 +22,4 @@ class Origin:
     folder: Path | None = None
     search: tuple[Path, ...] = ()
     kinds: Any = None
+    settings: tuple[str, ...] = ()

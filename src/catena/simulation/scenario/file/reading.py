@@ -12,7 +12,7 @@ from catena.formats.toml.reading import is_of_run, joint_kind, part_tables
 from catena.formats.toml.tables import Table
 from catena.formulas import Formula
 from catena.given import shown, suggestion
-from catena.mechanism import GROUND, Mechanism
+from catena.mechanism import GROUND, MODES, Mechanism
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import NAMES
 from catena.simulation.events import Event
@@ -33,6 +33,7 @@ from catena.simulation.scenario.file.words import (
 )
 from catena.simulation.scenario.formulas import PLACE, POSITIONS, TIME, VELOCITIES, check_names
 from catena.simulation.scenario.plots import Plot
+from catena.simulation.scenario.scenario import check_run
 
 OF_STATE = (TIME, POSITIONS, VELOCITIES)
 
@@ -222,6 +223,11 @@ class RunTables:
         for key in ("lock", "unlock", "detach"):
             if key in table:
                 given[key] = [table.text(key)] if isinstance(table.content[key], str) else table.texts(key)
+                for name in given[key]:
+                    if name not in self._lockable and not any(letter in name for letter in "*?["):
+                        table.fail(
+                            f"no joint is named {shown(name)}: {suggestion(name, self._lockable)}", key
+                        )
         for key in ("free", "fix"):
             if key in table:
                 given[key] = table.switch(key)
@@ -270,6 +276,8 @@ class RunTables:
                 parameters[name] = inner.numbers(name)
         if "plan" in table:
             found["plan"] = self._plan(table.inner("plan", "run plan"))
+        with table.at_fault():
+            check_run(found)
         return found
 
     def _drift(self, table: Table) -> Any:
@@ -322,6 +330,11 @@ class RunTables:
         return found
 
     # Names and formulas.
+
+    @property
+    def _lockable(self) -> list[str]:
+        bodies = self.mechanism.bodies.items()
+        return [*self.joints, *(f"{name}{MODES}" for name, body in bodies if body.flexible is not None)]
 
     @property
     def _frames(self) -> list[str]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError
-from catena.formats.toml.blocks import Block, value_text
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
-from catena.formats.toml.writing import pose_text
+from catena.formats.toml.orientation import describe_orientation
+from catena.formats.toml.schema import RUN_ONCE
 from catena.mechanism import GROUND
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.drift import NAMES, Remedy
@@ -21,6 +21,7 @@ from catena.simulation.references import Constant, PiecewisePolynomial, PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.contents import words as what_it_is
 from catena.simulation.scenario.described import Described
+from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
 from catena.simulation.scenario.formulas import formula_control, is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
@@ -32,21 +33,27 @@ LeaveOut = Callable[[str, Any], None]
 
 
 class CannotSayError(Exception):
-    """A value that a file cannot say; it is left out, or refused."""
+    """A file cannot say a `value`; it is left out, or refused."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
 
 
-def run_blocks(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
-    """Return the tables of a run in the order they are written."""
-    blocks: list[Block] = []
+def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
+    """Return the tables of a run as text, in the order they are written."""
+    tables: list[str] = []
 
     def add(word: str, place: str, pairs: Pairs) -> None:
         try:
-            found = {key: value_text(value) for key, value in pairs}
+            found = dict(pairs)
         except CannotSayError as error:
-            leave_out(place, error.args[0])
+            leave_out(place, error.value)
             return
-        if found or word not in ("run", "view"):
-            blocks.append(Block((word,), word not in ("run", "view"), found))
+        if word not in RUN_ONCE:
+            tables.append(table_text(f"[[{word}]]", found))
+        elif found:
+            tables.append(table_text(f"[{word}]", found))
 
     for joint, moves in scenario.drives.items():
         add("drive", f"the drive of joint {joint!r}", _drive(joint, moves))
@@ -54,17 +61,22 @@ def run_blocks(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
         add("controller", "control", _controller(control))
     for frame, wrench in scenario.wrenches.items():
         add("wrench", f"the wrench on {frame!r}", _wrench(frame, wrench))
-    for contact in scenario.contacts:  # type: ignore[union-attr]
-        add("stop" if isinstance(contact, Stop) else "contact", "contacts", _contact(contact))  # type: ignore[arg-type]
-    for event in scenario.events:  # type: ignore[union-attr]
-        add("event", f"event {event.label!r}", _event(event))  # type: ignore[union-attr, arg-type]
-    for change in scenario.changes:  # type: ignore[union-attr]
-        add("change", change.label, _change(change))  # type: ignore[union-attr]
+    for contact in _listed(scenario.contacts):
+        add("stop" if isinstance(contact, Stop) else "contact", "contacts", _contact(contact))
+    for event in _listed(scenario.events):
+        add("event", f"event {event.label!r}", _event(event))
+    for change in _listed(scenario.changes):
+        add("change", change.label, _change(change))
     add("run", "run", _run(scenario))
-    for plot in scenario.plots:  # type: ignore[union-attr]
-        add("plot", "plot", ((key, x) for key, x in (("show", plot.show), ("file", plot.file)) if x))  # type: ignore[union-attr]
+    for plot in _listed(scenario.plots):
+        add("plot", "plot", ((key, x) for key, x in (("show", plot.show), ("file", plot.file)) if x))
     add("view", "view", iter(scenario.view.items()))
-    return blocks
+    return tables
+
+
+def _listed(given: Any) -> list[Any]:
+    """The entries of a field that a scenario has made a list of."""
+    return list(given)
 
 
 def _drive(joint: str, moves: Any) -> Pairs:
@@ -82,7 +94,8 @@ def _controllers(control: Any) -> list[Any]:
 
 
 def _controller(control: Any) -> Pairs:
-    word = next((w for w, (make, _) in CONTROLLERS.items() if isinstance(control, Described) and control.make is make), None)
+    make = control.make if isinstance(control, Described) else None
+    word = next((word for word, (made, _) in CONTROLLERS.items() if made is make), None)
     if word is None:
         raise CannotSayError(control)
     yield "kind", word
@@ -174,21 +187,23 @@ def _change(change: Change) -> Pairs:
         if getattr(change, key):
             yield key, list(getattr(change, key))
     if change.attach:
-        yield "attach", [_Attached(one) for one in change.attach]  # type: ignore[arg-type]
+        yield "attach", [_attached(one) for one in change.attach]  # type: ignore[arg-type]
     for key in ("free", "fix"):
         if getattr(change, key):
             yield key, True
 
 
-class _Attached(dict[str, Any]):
+def _attached(given: Mapping[str, Any]) -> dict[str, Any]:
     """A joint that is attached, with its kind in words."""
+    word, arguments = describe_kind(given["kind"])
+    told: dict[str, Any] = {"name": given["name"], "kind": word}
+    told |= arguments if ":" not in word else {ARGUMENTS: arguments} if arguments else {}
+    rest = {key: x for key, x in given.items() if key not in ("name", "kind")}
+    return told | {key: _pose(x) if isinstance(x, Pose) else _row(x) for key, x in rest.items()}
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        word, arguments = describe_kind(given["kind"])
-        told: dict[str, Any] = {"name": given["name"], "kind": word}
-        told |= arguments if ":" not in word else {ARGUMENTS: arguments} if arguments else {}
-        told |= {key: _Raw(pose_text(x)) if isinstance(x, Pose) else _row(x) for key, x in given.items() if key not in told}
-        super().__init__(told)
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    return ({"p": pose.p.tolist()} if pose.p.any() else {}) | describe_orientation(pose)
 
 
 def _run(scenario: Scenario) -> Pairs:
