@@ -77,12 +77,12 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "actuator": (("name", "joint"), ("components", "gear", "limits", "no_load_speed")),
     "spring at a joint": (("name", "joint"), ("stiffness", "rest", "damping")),
     "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
-    "wrench": (("name", "frame"), ("moment", "force", "axes", "path")),
+    "wrench": (("name", "frame"), ("moment", "force", "axes")),
     "force": (("name", "kind"), ("joint", "between")),
     "coupling": (("name",), ("coefficients", "offset", "joint", "of", "polynomial", "x", "y", "beyond")),
     "include": (("file",), ("prefix", "on", "at")),
     "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
-    "initial": ((), ("q", "v", "assemble")),
+    "initial": ((), ("q", "v")),
 }
 """The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
 besides."""
