@@ -12,6 +12,7 @@ _WHERE = {
     "configuration": ("catena.changing", "Configuration"),
     "read_mesh": ("catena.formats.meshes", "read_mesh"),
     "save": ("catena.formats", "save"),
+    "with_parameters": ("catena.formats.files", "with_parameters"),
     "plot": ("catena.view.plots", "plot"),
     "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "plot_sizing": ("catena.view.plots.sizing", "plot_sizing"),

@@ -196,7 +196,7 @@ GOOD: dict[str, Any] = {
     "damper": None, "component": 0, "base": "ground", "to": (0.0, 0.1), "hold": None, "seek": "any", "out": None,
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
     "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (),
-    "attach": {}, "numbers": 1.0, "flexible": None,
+    "attach": {}, "numbers": 1.0, "more": 1.0, "flexible": None,
     "bodies": (), "frames": (), "restitution": 0.0, "driven": {}, "then": None,
     "area": 1e-4, "young": 7e10, "shear": None, "modes": 2, "torsion": None, "stations": (), "rotary": None,
     "interface": False, "extension": False,

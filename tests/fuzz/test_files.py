@@ -10,13 +10,14 @@ import os
 import re
 import warnings
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import catena as ct
 from catena.formats.source import Source
-from catena.formats.toml import read, write
+from catena.formats.toml import blocks, read, write
 from tests.fuzz.builder import built
 from tests.fuzz.watching import ROOT, faults
 
@@ -30,7 +31,9 @@ VALUES = [
     "[[1e308, 1e308, 0], [1e308, 1e308, 0], [0, 0, 1e308]]", "[1, 1, 5]", "[-1, 2, 2]", "[nan, 0, 0]",
     "'literal'", '"\\u0000"', '"""many\nlines"""', "[1,2,3,4,5,6,7]", "[1, 2]", '"module:Class"', '"os:path"',
     '"catena.joints:Revolute"', '"a.b.c:D.e"', '"\\ud800"', "1_000", "+5", "1e999", "-0.0", "[true]",
-    "[ {} ]",
+    "[ {} ]", '"2 * crank"', '"30 deg"', '"1 / 0"', '"q.A"', '"t"', '"sin("', '"crank ^ 99"', '"if(crank > 1, 2, 3)"',
+    "'\"odd name\" * 2'", '"rod"', '"3 kN/m"', '"1 kg + 1 m"', '"__import__(1)"', '["crank", "-crank", 0]',
+    "{ O-A = 1 }", "{ A = [0, 1] }", '{ C = { along = ["crank", 1], mass = "rod" } }',
 ]  # fmt: skip
 KEYS = [
     "name", "mass", "com", "inertia", "kind", "axis", "pitch", "parent", "child", "in_parent", "in_child",
@@ -38,7 +41,8 @@ KEYS = [
     "pose", "joint", "components", "gear", "stiffness", "rest", "between", "rest_length", "frame", "moment",
     "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments", "density",
     "physical", "visual", "collision", "armature", "velocity_limit", "include", "repeat", "chain", "coupling", "ground",
-    "unknown", '""', '"a.b"', "a.b.c",
+    "unknown", '""', '"a.b"', "a.b.c", "crank", "rod", "parameters", "parameters.rod", "linkage", "linkage.bars",
+    "fixed", "bars", "sketch", "slides", "at", "O-A", "A-B", "t", "pi",
 ]  # fmt: skip
 DEEP = [
     lambda n: "a" + ".a" * n + " = 1\n", lambda n: "[" + "a." * n + "a]\n",
@@ -53,6 +57,82 @@ DEEP = [
 ]  # fmt: skip
 
 
+FORMULAS = """# A crank, a linkage and a body with formulas.
+[mechanism]
+name = "crank"
+
+[parameters]
+crank = "300 mm"       # one length in many places
+rod = "2 * crank + gap"
+gap = 0.2
+"odd name" = "if(rod > 2 * crank, 1 kg, 2 kg)"
+
+[linkage]
+density = '2 * "odd name"'
+fixed = { O = [0, 0], P = ["crank + 0.7", 0] }
+sketch = { A = [0.3, 0.1], B = [0.8, 0.6], C = [1.4, 0] }
+slides = { C = { through = [0, 0], mass = "2 kg" } }
+at = { O-A = "30 deg" }
+
+[linkage.bars]
+O-A = "crank"          # the driven one
+A-B = "rod"
+P-B = 0.7
+B-C = "3 * crank"
+
+[[body]]
+name = "arm"
+mass = '"odd name" * 3'
+com = ["crank / 2", 0, "-rod"]
+inertia = "max(crank, rod)^2"
+visual = [{ shape = "box", size = ["crank", 0.1, "rod"] }]   # seen
+
+# where it hangs
+[[joint]]
+name = "hook"
+kind = "revolute"
+axis = ["sin(30 deg)", 0, "cos(30 deg)"]
+parent = "B-C"
+child = "arm"
+in_parent = { p = ["rod", 0, 0], rpy = [0, "-90 deg", 0] }
+damping = "0.1 Nm / 1 [rad/s]"
+
+[[spring]]
+name = "return"
+joint = "P"
+stiffness = "5 Nm"
+
+[initial.q]
+hook = "10 deg"
+"""
+LOOSE = """[mechanism]
+name = "legs"
+[parameters]
+n = 3
+step = "360 deg / n"
+[[body]]
+name = "hub"
+density = "700 * n"
+visual = [{ shape = "sphere", radius = "0.1 m" }]
+[[joint]]
+name = "base"
+kind = "free"
+parent = "ground"
+child = "hub"
+[[repeat]]
+count = 3
+[[repeat.body]]
+name = "leg {k}"
+mass = "{k} + 1"
+[[repeat.joint]]
+name = "hip {k}"
+kind = "revolute"
+parent = "hub"
+child = "leg {k}"
+in_parent = { rpy = [0, 0, "{k} * step"] }
+"""
+
+
 @cache
 def texts() -> list[str]:
     """Good files to spoil: those of the examples, and written ones."""
@@ -60,7 +140,8 @@ def texts() -> list[str]:
     found += [write(built(seed).mechanism, "built.toml") for seed in range(12)]
     arm = ct.generators.arm7()
     arm.set_initial(q={next(iter(arm.joints)): 0.3}, v={next(iter(arm.joints)): 1.0})
-    return [text for text in [*found, write(arm, "arm.toml")] if len(text) < 20_000]
+    found += [write(arm, "arm.toml"), *[FORMULAS] * 8, *[LOOSE] * 3]
+    return [text for text in found if len(text) < 20_000]
 
 
 def spoiled(random: np.random.Generator, text: str) -> str:
@@ -137,7 +218,30 @@ def check(seed: int) -> list[str]:
         )
     except Exception as error:
         return [f"reading ends in a {type(error).__name__}: {error}"]
-    return used(mechanism, check)
+    return used(mechanism, check) or saved(random, mechanism, text)
+
+
+def saved(random: np.random.Generator, mechanism: ct.Mechanism, text: str) -> list[str]:
+    """What goes wrong when the text, as a file, is written over by what it says, and by something else."""
+    check.doing = "saving"  # type: ignore[attr-defined]
+    file = Path("saved.toml")
+    bodies = [name for name in mechanism.bodies if name != "ground"]
+    name = str(random.choice(bodies)) if bodies else ""
+    others = [mechanism]
+    if name and mechanism.bodies[name].flexible is None:
+        others.append(mechanism.with_body(name, com=(1.0, 2.0, 3.0)))
+    for one in others:
+        try:
+            file.write_text(text, encoding="utf-8", newline="")
+            one.save(file)
+            again = read(file.read_text(encoding="utf-8"), Source("saved.toml", Path.cwd()))
+        except ct.CatenaError as error:
+            return [f"it cannot be saved: {error}"]
+        except Exception as error:
+            return [f"saving ends in a bare {type(error).__name__}: {error}"]
+        if blocks(again, "") != blocks(one, ""):
+            return ["what was saved is not what was to be saved"]
+    return []
 
 
 def used(mechanism: ct.Mechanism, check) -> list[str]:

@@ -7,13 +7,14 @@ meshes, so that every format reports missing and unwritable files alike and neve
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from catena.errors import FormatError, warn
+from catena.errors import CatenaError, FormatError, ModelError, warn
 from catena.formats import extended_urdf, toml
 from catena.formats.checks import check_mechanism
 from catena.formats.closing import close_by_names, close_given
@@ -23,8 +24,11 @@ from catena.formats.kinds import Kinds
 from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
-from catena.given import shown
+from catena.formats.toml.flexible import matrices_beside
+from catena.formats.toml.saving import Meaning, text_like
+from catena.given import is_one_of, shown
 from catena.mechanism import Mechanism
+from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
 
 PathLike = str | os.PathLike[str]
@@ -97,8 +101,51 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
     return write(mechanism, path)
 
 
+def _write_toml(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    """The text of a native model file, which keeps what it can of the file that is there, or of the one that the
+    mechanism comes from; and by their endings the texts of files with matrices that lie beside it."""
+    text = None
+    matrices = matrices_beside(mechanism)
+    bases = [] if matrices else [base for base in (_existing(mechanism, path), _text_of(mechanism)) if base]
+    if bases:
+        folder = path.absolute().parent
+        wanted = Meaning(toml.blocks(mechanism, str(path), folder), mechanism.parameters)
+        given = mechanism.origin.given if mechanism.origin is not None else {}
+        text = text_like(wanted, given, bases, lambda base: _meaning(base, mechanism, path))
+    if text is None:
+        text = toml.write_drawn(mechanism, str(path), path.absolute().parent)
+    return {"": text, **matrices}
+
+
+def _text_of(mechanism: Mechanism) -> str:
+    return mechanism.origin.text if mechanism.origin is not None else ""
+
+
+def _existing(mechanism: Mechanism, file: Path) -> str:
+    """The text of a file that is there already and has a mechanism of the same name; empty if there is none."""
+    if not os.path.isfile(file):
+        return ""
+    try:
+        text = read_text(file, Source(str(file)))
+        name = tomllib.loads(text)["mechanism"]["name"]
+    except (CatenaError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return text if name == mechanism.name else ""
+
+
+def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
+    """What a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
+    kinds = {type(joint.kind) for joint in mechanism.joints.values()}
+    kinds |= {type(force.kind) for force in mechanism.forces.values()}
+    search = mechanism.origin.search if mechanism.origin is not None else ()
+    folder = path.absolute().parent
+    source = Source(str(path), folder, search, Kinds(kinds), open_file=open_beside)
+    found = toml.read(text, replace(source, opened=(_real(path),)))
+    return Meaning(toml.blocks(found, str(path), folder), found.parameters)
+
+
 FORMATS = {
-    ".toml": Format("Catena model", toml.read, toml.write_file, parameters=True),
+    ".toml": Format("Catena model", toml.read, _write_toml, parameters=True),
     ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, closes_by_names=True),
     ".xacro": Format("xacro", _read_xacro, side=LOOPS, closes_by_names=True),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
@@ -151,6 +198,32 @@ def load(
         more = f" ... and {len(told) - TOLD} more: `catena check` lists them" if len(told) > TOLD else ""
         warn("; ".join(map(str, told[:TOLD])) + more)
     return mechanism
+
+
+def with_parameters(mechanism: Mechanism, given: Mapping[str, float | str]) -> Mechanism:
+    """Return the mechanism of the file that another one was read from, with other values of its parameters."""
+    origin = mechanism.origin
+    if origin is None:
+        raise ModelError(
+            f"mechanism {mechanism.name!r} has no parameters, because it comes from no .toml file: build it with other "
+            "numbers, or change them, m.with_body(...)"
+        )
+    again = _read_again(origin)
+    before, now = (toml.blocks(one, origin.name, origin.folder) for one in (again, mechanism))
+    if before != now:
+        raise ModelError(
+            f"mechanism {mechanism.name!r} was edited after it was loaded, and its parameters tell nothing about that: "
+            "give them to load(path, parameters={...}), then edit"
+        )
+    return _read_again(replace(origin, given={**origin.given, **given}))
+
+
+def _read_again(origin: Origin) -> Mechanism:
+    """The mechanism of a text that was read before."""
+    source = Source(
+        origin.name, origin.folder, origin.search, origin.kinds, origin.fix, open_file=open_beside
+    )
+    return toml.read(origin.text, replace(source, mimic=origin.mimic, parameters=origin.given))
 
 
 def convert(
@@ -262,7 +335,7 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    if loops not in ("beside", "elements"):
+    if not is_one_of(loops, ("beside", "elements")):
         raise FormatError(f"{file}: loops is {shown(loops)}: give 'beside' or 'elements'")
     texts = _write_urdf(mechanism, file, True) if _says_loops(file, loops) else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))

@@ -31,13 +31,39 @@ EXACT, STEPS = 1e-14, 200
 
 
 @dataclass(frozen=True)
-class _Slide:
-    """A fixed line that a point slides along: through `origin` (2,) in the direction `along` (2,), with a block of some
-    mass [kg]."""
+class Slide:
+    """A fixed line that a point slides along: `through` a point in the direction `along` [m], with a block of some mass
+    [kg]."""
 
-    origin: np.ndarray
-    along: np.ndarray
+    through: tuple[float, float]
+    along: tuple[float, float]
     mass: float
+
+    @property
+    def direction(self) -> np.ndarray:
+        """The direction (2,), of unit length."""
+        return np.array(self.along) / np.linalg.norm(self.along)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What was drawn: fixed points, bars by their two points with lengths, the sketch, slides by their point, the mass
+    of bars [kg/m], and the directions of bars [rad] in which it was made a mechanism."""
+
+    fixed: Mapping[str, tuple[float, float]]
+    bars: Mapping[tuple[str, str], float]
+    sketch: Mapping[str, tuple[float, float]]
+    slides: Mapping[str, Slide]
+    density: float
+    at: Mapping[str, float]
+
+    def mechanism(self, name: str) -> Mechanism:
+        """Return the mechanism that is drawn."""
+        linkage = Linkage(name, self.fixed, self.density)
+        linkage.bars({"-".join(pair): length for pair, length in self.bars.items()}).sketch(self.sketch)
+        for point, slide in self.slides.items():
+            linkage.slide(point, slide.along, slide.through, slide.mass)
+        return linkage.mechanism(self.at)
 
 
 @dataclass(eq=False)
@@ -57,7 +83,7 @@ class Linkage:
         self._fixed = {name: _point(f"fixed point {name!r}", x) for name, x in fixed.items()}
         self._bars: dict[tuple[str, str], float] = {}
         self._sketch: dict[str, np.ndarray] = {}
-        self._slides: dict[str, _Slide] = {}
+        self._slides: dict[str, Slide] = {}
         if not is_not_negative(self.density):
             raise ModelError(
                 f"linkage {self.name!r}: density is {shown(self.density)}: give kilograms for each metre"
@@ -116,7 +142,7 @@ class Linkage:
         if not is_not_negative(mass):
             raise ModelError(f"slide of point {point!r}: its mass is {shown(mass)}: give kilograms")
         origin = _point(f"slide of point {point!r}", through)
-        self._slides[point] = _Slide(origin, direction / np.linalg.norm(direction), float(mass))
+        self._slides[point] = Slide(_pair(origin), _pair(direction), float(mass))
         return self
 
     def points(self, at: Mapping[str, float] | None = None) -> dict[str, np.ndarray]:
@@ -128,7 +154,13 @@ class Linkage:
         directions = self._directions(at)
         size = max([*self._bars.values(), *(float(np.abs(p).max()) for p in self._fixed.values()), 1e-300])
         for _ in range(STEPS):
-            r, J = self._residuals(x, where, directions)
+            with np.errstate(all="ignore"):
+                r, J = self._residuals(x, where, directions)
+            if not (np.isfinite(r).all() and np.isfinite(J).all()):
+                raise ModelError(
+                    f"linkage {self.name!r}: its lengths and points are up to {size:.3g} m, with which nothing can be "
+                    "computed: give smaller ones"
+                )
             if np.abs(r).max(initial=0.0) <= EXACT * size:
                 break
             step = np.linalg.lstsq(J, -r, rcond=1e-9)[0]
@@ -161,7 +193,7 @@ class Linkage:
             block = f"slider {name}"
             m.add_body(block, mass=slide.mass)
             origin[block] = points[name]
-            line = Prismatic(_space(slide.along))
+            line = Prismatic(_space(slide.direction))
             m.add_joint(f"slide {name}", GROUND, block, line, in_parent=Pose(p=_space(points[name])))
             carried[name].insert(0, block)
         for name, bodies in carried.items():
@@ -176,7 +208,18 @@ class Linkage:
                 bodies[-1],
                 Pose(p=_space(p - origin[bodies[-1]])),
             )
+        m.drawing = self._drawing(at)
         return m
+
+    def _drawing(self, at: Mapping[str, float] | None) -> Drawing:
+        return Drawing(
+            {name: _pair(p) for name, p in self._fixed.items()},
+            dict(self._bars),
+            {name: _pair(p) for name, p in self._sketch.items()},
+            dict(self._slides),
+            float(self.density),
+            {str(name): float(angle) for name, angle in ({} if at is None else at).items()},
+        )
 
     def _free_points(self) -> list[str]:
         """Return the points that move, each with a bar and a sketch."""
@@ -243,8 +286,9 @@ class Linkage:
             add(float(d @ across), {a: -sign * across, b: sign * across})
             add(float(d @ u) - self._bars[a, b], {a: -sign * u, b: sign * u})
         for name, slide in self._slides.items():
-            across = np.array([-slide.along[1], slide.along[0]])
-            add(float((place(name) - slide.origin) @ across), {name: across})
+            along = slide.direction
+            across = np.array([-along[1], along[0]])
+            add(float((place(name) - np.array(slide.through)) @ across), {name: across})
         return np.array(values), np.array(rows).reshape(len(values), len(x))
 
     def _misfit(self, r: np.ndarray, directions: Mapping[tuple[str, str], Any]) -> str:
@@ -301,11 +345,16 @@ class Linkage:
 
 def _triangle(parts: list[set[str]]) -> tuple[int, ...] | None:
     """Return three parts that meet in three different points, or two that share two points; None if there are none."""
+    at: dict[str, list[int]] = {}
+    for k, part in enumerate(parts):
+        for point in part:
+            at.setdefault(point, []).append(k)
+    beside = [sorted({j for point in part for j in at[point]}) for part in parts]
     for i, a in enumerate(parts):
-        for j in range(i + 1, len(parts)):
+        for j in (k for k in beside[i] if k > i):
             if len(a & parts[j]) >= 2:
                 return i, j
-            for k in range(j + 1, len(parts)):
+            for k in (k for k in beside[j] if k > j):
                 corners = [a & parts[j], parts[j] & parts[k], parts[k] & a]
                 if all(len(c) == 1 for c in corners) and len(set.union(*corners)) == 3:
                     return i, j, k
@@ -320,6 +369,10 @@ def _point(who: str, value: Any) -> np.ndarray:
     if p.shape != (2,) or not np.isfinite(p).all():
         raise ModelError(f"{who} is {shown(value)}: give two finite numbers, (x, z) in metres")
     return p
+
+
+def _pair(p: np.ndarray) -> tuple[float, float]:
+    return float(p[0]), float(p[1])
 
 
 def _space(p: np.ndarray) -> np.ndarray:

@@ -46,6 +46,7 @@ from catena.mechanism.new_forces import (
     make_wrench,
 )
 from catena.mechanism.new_parts import initial_values, make_actuator, make_body, make_frame, make_joint
+from catena.mechanism.origin import Origin
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes
@@ -53,6 +54,7 @@ from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
 
 if TYPE_CHECKING:
+    from catena.mechanism.linkage import Drawing
     from catena.system import System
     from catena.view.live.view import View
 
@@ -67,6 +69,8 @@ class Mechanism:
     planning finds the tree. Names of bodies and frames share one namespace, because every body name is also
     the name of a frame; joints and actuators each have their own, and so have forces: springs, wrenches and all others
     together. Every edit increases `revision`, by which a system notices that it was planned from an older description.
+    `origin` is the text of the model file that it was read from, and `drawing` the linkage that it was made from, as it
+    was then; None if there is none.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -83,6 +87,8 @@ class Mechanism:
         self._couplings: dict[str, Coupling] = {}
         self._initial = InitialState()
         self._revision = 0
+        self.origin: Origin | None = None
+        self.drawing: Drawing | None = None
 
     def __copy__(self) -> Mechanism:
         return self.copy()
@@ -94,6 +100,8 @@ class Mechanism:
         """Take over what a pickle holds; arrays, which come back writable, are parts of parts that do not change."""
         self.__dict__.update(state)
         self.__dict__.setdefault("_couplings", {})
+        self.__dict__.setdefault("origin", None)
+        self.__dict__.setdefault("drawing", None)
         self._gravity.setflags(write=False)
         for parts in (self._bodies, self._joints, self._actuators, self._springs, self._wrenches):
             for part in parts.values():
@@ -118,6 +126,12 @@ class Mechanism:
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = validation.vector(f"mechanism {self.name!r}", "gravity", value)
         self._revision += 1
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The named numbers of the model file that the mechanism was read from, by name; empty if there are none. What
+        was edited since may have other values. Read-only."""
+        return MappingProxyType(dict(self.origin.parameters) if self.origin is not None else {})
 
     @property
     def bodies(self) -> Mapping[str, Body]:
@@ -461,6 +475,7 @@ class Mechanism:
         twin._couplings = dict(self._couplings)
         twin._initial = self._initial
         twin._revision = self._revision
+        twin.origin, twin.drawing = self.origin, self.drawing
         return twin
 
     def lock(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
@@ -534,6 +549,11 @@ class Mechanism:
         """Return the mechanism without anything that acts of its own: springs, wrenches, other forces, and the damping,
         friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
         return changes.without_forces(self)
+
+    def with_parameters(self, given: Mapping[str, float | str] = _NONE, /, **more: float | str) -> Mechanism:
+        """Return the mechanism of the same model file with other values of its parameters, numbers or text such as
+        "400 mm"; those that are not named stay. It must not have been edited since it was loaded."""
+        return hook("with_parameters")(self, {**given, **more})
 
     def with_parts(
         self, gravity: ArrayLike, bodies: Mapping[str, Body], joints: Mapping[str, Joint],

@@ -61,7 +61,13 @@ class Shape(ABC):
 
     def mass_properties(self, density: float) -> MassProperties:
         """Return the mass properties of the filled shape in the frame of its body, at a density [kg/m^3]."""
-        return self.own_mass_properties(density).placed(self.pose)
+        try:
+            own = self.own_mass_properties(density)
+        except OverflowError:
+            raise ModelError(
+                f"{type(self).__name__}: its mass is no number, so large is it: give metres"
+            ) from None
+        return own.placed(self.pose)
 
     def _set_lengths(self, **given: Any) -> None:
         """Keep lengths as floats after checking that they are positive."""

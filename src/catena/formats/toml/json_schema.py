@@ -21,6 +21,7 @@ from catena.formats.toml.schema import (
     PARTS,
     POSE,
     SHAPES,
+    SLIDE,
 )
 from catena.joints.sdof import MOTIONS
 
@@ -30,7 +31,7 @@ NAME: Schema = {"type": "string", "minLength": 1}
 SWITCH: Schema = {"type": "boolean"}
 NUMBER: Schema = {
     "type": ["number", "string"],
-    "description": 'a number, or text such as "30 deg" or "2 * length"',
+    "description": 'a number, or a formula of numbers, units and parameters: "30 deg", "2 * length", "sqrt(2) * 40 mm"',
 }
 NUMBERS: Schema = {"anyOf": [NUMBER, {"type": "array", "items": {"$ref": "#/$defs/numbers"}}]}
 AXIS: Schema = {"anyOf": [{"enum": ["x", "y", "z", "-x", "-y", "-z"]}, {"$ref": "#/$defs/three"}]}
@@ -95,6 +96,7 @@ def json_schema() -> Schema:
         "mechanism": {"$ref": "#/$defs/mechanism"},
         "parameters": {"type": "object", "additionalProperties": NUMBER},
         "ground": {"$ref": "#/$defs/ground"},
+        "linkage": {"$ref": "#/$defs/linkage"},
         "initial": {"$ref": "#/$defs/initial"},
     }
     return {
@@ -155,6 +157,14 @@ def _definitions() -> Schema:
         nodes={"anyOf": [NAME, {"$ref": "#/$defs/numbers"}]},
         interfaces={"type": "object", "additionalProperties": indices, "minProperties": 1},
         stiffening={"type": "object", "additionalProperties": NAME},
+    )  # fmt: skip
+    two: Schema = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+    points: Schema = {"type": "object", "additionalProperties": two}
+    lengths: Schema = {"type": "object", "additionalProperties": NUMBER}
+    slide = _keyed((), SLIDE, along=two, through=two)
+    found["linkage"] = _table(
+        "linkage", fixed=points, sketch=points, at=lengths, bars=lengths | {"minProperties": 1},
+        slides={"type": "object", "additionalProperties": slide},
     )  # fmt: skip
     found["body"] |= {"not": {"required": ["density", "mass"]}}
     return found

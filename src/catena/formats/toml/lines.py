@@ -36,11 +36,11 @@ class Lines:
     A path is that of the value in the result of `tomllib`: ("joint", 2, "in_parent", "quat") is the
     orientation in the third [[joint]] table. `headers` are the lines that open tables, in their order; `keys` tells
     where a pair begins and `values` from where to where a value goes, both as places in the text; of entries of arrays
-    there are those that are strings.
+    there are those that are strings, unless `every` one is asked for.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, every: bool = False) -> None:
+        self._text, self._every = text, every
         self.headers: list[Header] = []
         self.keys: dict[Path, int] = {}
         self.values: dict[Path, tuple[int, int]] = {}
@@ -127,7 +127,7 @@ class Lines:
         start = self._at
         self._pass_value(path)
         # Of long arrays of numbers nobody asks where each one is.
-        if not in_array or self._text[start] in "\"'":
+        if not in_array or self._every or self._text[start] in "\"'":
             self.values[path] = (start, start + len(self._text[start : self._at].rstrip()))
 
     def _pass_value(self, path: Path) -> None:

@@ -1,8 +1,7 @@
 """Reading a mechanism from TOML.
 
-Tables may stand in any order: bodies are added first, then included files, frames and joints, which may end on frames,
-then what acts on them.
-What the builder refuses is reported on the line of the file where it stands.
+Tables may stand in any order: a linkage is added first, then bodies, included files, frames and joints, which may end
+on frames, then what acts on them. What the builder refuses is reported on the line of the file where it stands.
 """
 
 from __future__ import annotations
@@ -21,12 +20,14 @@ from catena.formats.toml.composing import add_chain, add_included, repeated
 from catena.formats.toml.forces import add_force
 from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
+from catena.formats.toml.linkages import add_linkage
 from catena.formats.toml.parameters import read_parameters
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS, RUN_MANY, RUN_ONCE
 from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+from catena.mechanism.origin import Origin
 from catena.mechanism.profiles import Spline
 
 DEEPEST = 100
@@ -44,7 +45,12 @@ def read(text: str, source: Source) -> Mechanism:
     given = {"gravity": head.numbers("gravity")} if "gravity" in head else {}
     with head.at_fault():
         mechanism = Mechanism(head.text("name"), **given)
-    return _add_parts(mechanism, top)
+    mechanism = _add_parts(mechanism, top)
+    mechanism.origin = Origin(
+        text, source.name, top.document.parameters, dict(source.parameters),
+        source.folder, source.search, source.kinds, source.fix, source.mimic,
+    )  # fmt: skip
+    return mechanism
 
 
 def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
@@ -117,6 +123,8 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
             (initial if word == "initial" else parts[word]).append(table)
     if "ground" in top:
         add_ground(mechanism, top.inner("ground", "ground"))
+    if "linkage" in top:
+        mechanism = add_linkage(mechanism, top.inner("linkage", "linkage"))
     for word, tables in parts.items():
         for table in tables:
             mechanism = ADD[word](mechanism, table)

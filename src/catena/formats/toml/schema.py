@@ -5,7 +5,7 @@ from __future__ import annotations
 FORMAT = 1
 """The number of this version of the format; a file that asks for a later one is refused."""
 
-ONCE = ("mechanism", "parameters", "ground", "initial")
+ONCE = ("mechanism", "parameters", "ground", "linkage", "initial")
 """Tables that stand once, in single brackets."""
 
 PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "force", "coupling")
@@ -23,6 +23,7 @@ RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
     "ground": ((), ("visual", "collision")),
+    "linkage": (("fixed", "bars"), ("sketch", "slides", "density", "at")),
     "body": (
         ("name",),
         (
@@ -110,6 +111,9 @@ FINITE_ELEMENTS: tuple[tuple[str, ...], tuple[str, ...]] = (
     ("damping", "stiffening"),
 )
 """The keys of the table `finite_elements` of a flexible body."""
+
+SLIDE = ("along", "through", "mass")
+"""The keys of a slide of a linkage."""
 
 SHAPES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "box": (("size",), ()),

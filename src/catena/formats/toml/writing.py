@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from catena.bodies import FiniteElements
 from catena.errors import FormatError, ModelError
 from catena.formats.shape_files import path_from
+from catena.formats.toml.blocks import Block, inline, key_text, rows_text, string_text, value_text
 from catena.formats.toml.bodies import describe_shape
-from catena.formats.toml.flexible import Words, describe_flexible, matrices_beside
+from catena.formats.toml.flexible import Words, describe_flexible
 from catena.formats.toml.forces import describe_force
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
+from catena.formats.toml.linkages import with_drawing
 from catena.formats.toml.orientation import describe_orientation
 from catena.formats.toml.schema import FORMAT
 from catena.mechanism import (
@@ -47,12 +47,6 @@ WIDTH = 110
 """How long a line may be before a matrix is broken into its rows."""
 
 
-def write_file(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    """Return the text of a model file, whose meshes are told as seen from its folder, and by their endings the texts of
-    files with matrices that lie beside it."""
-    return {"": write(mechanism, str(path), path.absolute().parent), **matrices_beside(mechanism)}
-
-
 def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     """Return the mechanism as TOML text; `file` is what messages call it.
 
@@ -60,25 +54,57 @@ def write(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
     is left out. Meshes below the `folder` that the file will lie in are told by their path from there, others by
     their whole path or as they were.
     """
-    blocks = [f"# A Catena model, in SI units and radians.\nformat = {FORMAT}\n"]
-    head = [("name", _string(mechanism.name)), ("gravity", _value(mechanism.gravity))]
-    blocks.append(_table("[mechanism]", iter(head)))
+    return written(blocks(mechanism, file, folder))
+
+
+def write_drawn(mechanism: Mechanism, file: str, folder: Path | None = None) -> str:
+    """Return what `write` does, with the drawing of a linkage in the place of the parts that were made from it, where
+    these are as they were."""
+    found = blocks(mechanism, file, folder)
+    if mechanism.drawing is None:
+        return written(found)
+    drawn = blocks(mechanism.drawing.mechanism(mechanism.name), file, folder)
+    return written(with_drawing(found, mechanism.drawing, drawn) or found)
+
+
+def written(found: Sequence[Block]) -> str:
+    """Return the text of a file of these tables."""
+    return "\n".join(
+        [f"# A Catena model, in SI units and radians.\nformat = {FORMAT}\n", *(b.text for b in found)]
+    )
+
+
+def blocks(mechanism: Mechanism, file: str, folder: Path | None = None) -> list[Block]:
+    """Return the tables of a mechanism in the order they are written; the arguments are those of `write`."""
+    head = [("name", string_text(mechanism.name)), ("gravity", value_text(mechanism.gravity))]
+    found = [_once("mechanism", iter(head))]
     ground = mechanism.bodies[GROUND]
     if ground.visuals or ground.collisions:
-        blocks.append(_table("[ground]", _shapes(ground, folder)))
+        found.append(_once("ground", _shapes(ground, folder)))
     bodies = (body for body in mechanism.bodies.values() if body.name != GROUND)
     stem = None if folder is None else Path(file).stem
     numbers = iter(range(1, len(mechanism.bodies)))
-    blocks += [_table("[[body]]", _body(body, folder, stem, numbers)) for body in bodies]
-    blocks += [_table("[[joint]]", _joint(joint, file)) for joint in mechanism.joints.values()]
-    blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
-    blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in mechanism.actuators.values()]
-    blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
-    blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
-    blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
-    blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in mechanism.couplings.values()]
-    blocks += _initial(mechanism.initial)
-    return "\n".join(blocks)
+    found += [_part("body", _body(body, folder, stem, numbers)) for body in bodies]
+    return [*found, *_rest(mechanism, mechanism.joints.values(), mechanism.actuators.values(),
+                           mechanism.couplings.values(), file)]  # fmt: skip
+
+
+def _rest(
+    mechanism: Mechanism,
+    joints: Iterable[Joint],
+    actuators: Iterable[Actuator],
+    couplings: Iterable[Coupling],
+    file: str,
+) -> Iterator[Block]:
+    """The tables of all that is no body, with those joints, actuators and couplings that are given."""
+    yield from (_part("joint", _joint(joint, file)) for joint in joints)
+    yield from (_part("frame", _frame(frame)) for frame in mechanism.frames.values())
+    yield from (_part("actuator", _actuator(actuator, mechanism)) for actuator in actuators)
+    yield from (_part("spring", _spring(spring, mechanism)) for spring in mechanism.springs.values())
+    yield from (_part("wrench", _wrench(wrench)) for wrench in mechanism.wrenches.values())
+    yield from (_part("force", _force(force, file)) for force in mechanism.forces.values())
+    yield from (_part("coupling", _coupling(coupling)) for coupling in couplings)
+    yield from _initial(mechanism.initial)
 
 
 def write_rest(
@@ -91,43 +117,38 @@ def write_rest(
 ) -> str:
     """Return what another format cannot say, as text of a side file without a [mechanism] of its own; empty if that is
     nothing. Joints, actuators and couplings are those given, of everything else there is all."""
-    blocks = []
-    if gravity:
-        blocks.append(_table("[mechanism]", iter([("gravity", _value(mechanism.gravity))])))
-    blocks += [_table("[[joint]]", _joint(joint, file)) for joint in joints]
-    blocks += [_table("[[frame]]", _frame(frame)) for frame in mechanism.frames.values()]
-    blocks += [_table("[[actuator]]", _actuator(a, mechanism)) for a in actuators]
-    blocks += [_table("[[spring]]", _spring(spring, mechanism)) for spring in mechanism.springs.values()]
-    blocks += [_table("[[wrench]]", _wrench(wrench)) for wrench in mechanism.wrenches.values()]
-    blocks += [_table("[[force]]", _force(force, file)) for force in mechanism.forces.values()]
-    blocks += [_table("[[coupling]]", _coupling(coupling)) for coupling in couplings]
-    blocks += _initial(mechanism.initial)
+    found = [_once("mechanism", iter([("gravity", value_text(mechanism.gravity))]))] if gravity else []
+    found += _rest(mechanism, joints, actuators, couplings, file)
     about = "# What the model file beside this one cannot say; `load` reads both."
-    return "\n".join([f"{about}\nformat = {FORMAT}\n", *blocks]) if blocks else ""
+    return "\n".join([f"{about}\nformat = {FORMAT}\n", *(b.text for b in found)]) if found else ""
 
 
-def _table(header: str, pairs: Pairs) -> str:
-    return "\n".join([header, *(f"{key} = {value}" for key, value in pairs), ""])
+def _once(word: str, pairs: Pairs) -> Block:
+    return Block((word,), False, dict(pairs))
+
+
+def _part(word: str, pairs: Pairs) -> Block:
+    return Block((word,), True, dict(pairs))
 
 
 def _body(body: Body, folder: Path | None, stem: str | None, numbers: Iterator[int]) -> Pairs:
     """A body; `numbers` counts those whose matrices lie beside the file with this stem."""
-    yield "name", _string(body.name)
+    yield "name", string_text(body.name)
     if body.flexible is not None:
         number = next(numbers) if isinstance(body.flexible, FiniteElements) else 0
-        yield describe_flexible(body, stem, number, Words(_key, _value))
+        yield describe_flexible(body, stem, number, Words(key_text, value_text))
         if body.locked_at is not None:
-            yield "locked_modes", _value(body.locked_at)
+            yield "locked_modes", value_text(body.locked_at)
         yield from _shapes(body, folder)
         return
     if body.mass:
-        yield "mass", _value(body.mass)
+        yield "mass", value_text(body.mass)
     if body.com.any():
-        yield "com", _value(body.com)
+        yield "com", value_text(body.com)
     if body.inertia.any():
         moments = np.diag(body.inertia)
         diagonal = np.array_equal(body.inertia, np.diag(moments))
-        yield "inertia", _value(moments) if diagonal else _rows(body.inertia)
+        yield "inertia", value_text(moments) if diagonal else rows_text(body.inertia)
         if not _is_physical(body):
             yield "physical", "false"
     yield from _shapes(body, folder)
@@ -149,12 +170,12 @@ def _shapes(body: Body, folder: Path | None) -> Pairs:
 
 
 def _shape(shape: Shape, folder: Path | None) -> str:
-    pairs = {key: _value(value) for key, value in describe_shape(shape).items()}
+    pairs = {key: value_text(value) for key, value in describe_shape(shape).items()}
     if isinstance(shape, Mesh):
-        pairs["path"] = _string(path_from(shape, folder))
+        pairs["path"] = string_text(path_from(shape, folder))
     if shape.pose != Pose():
         pairs["pose"] = _pose("", shape.pose, WIDTH * 10)
-    return _inline(pairs)
+    return inline(pairs)
 
 
 def _joint(joint: Joint, file: str) -> Pairs:
@@ -162,14 +183,14 @@ def _joint(joint: Joint, file: str) -> Pairs:
         word, arguments = describe_kind(joint.kind)
     except FormatError as error:
         raise FormatError(f"{file}: joint {joint.name!r}: {error}") from error
-    yield "name", _string(joint.name)
-    yield "kind", _string(word)
+    yield "name", string_text(joint.name)
+    yield "kind", string_text(word)
     if ":" not in word:
-        yield from ((key, _value(value)) for key, value in arguments.items())
+        yield from ((key, value_text(value)) for key, value in arguments.items())
     elif arguments:
-        yield ARGUMENTS, _inline({key: _value(value) for key, value in arguments.items()})
-    yield "parent", _string(joint.parent)
-    yield "child", _string(joint.child)
+        yield ARGUMENTS, inline({key: value_text(value) for key, value in arguments.items()})
+    yield "parent", string_text(joint.parent)
+    yield "child", string_text(joint.child)
     for side, pose in (("in_parent", joint.in_parent), ("in_child", joint.in_child)):
         if pose != Pose():
             yield side, _pose(side, pose)
@@ -178,7 +199,7 @@ def _joint(joint: Joint, file: str) -> Pairs:
     if joint.friction.any():
         yield "friction", _spread(joint.friction)
     if joint.limits is not None:
-        yield "limits", _value(joint.limits[0] if joint.kind.nv == 1 else joint.limits)
+        yield "limits", value_text(joint.limits[0] if joint.kind.nv == 1 else joint.limits)
     if joint.limit_stiffness is not None:
         yield "limit_stiffness", _spread(joint.limit_stiffness)
     if joint.limit_damping is not None and joint.limit_damping.any():
@@ -195,34 +216,34 @@ def _joint(joint: Joint, file: str) -> Pairs:
 
 
 def _frame(frame: Frame) -> Pairs:
-    yield "name", _string(frame.name)
-    yield "body", _string(frame.body)
+    yield "name", string_text(frame.name)
+    yield "body", string_text(frame.body)
     if frame.pose != Pose():
         yield "pose", _pose("pose", frame.pose)
 
 
 def _actuator(actuator: Actuator, mechanism: Mechanism) -> Pairs:
-    yield "name", _string(actuator.name)
-    yield "joint", _string(actuator.joint)
+    yield "name", string_text(actuator.name)
+    yield "joint", string_text(actuator.joint)
     if actuator.components != tuple(range(mechanism.joints[actuator.joint].kind.nv)):
-        yield "components", _value(actuator.components)
+        yield "components", value_text(actuator.components)
     if (actuator.gear != 1.0).any():
         yield "gear", _spread(actuator.gear)
     low, high = actuator.limits[0]
     if (actuator.limits != actuator.limits[0]).any():
-        yield "limits", _value(actuator.limits)
+        yield "limits", value_text(actuator.limits)
     elif low != -high:
-        yield "limits", _value(actuator.limits[0])
+        yield "limits", value_text(actuator.limits[0])
     elif np.isfinite(high):
-        yield "limits", _value(high)
+        yield "limits", value_text(high)
     if np.isfinite(actuator.no_load_speed).any():
         yield "no_load_speed", _spread(actuator.no_load_speed)
 
 
 def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
-    yield "name", _string(spring.name)
+    yield "name", string_text(spring.name)
     if isinstance(spring, JointSpring):
-        yield "joint", _string(spring.joint)
+        yield "joint", string_text(spring.joint)
         if spring.stiffness.any():
             yield "stiffness", _spread(spring.stiffness)
         if not np.array_equal(spring.rest, mechanism.joints[spring.joint].kind.neutral()):
@@ -230,25 +251,25 @@ def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
         if spring.damping.any():
             yield "damping", _spread(spring.damping)
         return
-    yield "between", f"[{_string(spring.frame_a)}, {_string(spring.frame_b)}]"
+    yield "between", f"[{string_text(spring.frame_a)}, {string_text(spring.frame_b)}]"
     for key, value in (
         ("stiffness", spring.stiffness),
         ("rest_length", spring.rest_length),
         ("damping", spring.damping),
     ):
         if value:
-            yield key, _value(value)
+            yield key, value_text(value)
 
 
 def _wrench(wrench: Wrench) -> Pairs:
-    yield "name", _string(wrench.name)
-    yield "frame", _string(wrench.frame)
+    yield "name", string_text(wrench.name)
+    yield "frame", string_text(wrench.frame)
     if wrench.moment.any():
-        yield "moment", _value(wrench.moment)
+        yield "moment", value_text(wrench.moment)
     if wrench.force.any():
-        yield "force", _value(wrench.force)
+        yield "force", value_text(wrench.force)
     if wrench.axes != GROUND:
-        yield "axes", _string(wrench.axes)
+        yield "axes", string_text(wrench.axes)
 
 
 def _force(force: GeneralForce, file: str) -> Pairs:
@@ -256,42 +277,42 @@ def _force(force: GeneralForce, file: str) -> Pairs:
         word, arguments = describe_force(force.kind)
     except FormatError as error:
         raise FormatError(f"{file}: force {force.name!r}: {error}") from error
-    yield "name", _string(force.name)
-    yield "kind", _string(word)
+    yield "name", string_text(force.name)
+    yield "kind", string_text(word)
     if force.frames is not None:
-        yield "between", _value(force.frames)
+        yield "between", value_text(force.frames)
     else:
-        yield "joint", _string(str(force.at_joint))
+        yield "joint", string_text(str(force.at_joint))
     if ":" in word:
         if arguments:
-            yield ARGUMENTS, _inline({key: _value(value) for key, value in arguments.items()})
+            yield ARGUMENTS, inline({key: value_text(value) for key, value in arguments.items()})
         return
     for key, value in arguments.items():
         is_table = isinstance(value, dict)
-        yield key, _inline({k: _value(v) for k, v in value.items()}) if is_table else _value(value)
+        yield key, inline({k: value_text(v) for k, v in value.items()}) if is_table else value_text(value)
 
 
 def _coupling(coupling: Coupling) -> Pairs:
-    yield "name", _string(coupling.name)
+    yield "name", string_text(coupling.name)
     if isinstance(coupling, PolynomialCoupling):
-        yield "joint", _string(coupling.joint)
-        yield "of", _string(coupling.of)
-        yield "polynomial", _value(coupling.polynomial)
+        yield "joint", string_text(coupling.joint)
+        yield "of", string_text(coupling.of)
+        yield "polynomial", value_text(coupling.polynomial)
     elif isinstance(coupling, LinearCoupling):
-        yield "coefficients", _inline({joint: _value(c) for joint, c in coupling.coefficients.items()})
+        yield "coefficients", inline({joint: value_text(c) for joint, c in coupling.coefficients.items()})
         if coupling.offset:
-            yield "offset", _value(coupling.offset)
+            yield "offset", value_text(coupling.offset)
     elif isinstance(coupling, CamCoupling):
-        yield "joint", _string(coupling.joint)
-        yield "of", _string(coupling.of)
+        yield "joint", string_text(coupling.joint)
+        yield "of", string_text(coupling.of)
         profile = coupling.profile
         if isinstance(profile, Polynomial):
-            yield "polynomial", _value(profile.coefficients)
+            yield "polynomial", value_text(profile.coefficients)
         elif isinstance(profile, Spline):
-            yield "x", _value(profile.x)
-            yield "y", _value(profile.y)
+            yield "x", value_text(profile.x)
+            yield "y", value_text(profile.y)
             if profile.beyond:
-                yield "beyond", _string(profile.beyond)
+                yield "beyond", string_text(profile.beyond)
         else:
             raise FormatError(
                 f"coupling {coupling.name!r}: its profile is code ({type(profile).__name__}), which no model file can "
@@ -299,61 +320,27 @@ def _coupling(coupling: Coupling) -> Pairs:
             )
 
 
-def _initial(initial: InitialState) -> Iterator[str]:
+def _initial(initial: InitialState) -> Iterator[Block]:
     for what, values in (("q", initial.q), ("v", initial.v)):
         if values:
-            yield _table(
-                f"[initial.{what}]", ((_key(name), _single(value)) for name, value in values.items())
-            )
+            yield Block(("initial", what), False, {name: _single(value) for name, value in values.items()})
 
 
 def _pose(key: str, pose: Pose, width: int = WIDTH) -> str:
     """A pose as an inline table; only a rotation matrix is broken into lines, which TOML allows in arrays."""
-    pairs = {"p": _value(pose.p)} if pose.p.any() else {}
+    pairs = {"p": value_text(pose.p)} if pose.p.any() else {}
     orientation = describe_orientation(pose)
-    pairs |= {name: _value(value) for name, value in orientation.items()}
-    if "R" in orientation and len(key) + len(_inline(pairs)) > width:
-        pairs["R"] = _rows(pose.R)
-    return _inline(pairs)
-
-
-def _inline(pairs: Mapping[str, str]) -> str:
-    return "{ " + ", ".join(f"{_key(key)} = {value}" for key, value in pairs.items()) + " }"
-
-
-def _rows(matrix: np.ndarray) -> str:
-    """A matrix with a line for each row."""
-    return "[\n" + "".join(f"    {_value(row)},\n" for row in matrix) + "]"
+    pairs |= {name: value_text(value) for name, value in orientation.items()}
+    if "R" in orientation and len(key) + len(inline(pairs)) > width:
+        pairs["R"] = rows_text(pose.R)
+    return inline(pairs)
 
 
 def _spread(values: np.ndarray) -> str:
     """One number where all are equal, which the reader spreads again."""
-    return _value(values[0] if (values == values[0]).all() else values)
+    return value_text(values[0] if (values == values[0]).all() else values)
 
 
 def _single(values: np.ndarray) -> str:
     """One number for one coordinate, else an array."""
-    return _value(values[0] if len(values) == 1 else values)
-
-
-def _value(value: Any) -> str:
-    """A number, boolean, string, or array of them, nested or not; numbers to the last digit."""
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return _string(value)
-    if isinstance(value, int | np.integer):
-        return str(int(value))
-    if isinstance(value, float | np.floating):
-        # Adding zero turns -0.0, which says nothing more than 0.0, into it.
-        return repr(float(value) + 0.0)
-    return "[" + ", ".join(_value(entry) for entry in value) + "]"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
-
-
-def _string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
+    return value_text(values[0] if len(values) == 1 else values)
