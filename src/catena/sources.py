@@ -11,7 +11,16 @@ import sys
 Stamp = tuple[int, int, int, int]
 
 # What compiled code depends on. Everything else may be edited at any time.
-ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "equations", "simulation/steps")
+ROOMS = (
+    "spatial",
+    "joints",
+    "forces",
+    "kernels",
+    "kinematics",
+    "dynamics",
+    "equations",
+    "simulation/stepping/methods",
+)
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 

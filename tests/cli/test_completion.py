@@ -55,6 +55,7 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
     assert completed(script, "catena", "") == {
         "run",
         "info",
+        "fmu",
         "demo",
         "models",
         "completion",
@@ -64,6 +65,7 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
         "check",
         "convert",
         "schema",
+        "warm",
     }
     assert completed(script, "catena", "info", "four_") == {"four_bar", "four_link_chain"}
     assert {"robot.toml", "arm.py", "models", "stewart"} <= completed(script, "catena", "run", "")

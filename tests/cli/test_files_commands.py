@@ -1,10 +1,10 @@
-"""`catena check`, `catena convert` and `catena schema`."""
+"""`catena check`, `catena convert`, `catena fmu` and `catena schema`."""
 
 import json
 
 import pytest
 
-from catena import generators, load
+from catena import export_fmu, generators, load
 from tests.formats.test_checks import joint, link, urdf
 
 
@@ -58,3 +58,32 @@ def test_a_command_shows_the_warnings_of_a_file_as_sentences(catena, tmp_path):
     assert done.code == 0
     assert done.err.startswith(f"warning: {robot}:1: link 'a': visual: a sphere: radius is 0.0")
     assert "CatenaWarning" not in done.err and ".py:" not in done.err
+
+
+def test_fmu_writes_what_python_writes(catena, tmp_path):
+    words = (
+        "--fmi",
+        "3.0",
+        "--q",
+        "A=0.4",
+        "--v",
+        "A=2",
+        "--input",
+        "A.tau",
+        "--output",
+        "A.q",
+        "coupler.position",
+    )
+    done = catena(
+        "fmu", "four_bar", "crank.fmu", *words, "--parameter", "crank.mass", "--sources", "--time", "2"
+    )
+    assert (done.code, done.err) == (0, "") and "FMI 3.0, 6 states" in done.out
+    s = generators.four_bar().system()
+    q = s.assemble({"A": 0.4}, guess=s.assemble({}))
+    export_fmu(
+        s, tmp_path / "same.fmu", version="3.0", initial=q, velocity=s.velocity(q, {"A": 2.0}), inputs=["A.tau"],
+        outputs=["A.q", "coupler.position"], parameters=["crank.mass"], duration=2.0, compiler=False,
+    )  # fmt: skip
+    assert (tmp_path / "crank.fmu").read_bytes() == (tmp_path / "same.fmu").read_bytes()
+    refused = catena("fmu", "four_bar", "x.fmu", "--output", "A.angle", "--sources")
+    assert refused.code != 0 and "has no output 'A.angle'" in refused.err

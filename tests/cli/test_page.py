@@ -6,8 +6,8 @@ from pathlib import Path
 from catena.cli.console import Exit
 from catena.cli.controls import BUILT_IN
 from catena.cli.entry import program
-from catena.simulation.drift import NAMES as DRIFTS
-from catena.simulation.methods import INTEGRATORS
+from catena.simulation.stepping.drift import NAMES as DRIFTS
+from catena.simulation.stepping.integrators import INTEGRATORS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 OPTION = re.compile(r"(?<![\w-])--[a-z]+")

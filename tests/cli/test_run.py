@@ -10,8 +10,8 @@ import pytest
 
 from catena import generators, simulate
 from catena.simulation import Trajectory
-from catena.simulation.drift import NAMES as DRIFTS
-from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
+from catena.simulation.stepping.drift import NAMES as DRIFTS
+from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
 
 
 def test_the_summary_is_that_of_the_same_simulation_in_python(catena):

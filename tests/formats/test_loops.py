@@ -416,5 +416,5 @@ def test_what_an_element_cannot_say_goes_beside_the_file(tmp_path):
     m.save(tmp_path / "saved.urdf", loops="elements")
     again = ct.load(tmp_path / "saved.urdf")
     assert again.joints["rubs"].damping == 0.3 and (tmp_path / "saved.loops.toml").exists()
-    with pytest.raises(ct.FormatError, match="loops is 'x': give 'beside' or 'elements'"):
+    with pytest.raises(ct.FormatError, match="loops is 'x': give one of 'beside', 'elements'"):
         m.save(tmp_path / "saved.urdf", loops="x")

@@ -36,7 +36,9 @@ def everything(seed, kinds=None, loops=0, floating=False, friction=True, limits=
         if chosen[1] and friction:
             numbers["friction"] = random.uniform(0.1, 1.0)
         if chosen[2] and not isinstance(joint.kind, ct.Free):
-            numbers["armature"] = random.uniform(0.1, 1.0, None if even else nv)
+            # Rotors that differ about the axes of a ball would gyrate; they are refused.
+            alike = even or joint.kind.nq > nv
+            numbers["armature"] = random.uniform(0.1, 1.0, None if alike else nv)
         if chosen[3] and limits and isinstance(joint.kind, ct.Revolute | ct.Prismatic):
             numbers["limits"] = [(-2.0, 3.0), (-np.inf, 4.0), (-3.0, np.inf)][random.integers(3)]
         numbers["actuated"] = bool(random.uniform() < 0.7)

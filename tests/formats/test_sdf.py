@@ -50,6 +50,14 @@ def test_a_graph_with_a_loop_is_closed_where_the_file_has_it(bars):
     assert s.pose(q, "base").p.tolist() == [0, 0, 3]
 
 
+def test_an_empty_link_with_the_name_of_the_world_is_the_world(tmp_path):
+    text = f"""<sdf version="1.6"><model name="m"><link name="world"/><link name="a">{INERTIAL}</link>
+    <joint name="A" type="prismatic"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
+    </model></sdf>"""
+    m = load(text, tmp_path)
+    assert list(m.bodies) == ["ground", "a"] and m.joints["A"].parent == "ground" and m.system().nv == 1
+
+
 def test_what_a_joint_and_a_link_have_is_read(bars):
     joint = bars.joints["A"]
     assert (joint.damping, joint.friction, joint.velocity_limit) == (0.1, 0.2, 2.0)
@@ -125,6 +133,7 @@ FAULTS = [
     ("<pose>0 0 0 0 0 0.5</pose>", "<pose>0 0 0 0 0</pose>", "give 6 numbers"),
     ("<pose>0 0 0 0 0 0.5</pose>", '<pose relative_to="a">0 0 0 0 0 0</pose>', "relative to itself"),
     ('<link name="b">', '<link name="a">', "the name is taken"),
+    ('<link name="b">', '<link name="world">', "the name is that of the world"),
 ]
 
 

@@ -14,7 +14,7 @@ from catena.kernels import (
     with_ground,
 )
 from catena.mechanism.generators import chain, humanoid
-from catena.simulation.steps.variant import Numbers
+from catena.simulation.stepping.methods.variant import Numbers
 
 
 def ground(ground):

@@ -8,9 +8,9 @@ import catena as ct
 from catena.dynamics.loop_elimination import sort_for
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism
 from catena.simulation import moving
-from catena.simulation.steps.stepping import reuses_last_stage
-from catena.simulation.steps.tableaus import tableau
-from catena.simulation.steps.variant import LawShape, StepVariant
+from catena.simulation.stepping.methods.step import reuses_last_stage
+from catena.simulation.stepping.methods.tableaus import tableau
+from catena.simulation.stepping.methods.variant import LawShape, StepVariant
 
 DURATION = 0.3
 ADAPTIVE = ("dopri5", "dop853")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.simulation.implicit_modes import implicit_accelerations
+from catena.simulation.stepping.implicit_modes import implicit_accelerations
 from tests.bodies.slider_crank import moving, slider_crank
 
 

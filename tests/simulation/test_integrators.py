@@ -5,8 +5,8 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain, four_bar, humanoid, random_mechanism
-from catena.simulation.faults import has_dependent_motions
-from catena.simulation.steps.decision import larger
+from catena.simulation.stepping.faults import has_dependent_motions
+from catena.simulation.stepping.methods.decision import larger
 
 KINDS = ["Spherical", "Free", "Universal", "Planar", "Revolute"]
 

@@ -27,7 +27,7 @@ MODEL = (
 EQUATIONS = (
     "forward_dynamics", "inverse_dynamics", "mass_matrix", "bias_force", "joint_coordinates", "minimal_coordinates",
     "closure", "closure_jacobian", "pose", "twist", "jacobian", "kinematics", "kinetic_energy", "potential_energy",
-    "momentum",
+    "momentum", "force_outputs",
 )  # fmt: skip
 METHODS = ("auto", "articulated_body", "composite_body", "elimination", "joint_multipliers", "minimal")
 AT_A_STATE = ("joint_multipliers", "minimal")

@@ -17,7 +17,7 @@ from catena.cli.options import initial_state
 from catena.cli.parsing import by_name
 from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.simulation import Event, Scenario, Trajectory
-from catena.simulation.methods import FIXED_STEPS
+from catena.simulation.stepping.integrators import FIXED_STEPS
 from catena.system import System
 
 # How long a motion takes where nobody says so [s].

@@ -27,7 +27,7 @@ from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
 from catena.formats.toml.saving import Meaning, text_like
 from catena.given import is_one_of, shown
-from catena.mechanism import Mechanism
+from catena.mechanism import Mechanism, validation
 from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
 
@@ -39,6 +39,8 @@ LOOPS = ".loops.toml"
 """The ending of a file beside a tree file that adds what the tree file cannot say."""
 COMPANIONS = (".yaml", ".yml")
 """The endings of a file beside a tree file that may be one of Extended URDF."""
+WAYS_OF_LOOPS = ("beside", "elements", "constraints", "drake", "frames", "companion")
+"""The ways in which URDF that is written may say loops; other formats have one of their own."""
 TOLD = 4
 """How many findings a warning tells before it refers to `catena check`."""
 
@@ -89,10 +91,10 @@ def _read_mjcf(text: str, source: Source) -> Mechanism:
     return read(text, source)
 
 
-def _write_urdf(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str, str]:
+def _write_urdf(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
     from catena.formats.urdf.writing import write
 
-    return write(mechanism, path, elements)
+    return write(mechanism, path, loops)
 
 
 def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
@@ -266,6 +268,8 @@ def read_and_check(
 ) -> tuple[Mechanism, list[Finding]]:
     """Return the mechanism of a model file and all that was found on the way; the arguments are those of `load`."""
     file = file_path(path)
+    for what, value in (("mimic", mimic), ("fix", fix), ("macros", macros)):
+        validation.switch(str(file), what, value)
     folders = search_folders(search)
     source = Source(
         str(file), file.absolute().parent, folders, Kinds(kinds), fix, macros, open_file=open_beside
@@ -323,9 +327,11 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
     """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf or .xml (MJCF).
 
     A .toml file holds everything. URDF holds trees: loops and what else it cannot say go to a file beside it with the
-    ending .loops.toml; with `loops="elements"` loops stand in the file itself where <loop> of URDF+ can say them. The
-    file appears complete or not at all: one that exists is replaced in one step, and stays as it is if anything goes
-    wrong.
+    ending .loops.toml. With `loops="elements"` loops stand in the file itself where <loop> of URDF+ can say them, with
+    "constraints" as <constraint> proposed for urdfdom, with "drake" as ball constraints, with "frames" as pairs of
+    frames named for it; with "companion" they and the kinds of joints that URDF has not go to the .yaml file of
+    Extended URDF. The file appears complete or not at all: one that exists is replaced in one step, and stays as it is
+    if anything goes wrong.
     """
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"there is no mechanism to save, but {shown(mechanism)}: give a Mechanism")
@@ -335,11 +341,13 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
         raise FormatError(
             f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
         )
-    if not is_one_of(loops, ("beside", "elements")):
-        raise FormatError(f"{file}: loops is {shown(loops)}: give 'beside' or 'elements'")
-    texts = _write_urdf(mechanism, file, True) if _says_loops(file, loops) else write(mechanism, file)
+    if not is_one_of(loops, WAYS_OF_LOOPS):
+        raise FormatError(
+            f"{file}: loops is {shown(loops)}: give one of {', '.join(map(repr, WAYS_OF_LOOPS))}"
+        )
+    texts = _write_urdf(mechanism, file, loops) if _format(file).side else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))
-    if beside is not None and LOOPS not in texts:
+    if beside is not None and LOOPS not in texts and beside.suffix not in texts:
         raise FormatError(
             f"{file}: beside it lies {beside.name!r}, which would be read with it and belongs to another mechanism: "
             "remove it, or choose another name"
@@ -348,11 +356,6 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
     for ending, content in contents.items():
         write_complete(own_name(file.with_suffix(ending)) if ending else file, content)
     _warn_of_meshes(mechanism, file)
-
-
-def _says_loops(file: Path, loops: str) -> bool:
-    """Whether elements of a tree file are to say loops; other formats have their own way."""
-    return loops == "elements" and bool(_format(file).side)
 
 
 def _warn_of_meshes(mechanism: Mechanism, file: Path) -> None:

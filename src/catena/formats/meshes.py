@@ -136,7 +136,8 @@ def _by_library(content: bytes, word: str, file: Path, turn: NDArray[Any] | None
     folder = MeshFolder(file)
     try:
         with np.errstate(all="ignore"):
-            scene = trimesh.load_scene(BytesIO(content), file_type=word, resolver=folder, process=False)
+            opened: Any = folder
+            scene = trimesh.load_scene(BytesIO(content), file_type=word, resolver=opened, process=False)
             return _parts(scene, trimesh.Trimesh, np.eye(4) if turn is None else turn)
     except FormatError:
         raise

@@ -19,8 +19,8 @@ def canonical(steps: Sequence[Step]) -> str:
     """Return a text with no more brackets than are needed."""
     stack: list[tuple[str, int]] = []
     for step in steps:
-        given = stack[len(stack) - step.count :]
-        del stack[len(stack) - step.count :]
+        given = stack[len(stack) - step.takes :]
+        del stack[len(stack) - step.takes :]
         stack.append(_written(step, given))
     return stack[0][0]
 

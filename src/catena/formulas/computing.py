@@ -59,8 +59,8 @@ def number(steps: Sequence[Step], values: Mapping[Name, Any], writing: Writing) 
     apply = _on_arrays if arrays else _on_floats
     with np.errstate(all="ignore"):
         for step in steps:
-            inputs = stack[len(stack) - step.count :]
-            del stack[len(stack) - step.count :]
+            inputs = stack[len(stack) - step.takes :]
+            del stack[len(stack) - step.takes :]
             if step.word == "name":
                 stack.append(Entry(given[step.value], None))
             elif step.word in ("number", "pi"):
@@ -176,8 +176,8 @@ def symbols(steps: Sequence[Step], values: Mapping[Name, Any], writing: Writing)
 
     stack: list[Any] = []
     for step in steps:
-        inputs = stack[len(stack) - step.count :]
-        del stack[len(stack) - step.count :]
+        inputs = stack[len(stack) - step.takes :]
+        del stack[len(stack) - step.takes :]
         if step.word == "name":
             stack.append(looked_up(step, values, writing))
         elif step.word in ("number", "pi"):

@@ -25,8 +25,8 @@ def check(steps: Sequence[Step], text: str, where: Place | str) -> Dimension | N
     checker = _Checker(text, where)
     stack: list[Sort] = []
     for k, step in enumerate(steps):
-        given = stack[len(stack) - step.count :]
-        del stack[len(stack) - step.count :]
+        given = stack[len(stack) - step.takes :]
+        del stack[len(stack) - step.takes :]
         exponent = steps[k - 1].value if k and steps[k - 1].word == "number" else None
         if step.word == "^" and k > 1 and steps[k - 1].word == "negative" and steps[k - 2].word == "number":
             exponent = -steps[k - 2].value

@@ -56,11 +56,11 @@ class Token(NamedTuple):
 
 class Step(NamedTuple):
     """A step of a program: a "number" or "name" that goes on the stack, a "unit" for what lies there, or the operation
-    `word` on the last `count` values. `column` is where the text says so."""
+    `word` on the last `takes` values. `column` is where the text says so."""
 
     word: str
     value: Any
-    count: int
+    takes: int
     column: int
 
 

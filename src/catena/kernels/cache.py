@@ -20,7 +20,7 @@ from catena.kernels.eviction import evict
 from catena.kernels.private_folder import PrivateFolder
 
 # The rooms that every entry depends on.
-ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/steps")
+ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/stepping/methods")
 # Entries that a process writes from one look at how many there are to the next. The first one looks.
 EVICT_EVERY = 256
 _written = 0

@@ -646,7 +646,8 @@ class Mechanism:
 
         From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
         that exists is replaced, or left alone if anything goes wrong. URDF has loops in a file beside it, or, with
-        `loops="elements"`, as elements of URDF+ where these can say them.
+        `loops="elements"`, "constraints", "drake" or "frames", in the file where one of these ways of saying loops can
+        say them, or with "companion" in the .yaml file of Extended URDF.
         """
         hook("save")(self, path, loops=loops)
 

@@ -1,12 +1,11 @@
 """From a state to a trajectory."""
 
 from catena.simulation import control, references
-from catena.simulation.common_events import at_limit, at_time
+from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, Stop
-from catena.simulation.drift import Baumgarte, Corrective, Projection
-from catena.simulation.events import Event
-from catena.simulation.external import ExternalWrench
-from catena.simulation.instant import Instant
+from catena.simulation.guards.common_events import at_limit, at_time
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.instant import Instant
 from catena.simulation.results.recording import load_run
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
@@ -15,6 +14,7 @@ from catena.simulation.sensitivities import Gradient, Sensitivities, sensitiviti
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
+from catena.simulation.stepping.drift import Baumgarte, Corrective, Projection
 from catena.simulation.structure_changes import PerStructure
 from catena.simulation.warming import Warmed, warm
 

@@ -10,7 +10,7 @@ import numpy as np
 from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, is_finite, is_positive, real_array, shown
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.system import System
 from catena.system.arrays import batch_shape
 
@@ -37,6 +37,19 @@ class Span(NamedTuple):
     def same(self) -> float:
         """Return by how much times may differ that are the same [s]."""
         return SAME * max(self.duration, abs(self.start), abs(self.end))
+
+
+class Window(NamedTuple):
+    """A part of a motion that began at `begin` [s]: it goes on to `end` for now, and lasts about `duration` in all."""
+
+    begin: float
+    end: float
+    duration: float
+
+    @property
+    def same(self) -> float:
+        """Return by how much times may differ that are the same [s]."""
+        return SAME * max(self.duration, abs(self.begin), abs(self.end))
 
 
 def time_span(start: Any, duration: Any) -> Span:

@@ -18,8 +18,8 @@ import numpy as np
 
 from catena.dynamics.closed.minimal import partition
 from catena.dynamics.closed.motion_problem import motion_problem
-from catena.simulation import loads
-from catena.simulation.excitation import Excitation
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.results.segment import Trajectory
 from catena.system.actuator_limits import ActuatorLimits
 from catena.system.linearisation import step_rates

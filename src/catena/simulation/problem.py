@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError
 from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
-from catena.simulation.clock import Clock, clock_of
-from catena.simulation.drift import NAMES, Remedy
-from catena.simulation.external import ExternalWrench, as_wrench
-from catena.simulation.methods import FIXED_STEPS, INTEGRATORS
+from catena.simulation.acting.external import ExternalWrench, as_wrench
+from catena.simulation.guards.clock import Clock, clock_of
 from catena.simulation.references.protocol import Reference
+from catena.simulation.stepping.drift import NAMES, Remedy
+from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
 from catena.system import System
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]

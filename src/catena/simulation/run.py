@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,23 +16,27 @@ from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
-from catena.simulation.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.drift import Drift
-from catena.simulation.events import Event, locate
-from catena.simulation.excitation import Excitation
-from catena.simulation.methods import SOLVERS
-from catena.simulation.moving import BrokenOff, Mover
+from catena.simulation.guards.events import Event
+from catena.simulation.guards.locating import Passage, hits
+from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.sign_changes import places, sign_changes
-from catena.simulation.step_record import Passed, StepRecord
-from catena.simulation.steps.work import SOURCES
-from catena.simulation.stiff import StiffSteps
+from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.integrators import SOLVERS
+from catena.simulation.stepping.methods.work import SOURCES
+from catena.simulation.stepping.protocol import Steps
+from catena.simulation.stepping.record import Passed, StepRecord
+from catena.simulation.stepping.stiff import StiffSteps
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 from catena.system.arrays import rows
@@ -46,62 +50,31 @@ LARGE = 200_000
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 
-# A node of one state: its time, q (nq,), v (nv,), works (sources,), and the control forces (nv,) from there on.
-Start = tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+class Moved(NamedTuple):
+    """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
+
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
 
 
 def _ignore(t: float) -> None:
     """Do nothing: the search for an event shows no progress."""
 
 
-class Steps(Protocol):
-    """What moves the states of a run."""
-
-    steps: int
-    owner: np.ndarray
-
-    @property
-    def asks(self) -> bool:
-        """Return whether Python is asked at every stage."""
-
-    def begin(self, states: int, h: float, start: float = 0.0) -> None:
-        """Begin a run of so many states at a time, with steps of about this size."""
-
-    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
-        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
-
-    def carry(self, work: np.ndarray) -> None:
-        """Carry this along (states, n) from now on, as `works` tells it."""
-
-    def works(self, who: Any = slice(None)) -> np.ndarray:
-        """Return what states carry along (states, n): the works done so far by source, and the positions that loop
-        joints are near."""
-
-    def forget(self) -> None:
-        """Forget past steps and accelerations, because forces or states changed at once."""
-
-    def advance(
-        self,
-        t: np.ndarray,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        end: float | np.ndarray,
-        nodes: StepRecord | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Move all states to `end`, and add what they pass to `nodes`."""
-
-
 @dataclass(frozen=True, eq=False)
 class Beginning:
     """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
     those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
-    as a controller gives them, until its next sample; and the `longest` step [s] where joints are driven."""
+    as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; and whether
+    it is `open_ended`: it goes on step by step, without an end and without a record."""
 
     begins: bool = True
     starts: bool = True
     held: Any = None
     longest: float | None = None
+    open_ended: bool = False
 
 
 class Run:
@@ -129,8 +102,14 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.now = self.start
+        """The time that states have come to which still go on."""
+        self.ahead: list[float] = []
+        """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
-        self.times = sample_times(samples, span, bool(self.batch))
+        self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
+        if beginning.open_ended:
+            self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
@@ -147,7 +126,7 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.end, progress, self.start)
+        self.progress = Progress(self.span.end, progress, self.start)
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
         inside = problem.integrator not in SOLVERS and beginning.held is None
@@ -226,23 +205,20 @@ class Run:
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, self.end, tick)
+            return StiffSteps(excitation, self.drift, self.span.end, tick)
         inside = self.law and not (alone and self.problem.rate is not None)
         law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
         if excitation.holds_commands:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = Mover(excitation, self.drift, law, self.end, tick, method)
+        mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
     def go(self) -> Trajectory:
         """Move from one control sample, or one recorded time, to the next."""
         try:
-            for end in self._stops():
-                self._go_to(end)
-                if not self.going.any():
-                    break
+            self.advance(self.end, LOOKS)
             run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"
@@ -257,28 +233,33 @@ class Run:
             run.audit().warn()
         return run
 
-    def _stops(self) -> list[float]:
-        """Return the times that no step passes: samples of the controller, and with fixed steps those that are
-        recorded."""
-        stops = [np.array([self.end])]
-        if self.excitation.clock is not None and not self.law:
-            stops.append(self.excitation.clock.within(*self.span))
-        if self.times is not None and not self.dense:
-            stops.append(self.times[1:])
-        if self.excitation.paths is not None:
-            stops.append(self.excitation.paths.knots(self.end))
-        if any(event.terminal for event in self.events):
-            # Nothing is computed far beyond an end that may come early.
-            stops.append(np.linspace(*self.span, LOOKS + 1)[1:])
-        if len(stops) == 1:
-            return [self.end]
-        ordered = np.unique(np.concatenate(stops))
-        # Two that differ by rounding are one.
-        keep = np.append(np.diff(ordered) > self.same, True)
-        return [float(t) for t in ordered[keep]]
+    def advance(self, until: float, looks: int = 1) -> None:
+        """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
+        way, where one may."""
+        self.ahead = stops(Span(self.now, until), self._guards(looks))[::-1]
+        play(self, until)
 
-    def _go_to(self, end: float) -> None:
-        mark = self.nodes.mark
+    def goes_on(self, until: float) -> bool:
+        """Return whether there are states that still go on, and stops before a time."""
+        return bool(self.ahead) and bool(self.going.any())
+
+    def _guards(self, looks: int) -> list[TimeGuard]:
+        """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
+        times that are recorded, and looks for an end that may come early."""
+        guards = list[TimeGuard]()
+        if self.excitation.clock is not None and not self.law:
+            guards.append(self.excitation.clock)
+        if self.times is not None and not self.dense:
+            guards.append(Recorded(self.times))
+        if self.excitation.paths is not None:
+            guards.append(self.excitation.paths)
+        if any(event.terminal for event in self.events):
+            guards.append(Looks(looks))
+        return guards
+
+    def move(self, until: float) -> None:
+        """Move on to the next stop, and look for events on the way."""
+        end, mark = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
         broken: BrokenOff | None = None
         try:
@@ -296,19 +277,19 @@ class Run:
         if broken is not None:
             if self.going.any():
                 raise broken
-            return
-        if not self.dense:
+        elif not self.dense:
             assert self.times is not None
             if np.any(np.abs(self.times - end) < 1e3 * self.same):
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
-        self._ask_controller(end)
+        self.now = end if self.going.any() else float(np.max(self.ends))
 
-    def _ask_controller(self, t: float) -> None:
-        """Ask for the control forces from the time t on: of a sampled controller if a sample is due, of one that is
-        always asked for the record."""
-        if self.law or self.excitation.control is None or t >= self.end - self.same or not self.going.any():
+    def change(self) -> None:
+        """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
+        asked for the record."""
+        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
+        if self.law or self.excitation.control is None or over:
             return
         clock = self.excitation.clock
         if clock is not None:
@@ -317,13 +298,16 @@ class Run:
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            going = self.going if self.batch else slice(None)
-            if np.all(self.going):
-                self.tau = self.excitation.command(t, self.q, self.v)
-            else:
-                self.tau[going] = self.excitation.command(t, self.q, self.v)[going]
-            if self.excitation.needs_motors:
-                self._use_motors()
+            self._ask(t)
+
+    def _ask(self, t: float) -> None:
+        """Ask for the control forces of all states that still go on."""
+        if np.all(self.going):
+            self.tau = self.excitation.command(t, self.q, self.v)
+        else:
+            self.tau[self.going] = self.excitation.command(t, self.q, self.v)[self.going]
+        if self.excitation.needs_motors:
+            self._use_motors()
 
     def _use_motors(self) -> None:
         """Go on with steps that know the forces at loop joints which the controller names now."""
@@ -333,6 +317,30 @@ class Run:
         self._begin()
         self.mover.carry(before.works())
         self.mover.steps = before.steps
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return "" if self.going.any() else self.ended
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.mover.forget()
+        self._ask(self.now)
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        found, self.found = Happened(tuple(self.found)), []
+        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works())
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        law = getattr(self.mover, "law", None)
+        parts = (self, self.nodes, self.mover, self.excitation, *([] if law is None else [law]))
+        return Snapshot([*parts, *memory_of(self.excitation.control)])
 
     def holds(self, t: float) -> Any:
         """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;
@@ -360,29 +368,22 @@ class Run:
             return
         if self.looking and self.near.shape[-1]:
             self._know_turns(state, passed)
-        looks, between = places(self.system.plan, passed.t, passed.v), partial(self._between, passed)
-        happened = []
-        for event in self.events:
-            for change in sign_changes(
-                event, passed.t, looks, between, self.begins and passed.t[0] == self.start
-            ):
-                i = change.interval
-                start = float(passed.t[i]), passed.q[i], passed.v[i], passed.work[i], passed.tau[i]
-                time = locate(event, change.first, change.last, partial(self._state_at, state, start))
-                happened.append((time, event, start))
-        for time, event, start in sorted(happened, key=lambda x: x[0]):
-            q_event, v_event, work = self._state_at(state, start, time)
-            index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
-            self.found.append(EventHit(event.label, time, q_event, v_event, index))
-            if event.terminal:
-                self.nodes.end(state, time, q_event, v_event, work)
+        passage = Passage(
+            passed.t, passed.v, partial(self._between, passed), partial(self._state_at, state, passed)
+        )
+        index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
+        begins = self.begins and passed.t[0] == self.start
+        for hit in hits(self.events, self.system.plan, passage, begins):
+            q, v, work = hit.state
+            self.found.append(EventHit(hit.event.label, hit.t, q, v, index))
+            if hit.event.terminal:
+                self.nodes.end(state, hit.t, q, v, work)
                 self.going[state] = False
-                self.q[state], self.v[state], self.t[state] = q_event, v_event, np.inf
-                self.ends[state] = time
+                self.q[state], self.v[state], self.t[state] = q, v, np.inf
+                self.ends[state] = hit.t
                 # A law inside the loop may have gone on beyond the event.
-                self.tau[state] = start[4]
+                self.tau[state] = passed.tau[hit.node]
                 self.ended = self.found[-1].ended
-                return
 
     def _between(self, passed: Passed, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
@@ -395,15 +396,15 @@ class Run:
         ahead = np.concatenate([vdot[1:], last[None]])
         return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
 
-    def _state_at(self, state: int, start: Start, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return one state (nq,), (nv,) and its works (sources,) at a time that lies less than a step behind a node,
-        by a step of the method from there."""
-        t, q, v, work, tau = start
-        if time <= t:
-            return q, v, work
-        rows = (x[None] for x in (q, v, work, tau))
-        q, v, work = self._moved(np.array([state]), np.array([t]), (*rows,), np.array([time]))
-        return q[0], v[0], work[0]
+    def _state_at(self, state: int, passed: Passed, node: int, time: float) -> Moved:
+        """Return one state and its works at a time that lies less than a step behind a node, by a step of the method
+        from there."""
+        if time <= passed.t[node]:
+            return Moved(passed.q[node], passed.v[node], passed.work[node])
+        here = slice(node, node + 1)
+        rows = passed.q[here], passed.v[here], passed.work[here], passed.tau[here]
+        q, v, work = self._moved(np.array([state]), passed.t[here], rows, np.array([time]))
+        return Moved(q[0], v[0], work[0])
 
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray

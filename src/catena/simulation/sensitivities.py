@@ -15,13 +15,13 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.given import entries, real_array, shown
-from catena.simulation.excitation import Excitation
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.linear_intervals import transitions
 from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
 from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
-from catena.simulation.transitions import transitions
 from catena.system import System
 
 # Times that differ by less than this part of the duration are the same.

@@ -21,7 +21,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import is_not_negative, real_array, shown
 from catena.mechanism.validation import known
-from catena.simulation import loads
+from catena.simulation.acting import loads
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.turns import TurnCounter
 from catena.system import System

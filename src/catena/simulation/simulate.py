@@ -13,9 +13,8 @@ from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.drift import Remedy
-from catena.simulation.events import Event, distinct
 from catena.simulation.failing_states import without_failing_states
+from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.segment import Trajectory
@@ -23,6 +22,7 @@ from catena.simulation.results.trajectory import SegmentedTrajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
+from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
 

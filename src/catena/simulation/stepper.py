@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,19 @@ from numpy.typing import ArrayLike
 from catena.errors import SimulationError, StateError
 from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import FORCE_INPUTS, NEAR, Session
-from catena.simulation.arguments import initial_state
-from catena.simulation.drift import Drift, Remedy
-from catena.simulation.excitation import Excitation
-from catena.simulation.faults import RUNAWAY, joint_of
-from catena.simulation.methods import ADAPTIVE, FIXED_STEPS
-from catena.simulation.moving import Mover
-from catena.simulation.problem import Applied, Prescribed, Problem
-from catena.simulation.steps.implicit import PAST
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.guards.events import Event
+from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.starting import Told, begun
+from catena.simulation.stepping.compiled import CompiledSteps
+from catena.simulation.stepping.drift import Drift, Remedy
+from catena.simulation.stepping.faults import RUNAWAY, joint_of
+from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
+from catena.simulation.stepping.methods.method import method_of
+from catena.simulation.structure_changes import is_changing
+from catena.simulation.timeline import Happened, Timeline
 from catena.simulation.turns import near_rows
 from catena.system import System
 
@@ -32,8 +37,19 @@ def _ignore(t: float) -> None:
     """Do nothing: a single step shows no progress."""
 
 
+@dataclass(frozen=True, eq=False)
+class StepperState:
+    """What a stepper has saved at the time t [s]."""
+
+    stepper: Stepper
+    t: float
+    timeline: Timeline | None
+    held: Any
+
+
 class Stepper:
-    """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives.
+    """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives, or under a
+    controller.
 
     `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
     one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "dopri5" and "dop853"; the last
@@ -41,6 +57,12 @@ class Stepper:
     `simulate`.
     Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is made, so that
     a step costs little.
+
+    `control`, `contacts`, `events` and `parameters` are those of `simulate` too; the motion begins at `start` [s]. With
+    one of the first three a step is what a run does in that time: dopri5 and dop853 choose steps within it by `rtol`
+    and `atol`. `happened` tells the events and the changes of the last step, `system` is the structure now, and `ended`
+    says why nothing goes on, if an event ended the motion. Contacts and events that change the structure are for one
+    state. `save_state` and `restore_state` let it go on from where it was.
     """
 
     def __init__(
@@ -55,6 +77,13 @@ class Stepper:
         forces: Mapping[str, Applied] | None = None,
         drift: str | Remedy = "projection",
         near: Mapping[str, ArrayLike] | None = None,
+        control: Control | None = None,
+        contacts: Sequence[Contact | Stop] = (),
+        events: Sequence[Event | Control] | Event | Control = (),
+        parameters: Mapping[str, ArrayLike] | None = None,
+        start: float = 0.0,
+        rtol: float = 1e-11,
+        atol: float = 1e-13,
     ) -> None:
         if not is_one_of(integrator, METHODS):
             raise StateError(
@@ -62,11 +91,24 @@ class Stepper:
             )
         if not is_positive(step):
             raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
-        adaptive = integrator in ADAPTIVE
-        tolerance: dict[str, Any] = {"rtol": ANY_ERROR, "atol": ANY_ERROR} if adaptive else {}
+        if parameters is not None and isinstance(system, System):
+            system = system.vary(parameters)
+        contacts, self._events = contact_list(contacts), events
+        self._contacts = contacts
+        adaptive, self._told = integrator in ADAPTIVE, None
+        self._is_timeline = bool(control is not None or contacts or event_list(events))
+        if self._is_timeline and control is None:
+            control = self._told = Told()
+        elif not self._is_timeline and adaptive:
+            rtol = atol = ANY_ERROR
+        if (contacts or is_changing(events)) and integrator == "implicit_leapfrog":
+            raise StateError(
+                "Stepper: implicit_leapfrog remembers its last step, which contacts and changes of the structure take "
+                "from it; choose another integrator."
+            )
         self.problem = Problem(
-            system, None, {} if motion is None else motion, {} if forces is None else forces, integrator,
-            None if adaptive else float(step), drift=drift, **tolerance,
+            system, control, {} if motion is None else motion, {} if forces is None else forces, integrator,
+            None if adaptive else float(step), rtol, atol, drift, near={} if near is None else near,
         )  # fmt: skip
         q, v = initial_state(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
@@ -74,19 +116,24 @@ class Stepper:
             # Parameters that differ from state to state do so for the states one behind the other.
             system = system.over(self.batch)
             self.problem = replace(self.problem, system=system)
-        self.system, self.size = system, float(step)
+        self.size = float(step)
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
+        self.happened = Happened()
+        """The events and the changes of structure and contacts of the last step."""
+        if self._is_timeline:
+            self.reset(q, v, start, near)
+            return
         self._states = int(np.prod(self.batch, dtype=int))
         self._shape = (*self.batch, system.nv)
         self._excitation = Excitation(self.problem, self.batch, named=True)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._lay_out()
-        self.reset(q, v, near=near)
+        self.reset(q, v, start, near)
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
-        self._mover = Mover(self._excitation, self._drift, None, np.inf, _ignore)
+        self._mover = CompiledSteps(self._excitation, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         # What the step is told, until forces at loop joints are named.
@@ -104,7 +151,7 @@ class Stepper:
         session.piece(0, 0, mover.program.input_names, ())()
         given: tuple[str, ...] = ("q", "qd", mover.target, "t", "h", "halt", "row", "wish")
         found: tuple[str, ...] = ("q", "qd", "halt", "accepted")
-        self._past = {name: b[name] for name in PAST if name in mover.program.input_names}
+        self._past = {name: b[name] for name in method_of(mover.method).past}
         if mover.turns:
             self._past[NEAR] = b[NEAR]
         if mover.motors:
@@ -127,7 +174,7 @@ class Stepper:
         """Begin again at q (..., nq), v (..., nv) and the time t, with the batch shape of the first state; without q
         and v at the mechanism's own initial state. `near` are positions by joint that loop joints are next to, where
         whole turns matter."""
-        system = self.system
+        system = self.problem.system
         q, v = initial_state(system, q, v)
         try:
             q, v = (np.broadcast_to(x, (*self.batch, x.shape[-1])) for x in (q, v))
@@ -135,11 +182,14 @@ class Stepper:
             raise StateError(
                 f"Stepper: q has shape {q.shape} and v {v.shape}; this stepper moves a batch of shape {self.batch}."
             ) from None
-        self._start = (q.reshape(-1, system.nq), v.reshape(-1, system.nv))
         if not is_finite(t):
             raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
-        self._q[:], self._v[:] = self._start
+        if self._is_timeline:
+            problem = replace(self.problem, near={} if near is None else near)
+            self._timeline = begun(problem, q, v, self.t, self.size, self._contacts, self._events)
+            return
+        self._q[:], self._v[:] = q.reshape(-1, system.nq), v.reshape(-1, system.nv)
         for x in self._past.values():
             x[:] = 0.0
         if self._excitation.motion:
@@ -153,6 +203,8 @@ class Stepper:
     def position(self, joint: str) -> np.ndarray:
         """Return the position of a joint now, tree or loop, (..., nq of the joint); of loop joints that forces of the
         mechanism look at with all their turns."""
+        if self._is_timeline:
+            return np.asarray(self.system.reshaped(self.batch).joint_position(self.q, joint))
         near = self._excitation.near_by_joint(self._mover.near).get(joint)
         if near is not None:
             near = near.reshape(*self.batch, near.shape[-1])
@@ -161,16 +213,77 @@ class Stepper:
     @property
     def q(self) -> np.ndarray:
         """Return the positions now, (..., nq)."""
+        if self._is_timeline:
+            return np.array(self._timeline.q).reshape(*self.batch, -1)
         return self._q.reshape(*self.batch, -1).copy()
 
     @property
     def v(self) -> np.ndarray:
         """Return the velocities now, (..., nv)."""
+        if self._is_timeline:
+            return np.array(self._timeline.v).reshape(*self.batch, -1)
         return self._v.reshape(*self.batch, -1).copy()
+
+    @property
+    def system(self) -> System:
+        """Return the system that moves now; events may change its structure."""
+        return self._timeline.system if self._is_timeline else self.problem.system
+
+    @property
+    def ended(self) -> str:
+        """Return what ended the motion of all states, if an event did."""
+        return self._timeline.over if self._is_timeline else ""
+
+    def save_state(self) -> StepperState:
+        """Return all that this stepper needs to go on from here as it will, with what its controller remembers."""
+        if self._is_timeline:
+            return StepperState(self, self.t, self._timeline, self._timeline.save())
+        past = {name: x.copy() for name, x in self._past.items()}
+        return StepperState(self, self.t, None, (self.q, self.v, past, self._mover.near.copy(), self._since))
+
+    def restore_state(self, state: StepperState) -> None:
+        """Go back, or forth, to a state that this stepper has saved."""
+        if not isinstance(state, StepperState) or state.stepper is not self:
+            raise StateError(
+                f"Stepper: {shown(state)} is no state that this stepper has saved; give what its save_state returned."
+            )
+        self.t, self.happened = state.t, Happened()
+        if state.timeline is not None:
+            self._timeline = state.timeline
+            state.held.restore()
+            return
+        q, v, past, near, self._since = state.held
+        self._q[:], self._v[:], self._mover.near[:] = (x.reshape(self._states, -1) for x in (q, v, near))
+        for name, x in past.items():
+            self._past[name][:] = x
+
+    def _go_on(self, tau: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Take a step as a run does."""
+        timeline = self._timeline
+        if timeline.over:
+            raise StateError(f"Stepper: the motion has ended ({timeline.over}); reset it to begin again.")
+        if tau is not None and self._told is None:
+            raise StateError(
+                "Stepper: forces come from the controller; step without tau, or make a stepper without a controller."
+            )
+        saved = timeline.save()
+        try:
+            if self._told is not None:
+                self._told.tau = tau
+                timeline.ask()
+            timeline.advance(self.t + self.size)
+        except Exception:
+            saved.restore()
+            raise
+        self.happened = timeline.taken()
+        self.t = timeline.now
+        return self.q, self.v
 
     def step(self, tau: ArrayLike | Mapping[str, ArrayLike] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Take one step with the joint forces tau, (..., nv) or by joint, held over it (none if None), and return q
         and v at its end. A step that fails leaves the stepper where it was."""
+        if self._is_timeline:
+            return self._go_on(tau)
         if tau is not None:
             self._take(tau)
         else:

@@ -19,12 +19,14 @@ from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
-from catena.simulation.events import Event, crosses, required_arguments
-from catena.simulation.instant import Instant
+from catena.simulation.guards.events import Event, crosses, required_arguments
+from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
 from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -82,65 +84,115 @@ class ChangingRun:
     """Where joints are with all their turns."""
     last: Run | None = None
     """The run of the last segment."""
+    segments: list[Trajectory] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
+    still: dict[str, float] = field(default_factory=dict)
+    """The sizes below which the functions of events that have happened count as zero."""
+    note: str = ""
+    """Why the motion cannot go on, if it cannot."""
+    known: int = 0
+    told: int = 0
+    """How many segments and transitions have been told of."""
 
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
-        times = self.sample_times()
+        try:
+            self.begin(q, v)
+            self.advance(self.span.end)
+        except Exception as error:
+            # What there is must not be lost, whatever went wrong.
+            _keep(error, self.segments, self.transitions)
+            raise
+        if not self.segments:
+            raise SimulationError(f"There is no motion: {self.note[:1].lower()}{self.note[1:]}")
+        found = SegmentedTrajectory(tuple(self.segments), tuple(self.transitions), self.note)
+        self._require_known(found)
+        if self.check and sum(part.v.size for part in self.segments) <= 200_000:
+            for audit in found.audit():
+                audit.warn()
+        return found
+
+    def begin(self, q: Any, v: Any) -> None:
+        """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         if q.ndim > 1 or v.ndim > 1:
             raise StateError(
                 f"Events that change the structure are for one state, but q has shape {q.shape} and v {v.shape}: every "
                 "motion of a batch would have a structure of its own. Simulate them one by one."
             )
-        segments: list[Trajectory] = []
-        transitions: list[Transition] = []
-        system, t, note = self.system, self.span.start, ""
-        still: dict[str, float] = {}
-        wound = self.wound = Wound(near_rows(system, self.near, ()))
-        try:
-            happened = self.at_the_start(system, q, v, still)
-            while True:
-                made: list[Transition] = []
-                waiting: Sequence[Event] = happened
-                while waiting:
-                    before = system, q, v
-                    made += self.change(waiting, system, t, q, v)
-                    if made and made[-1].transfer is not None:
-                        new = made[-1].transfer.system
-                        q, v = made[-1].transfer
-                        system, q = new, wound.over(system, new, q)
-                    waiting = self._jumped_over(happened, t, before, (system, q, v), segments)
-                    happened = [*happened, *waiting]
-                transitions += made
-                if segments:
-                    segments[-1] = with_events(segments[-1], happened)
-                note = _chatters(transitions, self.span.duration)
-                if made and not system.nv:
-                    note = f"Nothing can move any more from t = {t:.6g} s on."
-                if note or ending(happened) or self.span.end - t <= self.span.same:
-                    break
-                run = self._segment(system, q, v, t, still, wound)
-                wound.know(run)
-                happened = self.happened(run, system)
-                for event in happened:
-                    size = abs(self.bound(event, system).value(t, run.q[0], run.v[0]))
-                    still[event.label] = max(still.get(event.label, 0.0), STILL * size)
-                segments.append(resampled(with_events(run, happened), times))
-                q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
-                if not any(event.then is not None for event in happened):
-                    break
-        except Exception as error:
-            # What there is must not be lost, whatever went wrong.
-            _keep(error, segments, transitions)
-            raise
-        if not segments:
-            raise SimulationError(f"There is no motion: {note[:1].lower()}{note[1:]}")
-        found = SegmentedTrajectory(tuple(segments), tuple(transitions), note)
-        self._require_known(found)
-        if self.check and sum(part.v.size for part in segments) <= 200_000:
-            for audit in found.audit():
-                audit.warn()
+        self.now, self.q, self.v = self.span.start, q, v
+        self.wound = Wound(near_rows(self.system, self.near, ()))
+        self.happens: list[Event] = self.at_the_start(self.system, q, v, self.still)
+        """What happens at the present time."""
+        self.change()
+
+    def advance(self, until: float) -> None:
+        """Move on to a time, or to where an event ends the motion or nothing can move any more."""
+        self.is_interrupted = False
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether something moves before a time."""
+        over = self.is_interrupted or self.note or ending(self.happens)
+        return not over and until - self.now > Span(self.span.start, until).same
+
+    def move(self, until: float) -> None:
+        """Move on with one structure, to where an event changes it."""
+        run = self._segment(until)
+        self.wound.know(run)
+        self.happens = self.happened(run, self.system)
+        for event in self.happens:
+            size = abs(self.bound(event, self.system).value(self.now, run.q[0], run.v[0]))
+            self.still[event.label] = max(self.still.get(event.label, 0.0), STILL * size)
+        self.segments.append(resampled(with_events(run, self.happens), self.sample_times()))
+        self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
+        self.is_interrupted = not any(event.then is not None for event in self.happens)
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return self.segments[-1].ended if ending(self.happens) and self.segments else self.note
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        if self.last is not None and self.last.system is self.system:
+            self.last.tau = self.last.excitation.command(self.now, self.q[None], self.v[None])
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
+        found = Happened(events, tuple(self.transitions[self.told :]))
+        self.segments, self.transitions = self.segments[-1:], self.transitions[-CHATTERING:]
+        self.known, self.told = len(self.segments), len(self.transitions)
         return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        last = [] if self.last is None else [self.last, *memory_of(self.last.problem.control)]
+        return Snapshot([self, self.wound, *last, *(memory_of(self.control) if not last else [])])
+
+    def change(self) -> None:
+        """Do what happens at the present time, and what that jumps over."""
+        made: list[Transition] = []
+        waiting: Sequence[Event] = self.happens
+        while waiting:
+            before = self.system, self.q, self.v
+            made += self.changed(waiting, self.system, self.now, self.q, self.v)
+            if made and made[-1].transfer is not None:
+                new = made[-1].transfer.system
+                q, self.v = made[-1].transfer
+                self.q = self.wound.over(self.system, new, q)
+                self.system = new
+            waiting = self._jumped_over(self.happens, before)
+            self.happens = [*self.happens, *waiting]
+        self.transitions += made
+        if self.segments:
+            self.segments[-1] = with_events(self.segments[-1], self.happens)
+        self.note = _chatters(self.transitions, self.span.duration)
+        if made and not self.system.nv:
+            self.note = f"Nothing can move any more from t = {self.now:.6g} s on."
 
     def at_the_start(
         self, system: System, q: np.ndarray, v: np.ndarray, still: dict[str, float]
@@ -163,23 +215,18 @@ class ChangingRun:
         return found
 
     def _jumped_over(
-        self,
-        known: Sequence[Event],
-        t: float,
-        before: tuple[System, np.ndarray, np.ndarray],
-        after: tuple[System, np.ndarray, np.ndarray],
-        segments: Sequence[Trajectory],
+        self, known: Sequence[Event], before: tuple[System, np.ndarray, np.ndarray]
     ) -> list[Event]:
         """Return the events, besides those that are known to have happened, that velocities jump over at a change of
         structure. What is not asked by names may speak of other joints behind it, and is left alone."""
-        found = []
+        found, t, after = [], self.now, (self.system, self.q, self.v)
         for event in self.events if after[0] is not before[0] or after[2] is not before[2] else ():
             if any(event is one for one in known) or required_arguments(event.function) != 1:
                 continue
             was, now = (self.bound(event, x[0]).value(t, *x[1:]) for x in (before, after))
             size = max(abs(was), abs(now))
-            if segments:
-                run = segments[-1]
+            if self.segments:
+                run = self.segments[-1]
                 size = max(size, abs(self.bound(event, run.system).value(run.t[0], run.q[0], run.v[0])))
             if crosses(event, was, now) and min(abs(was), abs(now)) > STILL * size:
                 found.append(event)
@@ -191,19 +238,10 @@ class ChangingRun:
             if not any(name in run.system.mechanism.joints for run in found.segments):
                 warn(f"motion: no structure of this run has a joint {name!r}, so that nothing moved so.")
 
-    def _segment(
-        self,
-        system: System,
-        q: np.ndarray,
-        v: np.ndarray,
-        t: float,
-        still: Mapping[str, float],
-        wound: Wound,
-    ) -> Trajectory:
-        """Return the run with one structure, from the time t on to the first event that changes it, or to the end.
-        `still` are the sizes below which the functions of events that have happened count as zero, `wound` is where
-        joints are with all their turns."""
-        before = self.last
+    def _segment(self, until: float) -> Trajectory:
+        """Return the run with one structure from the present time on, to the first event that changes it, or to a
+        time."""
+        before, system, t, q, v = self.last, self.system, self.now, self.q, self.v
         try:
             longest = longest_step(self.span.duration, self.sample_times())
             if before is not None and before.system is system:
@@ -216,13 +254,12 @@ class ChangingRun:
                 beginning = Beginning(t == self.span.start, longest=longest)
             motion = {name: x for name, x in self.motion.items() if name in system.joints}
             events = [
-                self.bound(event, system, still.get(event.label, 0.0), (t, q, v)) for event in self.events
+                self.bound(event, system, self.still.get(event.label, 0.0), (t, q, v))
+                for event in self.events
             ]
-            near = {joint: x for joint, x in wound.positions.items() if joint in system.loops}
+            near = {joint: x for joint, x in self.wound.positions.items() if joint in system.loops}
             problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
-            self.last = Run(
-                problem, q, v, Span(t, self.span.end), events, None, self.progress, False, beginning
-            )
+            self.last = Run(problem, q, v, Span(t, until), events, None, self.progress, False, beginning)
             return self.last.go()
         except Exception as error:
             if t > self.span.start:
@@ -282,7 +319,7 @@ class ChangingRun:
                 found.append(event)
         return found
 
-    def change(
+    def changed(
         self, happened: Sequence[Event], system: System, t: float, q: np.ndarray, v: np.ndarray
     ) -> list[Transition]:
         """Return what the events do to the structure, one after the other."""

@@ -16,7 +16,7 @@ from catena.system import System
 
 if TYPE_CHECKING:
     from catena.mechanism import Joint
-    from catena.simulation.excitation import Excitation
+    from catena.simulation.acting.excitation import Excitation
     from catena.simulation.results.segment import Trajectory
 
 

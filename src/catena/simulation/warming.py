@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -139,8 +140,11 @@ def _do(jobs: Sequence[Callable[[], System]], progress: Callable[[int, int], Non
 
 def _jobs() -> list[Callable[[], System]]:
     """Return functions that make a system each; those with loops, which take longest, first."""
-    machines = [lambda made=made: made().system() for made in MACHINES]
-    return [*machines, *_of_kinds()]
+    return [*(partial(_planned, made) for made in MACHINES), *_of_kinds()]
+
+
+def _planned(made: Callable[[], Mechanism]) -> System:
+    return made().system()
 
 
 def _of_kinds() -> Iterator[Callable[[], System]]:
@@ -149,9 +153,9 @@ def _of_kinds() -> Iterator[Callable[[], System]]:
         alike = kind.canonical()[1].signature
         if alike not in seen:
             seen.add(alike)
-            yield lambda kind=kind: _ring(kind)
+            yield partial(_ring, kind)
             if kind.nv and not isinstance(kind, Free):
-                yield lambda kind=kind: _pendulum(kind)
+                yield partial(_pendulum, kind)
 
 
 def _pendulum(kind: JointKind) -> System:

@@ -29,7 +29,7 @@ def test_inputs_act_at_tree_joints_loop_joints_and_bodies(four_bar):
     for kind in TYPES:
         found = run_fmu(path, kind, 0.1, 5, inputs=given)
         q = np.stack([found[f"{n}.q"] for n in "ABD"], axis=-1)
-        v = s.velocity(q, {"A": found["A.v"]})
+        v = s.velocity(q, {"A": found["A.v"][:, None]})
         vdot = s.forward_dynamics(q, v, {"A": 1.5, "C": -0.8}, f_ext={"coupler": wrench})
         assert np.abs(found["A.a"] - vdot[:, 0]).max() <= 1e-7, kind
         free = run_fmu(path, kind, 0.1, 5)

@@ -6,6 +6,7 @@ import pytest
 import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contact_forces import PLACES, inverse_of
+from catena.simulation.arguments import Window
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.geometry import Places
@@ -46,7 +47,7 @@ def test_forces_with_known_modes(modes):
     holding.begin(0.0, q, v)
     inside = Inside(acting.places)
     assert can_be_inside(acting.problem, acting.places)
-    quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
+    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
     quick.tell(inside.told(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
     expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv)))
@@ -70,7 +71,7 @@ def test_few_contacts_and_more():
         own = Acting(acting.problem, places)
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
-        quick = QuickSteps(own, Inside(places), 1.0, 1.0, 1e-4)
+        quick = QuickSteps(own, Inside(places), Window(0.0, 1.0, 1.0), 1.0, 1e-4)
         quick.tell(Inside(places).told(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))
     assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
@@ -128,7 +129,7 @@ def test_steps_in_a_row_are_those_one_by_one():
     """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
     s, q, v, acting, _ = situation(1)
     inside = Inside(acting.places)
-    quick = QuickSteps(acting, inside, 1.0, 1.0, 1e-4)
+    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
     numbers = inside.numbers.copy()
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
@@ -157,7 +158,7 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
     holding = Holding(
         acting, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
     )
-    quick = QuickSteps(acting, inside, 1.0, 0.4, 1e-4)
+    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 0.4, 1e-4)
     quick.tell(inside.told(holding, np.zeros(4)))
     assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
 

@@ -6,7 +6,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, askew, standing_walker
-from catena.simulation.clock import Clock
+from catena.simulation.guards.clock import Clock
 
 
 class Recorder:

@@ -23,7 +23,7 @@ from catena.errors import StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import is_one_of, is_positive, listed, shown
 from catena.mechanism import Mechanism
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.system import System
 
 VERSIONS = {"2.0": description2, "3.0": description3}

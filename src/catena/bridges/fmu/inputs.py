@@ -13,7 +13,7 @@ from catena.bridges.fmu.parameters import entry_parts, entry_unit
 from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
 from catena.equations.parameters import Parameter, find_parameters
 from catena.mechanism.validation import known
-from catena.simulation.labels import joint_labels
+from catena.simulation.results.labels import joint_labels
 from catena.spatial.scalars import array
 from catena.system import System
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import EquationsError
 from catena.forces import AtJoint, JointForce
 from catena.spatial.scalars import array
 from catena.system import System
@@ -53,6 +54,13 @@ def with_loop_joints(system: System, motors: Iterable[str], gauges: Iterable[str
     motors, gauges = list(motors), list(gauges)
     if not motors and not gauges:
         return system
+    for loop in system.plan.loop_joints:
+        if loop.name in (*motors, *gauges) and not loop.kind.finds_coordinates_of_symbols:
+            raise EquationsError(
+                f"Joint {loop.name!r} of {system.mechanism.name!r} closes a loop and finds its position by an "
+                f"iteration, so there is no formula for what an FMU pushes or tells there: keep it in the tree, "
+                f"m.system(keep=[{loop.name!r}])."
+            )
     m = system.mechanism.copy()
     for joint in motors:
         m.add_force(joint + MOTOR, Motor((0.0,) * m.joints[joint].kind.nv), joint=joint)

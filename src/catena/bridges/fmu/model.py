@@ -23,8 +23,8 @@ from catena.joints import Free, Spherical, described
 from catena.kinematics.extent import extent
 from catena.kinematics.scales import scales_of
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.events import Event, distinct, required_arguments
-from catena.simulation.labels import labels
+from catena.simulation.guards.events import Event, distinct, required_arguments
+from catena.simulation.results.labels import Quantity, joint_labels
 from catena.spatial.on_symbols import on_symbols
 from catena.system import System
 
@@ -96,18 +96,23 @@ def make_model(
     entries = [(p, k) for p in numbers for k in range(len(p.entries))]
     tunable = np.array([k not in places for k in range(len(entries))], dtype=bool)
 
-    coordinates, velocities = labels(system, "position"), labels(system, "velocity")
+    words: dict[str, Quantity] = {"q": "position", "v": "velocity"}
+    told_of = [
+        (joint, word, label)
+        for word, quantity in words.items()
+        for joint in system.joints
+        for label in joint_labels(system, joint, quantity)
+    ]
     size = extent(system.effective_plan)
-    nominal = np.array([size if x.unit in ("m", "m/s") else 1.0 for x in (*coordinates, *velocities)])
+    nominal = np.array([size if label.unit in ("m", "m/s") else 1.0 for _, _, label in told_of])
     start = np.concatenate([q0, v0])
     variables = [Variable(Signal("time", "s", "time"), "independent", "continuous")]
     states = range(1, 1 + len(start))
     initial = "approx" if system.constrained else "exact"
-    for k, (label, word) in enumerate([*((x, "q") for x in coordinates), *((x, "v") for x in velocities)]):
-        about = f"{'position' if word == 'q' else 'velocity'} of joint {label.text}"
+    for k, (joint, word, label) in enumerate(told_of):
         name = structured(label.joint, word, *coordinate_parts(label.coordinate))
-        causality = "output" if f"{label.joint}.{word}" in of_state else "local"
-        signal = Signal(name, label.unit, about, float(start[k]))
+        causality = "output" if f"{joint}.{word}" in of_state else "local"
+        signal = Signal(name, label.unit, f"{words[word]} of joint {label.text}", float(start[k]))
         variables.append(Variable(signal, causality, "continuous", initial, float(nominal[k])))
     variables += [Variable(signal, "input", "continuous") for signal in found.signals]
     for k, (p, at) in enumerate(entries):
@@ -196,6 +201,10 @@ def _formula_events(events: Any) -> list[Event]:
 
 def _require_open(system: System) -> None:
     """Refuse what has no place in an FMU, and warn about what is otherwise there."""
+    if not system.nv:
+        raise EquationsError(
+            f"{system.mechanism.name!r} has no joint that moves, so there is nothing that an FMU could compute."
+        )
     waiting = [force for force in system.elements.placed if force.kind.inputs]
     if waiting:
         raise EquationsError(

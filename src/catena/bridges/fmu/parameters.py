@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catena.mechanism import Mechanism
-from catena.simulation.labels import joint_labels
+from catena.simulation.results.labels import joint_labels
 from catena.system import System
 
 _OF_ANY = {

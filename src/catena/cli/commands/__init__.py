@@ -15,6 +15,7 @@ from catena.cli.commands import (
     count,
     critical_path,
     demo,
+    fmu,
     info,
     models,
     run,
@@ -23,4 +24,6 @@ from catena.cli.commands import (
     warm,
 )
 
-COMMANDS = (run, view, info, check, convert, count, critical_path, demo, models, schema, warm, completion)
+COMMANDS = (
+    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+)  # fmt: skip

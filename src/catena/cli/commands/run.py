@@ -27,8 +27,8 @@ from catena.cli.parsing import (
 from catena.cli.results import Outputs, as_data, print_sizing, print_summary, what_is_left
 from catena.cli.running import follow, prepare
 from catena.simulation import Scenario, simulate
-from catena.simulation.drift import NAMES as DRIFTS
-from catena.simulation.methods import INTEGRATORS
+from catena.simulation.stepping.drift import NAMES as DRIFTS
+from catena.simulation.stepping.integrators import INTEGRATORS
 
 ABOUT = "simulate a model"
 TEXT = """The motion starts from the model's own initial state, or from what --q and --v say. Joints that are not named

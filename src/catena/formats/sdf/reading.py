@@ -24,6 +24,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
 
 ROOT_JOINT = "root_joint"
+WORLD = "world"
 READ = {"link", "joint", "frame", "pose", "static", "self_collide", "plugin", "allow_auto_disable", BALL}
 
 
@@ -57,14 +58,19 @@ def _build(model: Element, gravity: list[float], source: Source) -> Mechanism:
     links: dict[str, Element] = {}
     for link in model.all("link"):
         name = link.needed("name")
-        if name in links or name == "world":
-            link.fail("the name is taken: choose a different name")
+        if name == WORLD and not any(link.first(tag) for tag in ("inertial", "visual", "collision")):
+            message = "it is empty and has the name of the world, so it is taken for the world"
+            source.note(Severity.NOTE, link.who, message, link.line, WORLD)
+            continue
+        if name in links or name == WORLD:
+            taken = "is that of the world" if name == WORLD else "is taken"
+            link.fail(f"the name {taken}: choose a different name")
         links[name] = link
     if not links:
         model.fail("there is no <link> in it: a model has at least one")
     frames = Frames(model, links)
-    poses = {name: frames.of(name, link) for name, link in links.items()} | {"world": Pose()}
-    bodies = {name: f"{GROUND} link" if name == GROUND else name for name in links} | {"world": GROUND}
+    poses = {name: frames.of(name, link) for name, link in links.items()} | {WORLD: Pose()}
+    bodies = {name: f"{GROUND} link" if name == GROUND else name for name in links} | {WORLD: GROUND}
     for name, link in links.items():
         add_link(mechanism, link, bodies[name], source)
     _add_joints(mechanism, model, frames, bodies, poses, source)
@@ -108,7 +114,7 @@ def _add_roots(
     base = own_pose(model)
     static = model.first("static")
     is_static = static is not None and static.text.strip().lower() in ("1", "true")
-    for body, link in ((GROUND, "world"), *((bodies[name], name) for name in links)):
+    for body, link in ((GROUND, WORLD), *((bodies[name], name) for name in links)):
         if body in reached:
             continue
         open_bodies = [body]
@@ -136,7 +142,7 @@ def _add_frames(mechanism: Mechanism, model: Element, frames: Frames, bodies: Ma
         name = frame.needed("name")
         pose = frames.of(name, frame)
         link = frames.body_of(name, frame, bodies)
-        if link is None or link == "world":
+        if link is None or link == WORLD:
             continue
         try:
             mechanism.add_frame(name, bodies[link], poses[link].inverse() * pose)

@@ -8,7 +8,6 @@ are no mimic joints, and the initial state go to the side file, which `load` rea
 from __future__ import annotations
 
 from dataclasses import replace
-from math import atan2, hypot
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +20,23 @@ from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
+from catena.formats.urdf.companion import Companion
 from catena.formats.urdf.joints import UNLIMITED
-from catena.joints import Cylindrical, Fixed, Free, JointKind, Prismatic, Revolute, Spherical
+from catena.formats.urdf.loop_elements import WAYS, WORLD
+from catena.formats.urdf.numbers import number, numbers, origin
+from catena.joints import Free
 from catena.mechanism import GROUND, Actuator, Body, Coupling, Joint, LinearCoupling, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from catena.spatial import Pose
 
 SIDE = ".loops.toml"
-WORLD = "world"
 EARTH = (0.0, 0.0, -9.81)
 
 
-def write(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str, str]:
-    """Return the URDF text, and under its ending the text of the side file if there has to be one. With `elements`,
-    loops that <loop> of URDF+ can say stand in the URDF text itself."""
+def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
+    """Return the URDF text, and under its ending the text of the side file if there has to be one. `loops` is the way
+    in which loops are said: a word of `WAYS`, "companion", or "beside" for the side file alone."""
     lost = NamedParts()
     locked = [joint.name for joint in mechanism.joints.values() if joint.locked]
     mechanism, untold = fixed_where_locked(mechanism)
@@ -44,10 +45,14 @@ def write(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str,
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
     mechanism = _with_friction_apart(mechanism, lost)
-    branches, loops = grow(mechanism, str(path), _rank)
-    # A joint that URDF does not know floats in the tree, and the side file has what it really is.
+    branches, cut = grow(mechanism, str(path), _rank)
+    companion = Companion(mechanism, str(path), lost) if loops == "companion" else None
     referred = _referred(mechanism)
-    branches = [_tellable(branch, referred) for branch in branches]
+    if companion is None:
+        # A joint that URDF does not know floats in the tree, and the side file has what it really is.
+        branches = [_tellable(branch, referred) for branch in branches]
+    else:
+        branches, cut = [*map(companion.told, branches), *companion.closed(cut)], []
     unsaid = [branch.joint for branch in branches if branch.motions is None]
     root = _bare_root(mechanism, branches)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoted(mechanism.name)}>"]
@@ -56,22 +61,47 @@ def write(mechanism: Mechanism, path: Path, elements: bool = False) -> dict[str,
     for body in mechanism.bodies.values():
         if body.name != GROUND:
             lines += _link(body, body.name, path, lost)
+    lines += [] if companion is None else companion.links
     mimics = _mimics(mechanism, branches)
     for branch in branches:
         if branch.child != root:
             lines += _joints(mechanism, branch, mimics, lost)
-    told = [joint for joint in loops if elements and _loop_type(joint) and joint.name not in referred]
+    way = WAYS.get(loops)
+    told = [joint for joint in cut if way is not None and way.says(joint) and joint.name not in referred]
     for joint in told:
-        lines += _loop(joint)
-    loops = [joint for joint in loops if joint not in told]
+        lines += [] if way is None else way.lines(joint)
     lines.append("</robot>\n")
     texts = {"": "\n".join(lines)}
-    rest = _rest(mechanism, [*unsaid, *loops], branches, mimics)
-    if rest:
-        texts[SIDE] = rest
+    if companion is None:
+        rest = _rest(mechanism, [*unsaid, *(joint for joint in cut if joint not in told)], branches, mimics)
+        texts |= {SIDE: rest} if rest else {}
+    else:
+        _lose_the_rest(mechanism, branches, mimics, lost)
+        texts[".yaml"] = companion.text(branches)
     if lost:
         warn(f"{path}: URDF has no place for {lost}: save a .toml file to keep that")
     return texts
+
+
+def _lose_the_rest(
+    mechanism: Mechanism, branches: list[Branch], mimics: dict[str, Any], lost: NamedParts
+) -> None:
+    """Name what a side file would have, which is not read where there is a companion."""
+    if not np.array_equal(mechanism.gravity, EARTH):
+        lost.add("gravity other than that of the Earth")
+    said = {branch.joint.name for branch in branches}
+    motors = [a for a in mechanism.actuators.values() if a.joint not in said or not _is_plain(mechanism, a)]
+    couplings = [c for c in mechanism.couplings.values() if not _is_mimic(c, mimics)]
+    forces = (*mechanism.springs, *mechanism.wrenches, *mechanism.forces)
+    for words, names in (
+        ("the frames", list(mechanism.frames)),
+        ("the forces", list(forces)),
+        ("the actuators", [one.name for one in motors]),
+        ("the couplings", [one.name for one in couplings]),
+        ("the initial state of the joints", [*{**mechanism.initial.q, **mechanism.initial.v}]),
+    ):
+        if names:
+            lost.add(words, *names)
 
 
 def _with_friction_apart(mechanism: Mechanism, lost: NamedParts) -> Mechanism:
@@ -138,10 +168,10 @@ def _link(body: Body, name: str, path: Path, lost: NamedParts) -> list[str]:
         lost.add("modes of flexible bodies, which are written as rigid ones,", body.name)
     if body.mass or body.inertia.any():
         words = ((0, 0, "ixx"), (0, 1, "ixy"), (0, 2, "ixz"), (1, 1, "iyy"), (1, 2, "iyz"), (2, 2, "izz"))
-        entries = " ".join(f'{word}="{_number(body.inertia[i, j])}"' for i, j, word in words)
-        lines += ["    <inertial>", f"      {_origin(Pose(p=body.com))}"]
+        entries = " ".join(f'{word}="{number(body.inertia[i, j])}"' for i, j, word in words)
+        lines += ["    <inertial>", f"      {origin(Pose(p=body.com))}"]
         lines += [
-            f'      <mass value="{_number(body.mass)}"/>',
+            f'      <mass value="{number(body.mass)}"/>',
             f"      <inertia {entries}/>",
             "    </inertial>",
         ]
@@ -155,51 +185,25 @@ def _link(body: Body, name: str, path: Path, lost: NamedParts) -> list[str]:
 
 def _shape(tag: str, shape: Shape, path: Path, lost: NamedParts) -> list[str]:
     if isinstance(shape, Box):
-        form = f'<box size="{_numbers(shape.size)}"/>'
+        form = f'<box size="{numbers(shape.size)}"/>'
     elif isinstance(shape, Sphere):
-        form = f'<sphere radius="{_number(shape.radius)}"/>'
+        form = f'<sphere radius="{number(shape.radius)}"/>'
     elif isinstance(shape, Cylinder | Capsule):
         word = "cylinder" if isinstance(shape, Cylinder) else "capsule"
-        form = f'<{word} radius="{_number(shape.radius)}" length="{_number(shape.length)}"/>'
+        form = f'<{word} radius="{number(shape.radius)}" length="{number(shape.length)}"/>'
     elif isinstance(shape, Mesh):
         name = quoted(path_from(shape, path.absolute().parent))
-        form = f'<mesh filename={name} scale="{_numbers(shape.scale)}"/>'
+        form = f'<mesh filename={name} scale="{numbers(shape.scale)}"/>'
     else:
         lost.add("ellipsoids")
         return []
     name = f" name={quoted(shape.name)}" if shape.name else ""
-    lines = [f"    <{tag}{name}>", f"      {_origin(shape.pose)}", f"      <geometry>{form}</geometry>"]
+    lines = [f"    <{tag}{name}>", f"      {origin(shape.pose)}", f"      <geometry>{form}</geometry>"]
     if shape.colour is not None and tag == "visual":
-        lines.append(f'      <material name=""><color rgba="{_numbers(shape.colour)}"/></material>')
+        lines.append(f'      <material name=""><color rgba="{numbers(shape.colour)}"/></material>')
     elif shape.colour is not None:
         lost.add("colours of collision shapes")
     return [*lines, f"    </{tag}>"]
-
-
-LOOP_TYPES: dict[type[JointKind], str] = {
-    Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Cylindrical: "cylindrical", Spherical: "spherical",
-}  # fmt: skip
-
-
-def _loop_type(joint: Joint) -> str:
-    """The type of a <loop> that says all about a joint, empty where none does."""
-    numbers = (joint.limits, joint.armature, joint.velocity_limit)
-    rubs = joint.damping.any() or joint.friction.any()
-    is_bare = not rubs and not joint.actuated and all(number is None for number in numbers)
-    return LOOP_TYPES.get(type(joint.kind), "") if is_bare else ""
-
-
-def _loop(joint: Joint) -> list[str]:
-    """The element of a joint that closes a loop."""
-    lines = [f'  <loop name={quoted(joint.name)} type="{_loop_type(joint)}">']
-    ends = ("predecessor", joint.parent, joint.in_parent), ("successor", joint.child, joint.in_child)
-    for tag, body, place in ends:
-        link = WORLD if body == GROUND else body
-        lines.append(f"    <{tag} link={quoted(link)}>{_origin(place)}</{tag}>")
-    axis = getattr(joint.kind, "axis", None)
-    if axis is not None:
-        lines.append(f'    <axis xyz="{_numbers(axis)}"/>')
-    return [*lines, "  </loop>"]
 
 
 def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: NamedParts) -> list[str]:
@@ -228,7 +232,7 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
     if not plain:
         mount = [
             f'  <joint name={quoted(f"{branch.child} mount")} type="fixed">',
-            f"    {_origin(branch.in_child.inverse())}",
+            f"    {origin(branch.in_child.inverse())}",
         ]
         lines += [*mount, *_ends(parent, branch.child), "  </joint>"]
     return lines
@@ -249,23 +253,23 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: st
     actuated = "" if is_expected else f' actuated="{str(joint.actuated).lower()}"'
     lines = [
         f'  <joint name={quoted(name)} type="{word}"{actuated}>',
-        f"    {_origin(place)}",
+        f"    {origin(place)}",
         *_ends(parent, child),
     ]
     if word not in ("fixed", "floating") and motion is not None:
-        lines.append(f'    <axis xyz="{_numbers(motion.axis)}"/>')
+        lines.append(f'    <axis xyz="{numbers(motion.axis)}"/>')
         lines += _limit(mechanism, joint, component, word, range_)
         damping, friction = joint.damping[component], joint.friction[component]
         armature = 0.0 if joint.armature is None else joint.armature[component]
         if damping or friction or armature:
-            more = f' armature="{_number(armature)}"' if armature else ""
-            lines.append(f'    <dynamics damping="{_number(damping)}" friction="{_number(friction)}"{more}/>')
+            more = f' armature="{number(armature)}"' if armature else ""
+            lines.append(f'    <dynamics damping="{number(damping)}" friction="{number(friction)}"{more}/>')
         if joint.limit_stiffness is not None:
             lost.add("elastic stops of the joints", joint.name)
     if joint.name in mimics:
         other, multiplier, offset = mimics[joint.name]
-        numbers = f'multiplier="{_number(multiplier)}" offset="{_number(offset)}"'
-        lines.append(f"    <mimic joint={quoted(other)} {numbers}/>")
+        told = f'multiplier="{number(multiplier)}" offset="{number(offset)}"'
+        lines.append(f"    <mimic joint={quoted(other)} {told}/>")
     return [*lines, "  </joint>"]
 
 
@@ -281,7 +285,7 @@ def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_
     told |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
     if word == "continuous" and not effort and not np.isfinite(speed):
         return []
-    return ["    <limit " + " ".join(f'{key}="{_number(x)}"' for key, x in told.items()) + "/>"]
+    return ["    <limit " + " ".join(f'{key}="{number(x)}"' for key, x in told.items()) + "/>"]
 
 
 def _is_plain(mechanism: Mechanism, actuator: Actuator) -> bool:
@@ -329,24 +333,3 @@ def _is_mimic(coupling: Coupling, mimics: dict[str, Any]) -> bool:
 
 def _ends(parent: str, child: str) -> list[str]:
     return [f"    <parent link={quoted(parent)}/>", f"    <child link={quoted(child)}/>"]
-
-
-def _origin(pose: Pose) -> str:
-    return f'<origin xyz="{_numbers(pose.p)}" rpy="{_numbers(roll_pitch_yaw(pose.R))}"/>'
-
-
-def roll_pitch_yaw(R: Any) -> tuple[float, float, float]:
-    """Return the angles about the fixed axes x, y, z, in that order, of a rotation matrix."""
-    across = hypot(R[0, 0], R[1, 0])
-    if across < 1e-9:
-        # At a pitch of a right angle roll and yaw turn about the same axis, and the yaw may be zero.
-        return atan2(-R[1, 2], R[1, 1]), atan2(-R[2, 0], across), 0.0
-    return atan2(R[2, 1], R[2, 2]), atan2(-R[2, 0], across), atan2(R[1, 0], R[0, 0])
-
-
-def _numbers(values: Any) -> str:
-    return " ".join(map(_number, values))
-
-
-def _number(value: Any) -> str:
-    return repr(float(value) + 0.0)

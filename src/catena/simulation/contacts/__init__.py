@@ -2,7 +2,7 @@
 open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.listed import contact_list
+from catena.simulation.contacts.given import contact_list
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop
 

@@ -14,12 +14,12 @@ from catena.dynamics.flexible_body import tree_dynamics
 from catena.dynamics.force_sweeps import with_forces
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
-from catena.simulation import loads
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
-from catena.simulation.excitation import Excitation
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose

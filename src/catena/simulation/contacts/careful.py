@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.simulation import loads
+from catena.simulation.acting import loads
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
@@ -26,7 +26,7 @@ from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Trajectory
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.stepping.methods.work import SOURCES
 
 # Contacts nearer than this many times the way of a step [m] are looked at.
 REACH = 2.0

@@ -7,7 +7,7 @@ import numpy as np
 from catena.dynamics.contact_impulses import TOLD, impulse_step
 from catena.kernels import Session
 from catena.simulation.contacts.inside import Inside
-from catena.simulation.moving import LANES_ALONE
+from catena.simulation.stepping.compiled import LANES_ALONE
 from catena.system import System
 
 # The last sweep from contact to contact may have changed impulses by this part of the largest.

@@ -12,8 +12,8 @@ from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import Places, turned_from
 from catena.simulation.contacts.holding import SLOW, Holding
-from catena.simulation.methods import SOLVERS
 from catena.simulation.problem import Problem
+from catena.simulation.stepping.integrators import SOLVERS
 
 
 def can_be_inside(problem: Problem, places: Places) -> bool:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from catena.simulation.contacts.joining import cut
-from catena.simulation.events import Event, crosses, locate
+from catena.simulation.guards.events import Event, crosses
+from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.sign_changes import places, sign_changes
 from catena.system import System
 
 
@@ -49,18 +49,11 @@ class Meeting(Generic[P]):
         if len(states) < 2:
             return None
         t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
-        looks, between = places(self.system.plan, t, v), partial(self._between, t, q, v)
-        happened = []
-        for event in self.events:
-            for change in sign_changes(event, t, looks, between, begins=t[0] == self.begin):
-                state_at = partial(self._motion_at, states, change.interval)
-                time = locate(event, change.first, change.last, state_at)
-                happened.append((time, change.interval, event))
-        for time, k, event in sorted(happened, key=lambda each: each[0]):
-            state = self._state_at(states, k, time)
-            self.found.append(EventHit(event.label, time, state.q, state.v))
-            if event.terminal:
-                return k, state
+        passage = Passage(t, v, partial(self._between, t, q, v), partial(self._state_at, states))
+        for hit in hits(self.events, self.system.plan, passage, bool(t[0] == self.begin)):
+            self.found.append(EventHit(hit.event.label, hit.t, hit.state.q, hit.state.v))
+            if hit.event.terminal:
+                return hit.node, hit.state
         return None
 
     def _between(
@@ -79,10 +72,6 @@ class Meeting(Generic[P]):
             there[at], rate[at] = q[node[at]], v[node[at]]
         return there, rate
 
-    def _motion_at(self, states: Sequence[P], k: int, time: float) -> tuple[np.ndarray, np.ndarray]:
-        state = self._state_at(states, k, time)
-        return state.q, state.v
-
     def _state_at(self, states: Sequence[P], k: int, time: float) -> P:
         """Return the state behind the one with number k at a time."""
         span = time - states[k].t
@@ -94,6 +83,13 @@ class Meeting(Generic[P]):
         return self.moved(states[k], span) or states[k + 1]
 
 
+class _Between(NamedTuple):
+    """A state q (nq,), v (nv,) between two others."""
+
+    q: np.ndarray
+    v: np.ndarray
+
+
 def met(run: Trajectory, events: Sequence[Event], begins: bool) -> Trajectory:
     """Return a run of careful steps with the events it meets, up to the first that ends it; whether the motion `begins`
     with it."""
@@ -101,26 +97,20 @@ def met(run: Trajectory, events: Sequence[Event], begins: bool) -> Trajectory:
         return run
     t, q, v = run.t, run.q, run.v
 
-    def state_at(k: int, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def state_at(k: int, time: float) -> _Between:
         part = (time - t[k]) / (t[k + 1] - t[k])
         way = run.system.difference(q[k], q[k + 1])
-        return run.system.integrate(q[k], part * way), (1.0 - part) * v[k] + part * v[k + 1]
+        return _Between(run.system.integrate(q[k], part * way), (1.0 - part) * v[k] + part * v[k + 1])
 
     def between(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         inside = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
         rows = [state_at(int(k), float(time)) for k, time in zip(inside, times, strict=True)]
         return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
 
-    looks = places(run.system.plan, t, v)
-    happened = [
-        (locate(event, change.first, change.last, partial(state_at, change.interval)), change.interval, event)
-        for event in events
-        for change in sign_changes(event, t, looks, between, begins=begins)
-    ]
-    found: list[EventHit] = []
-    for time, k, event in sorted(happened, key=lambda each: each[0]):
-        found.append(EventHit(event.label, time, *state_at(k, time)))
-        if event.terminal:
+    found = list[EventHit]()
+    for hit in hits(events, run.system.plan, Passage(t, v, between, state_at), begins):
+        found.append(EventHit(hit.event.label, hit.t, *hit.state))
+        if hit.event.terminal:
             return _ended(run, found)
     return replace(run, events=tuple(found))
 

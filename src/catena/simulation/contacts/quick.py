@@ -16,7 +16,8 @@ import numpy as np
 
 from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
-from catena.simulation.arguments import Span
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.arguments import Window
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
@@ -25,14 +26,13 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
-from catena.simulation.drift import Drift
-from catena.simulation.events import Event
-from catena.simulation.excitation import Excitation
-from catena.simulation.moving import COLLAPSE, Mover
+from catena.simulation.guards.events import Event
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.steps.work import SOURCES
+from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
@@ -62,20 +62,20 @@ class State:
 
 
 class QuickSteps:
-    """Takes compiled steps of one state of a system with contacts, in a run that goes over a `span`; `h` is the size of
-    a careful step, `length` [m] that of the mechanism."""
+    """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
+    careful step, `length` [m] that of the mechanism."""
 
-    def __init__(self, acting: Acting, inside: Inside, span: Span, length: float, h: float) -> None:
-        self.acting, self.inside, self.span, self.length, self.h = acting, inside, span, length, h
+    def __init__(self, acting: Acting, inside: Inside, window: Window, length: float, h: float) -> None:
+        self.acting, self.inside, self.window, self.length, self.h = acting, inside, window, length, h
         # Whoever takes steps asks the controller, and tells what it gave.
         problem = replace(
             acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = acting.system
-        self.mover = mover = Mover(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, span.end, _ignore
+        self.mover = mover = CompiledSteps(
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
         )
-        mover.begin(1, min(1e-2, 1e-2 * span.duration), span.start)
+        mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
         self.b = b = session.buffers
         for name, value in (mover.constant | mover.varying).items():
@@ -89,11 +89,11 @@ class QuickSteps:
         self._many = session.recording(MANY, moving, results)
         self._look = session.piece(0, session.row("contacts"), moving, ("told",))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps, self.end, self.tau = 0, span.end, np.zeros(system.nv)
+        self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
-        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.span.end)
+        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.window.end)
         self._look()
         return self.b["told"].reshape(-1, TOLD).copy()
 
@@ -106,7 +106,7 @@ class QuickSteps:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.acting.keep_time(t, q, v)
-        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.span.end)
+        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.window.end)
         self.b[self.mover.target][0] = self.tau
         self._told()
 
@@ -312,7 +312,7 @@ class QuickStretch:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
         quick = self.quick
-        self.meeting = Meeting(quick.system, quick.span.start, events, quick.moved) if events else None
+        self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
         if made is None or self.meeting is None or made.ended:
@@ -365,7 +365,7 @@ class QuickStretch:
                 if found is not None:
                     return found
             now = path.t[-1]
-            if now >= quick.end - quick.span.same:
+            if now >= quick.end - quick.window.same:
                 ended = self._at_an_end(path)
                 if ended is not None:
                     return ended[0]
@@ -395,7 +395,7 @@ class QuickStretch:
             ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
             if ended is not None:
                 return ended
-        if state.t >= quick.span.end - quick.span.same:
+        if state.t >= quick.window.end - quick.window.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
         quick.keep_time(state.t, state.q, state.v)
         path.go_on(quick.tau)

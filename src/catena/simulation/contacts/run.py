@@ -21,7 +21,7 @@ from catena.changing.transfer import free_groups
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
-from catena.simulation.arguments import initial_state
+from catena.simulation.arguments import Window, initial_state
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
@@ -41,11 +41,12 @@ from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
-from catena.simulation.events import Event
-from catena.simulation.methods import ADAPTIVE
+from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Trajectory
 from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
@@ -53,6 +54,7 @@ from catena.simulation.structure_changes import (
     resampled,
     with_events,
 )
+from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -80,6 +82,15 @@ class ContactRun:
     def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
+        self.segments: list[Trajectory] = []
+        self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
+        self.places: list[Places] = []
+        self.made: list[Transition] = []
+        self.jumps = Jumps()
+        self.decided: list[float] = []
+        self.hit: list[float] = []
+        self.still: dict[str, float] = {}
+        self.known, self.more = 0, True
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
@@ -121,37 +132,84 @@ class ContactRun:
     def go(self, q: Any, v: Any) -> SegmentedTrajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
+        try:
+            self.begin(q, v)
+            self.advance(self.end)
+        except CatenaError as error:
+            if self.segments:
+                error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
+            raise
+        return self._found(times, "")
+
+    def begin(self, q: Any, v: Any) -> None:
+        """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
         self._require_outside(q)
         if self.acting.excitation.motion:
             q, v = (x[0] for x in self.acting.excitation.imposed(self.start, q[None], v[None])[:2])
-        self.segments: list[Trajectory] = []
-        self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
-        self.places: list[Places] = []
-        self.made: list[Transition] = []
-        self.jumps = Jumps()
-        self.decided: list[float] = []
-        self.hit: list[float] = []
-        self.still: dict[str, float] = {}
-        t, note = self.start, ""
-        try:
-            happened = self.changing.at_the_start(self.system, q, v, self.still)
-            if happened:
-                t, q, v, standing, _ = self._changed(happened, None, t, q, v)
-            else:
-                standing, q, v = self._decided(t, q, v, None, None)
-            while t < self.end - self.changing.span.same:
-                t, q, v, standing, more = self._gone(t, q, v, standing)
-                if more and self.changing.events:
-                    t, q, v, standing, more = self._jumped(t, q, v, standing)
-                if not more:
-                    break
-        except CatenaError as error:
-            if self.segments:
-                error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
-            raise
-        return self._found(times, note)
+        self.now = self.start
+        happened = self.changing.at_the_start(self.system, q, v, self.still)
+        if happened:
+            _, self.q, self.v, self.standing, _ = self._changed(happened, None, self.now, q, v)
+        else:
+            self.standing, self.q, self.v = self._decided(self.now, q, v, None, None)
+
+    def advance(self, until: float) -> None:
+        """Move on to a time, or to where an event ends the motion."""
+        self.end, self.more = until, True
+        if self.quick is not None:
+            self.quick.window = self.window
+        play(self, until)
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether something moves before a time."""
+        return self.more and self.now < until - self.window.same
+
+    def move(self, until: float) -> None:
+        """Move on with contacts as they are, and decide what they do where one of them cannot go on."""
+        self.now, self.q, self.v, self.standing, self.more = self._gone(
+            self.now, self.q, self.v, self.standing
+        )
+
+    def change(self) -> None:
+        """Do what happens because velocities have jumped."""
+        if self.more and self.changing.events:
+            self.now, self.q, self.v, self.standing, self.more = self._jumped(
+                self.now, self.q, self.v, self.standing
+            )
+
+    # Step by step.
+
+    @property
+    def over(self) -> str:
+        """Return why nothing goes on any more, if nothing does."""
+        return self.segments[-1].ended if self.segments and not self.more else ""
+
+    def ask(self) -> None:
+        """Ask for the control forces now, because whoever gives them has others."""
+        self.acting.due = -np.inf
+
+    def taken(self) -> Happened:
+        """Return what happened since it was asked last, and forget what was passed."""
+        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
+        found = Happened(events, tuple(self.made))
+        self.segments, self.pressing, self.places = self.segments[-1:], self.pressing[-1:], self.places[-1:]
+        self.known, self.made = len(self.segments), []
+        # Contacts go on as they do, from where they are now.
+        self.standing = replace(self.standing, u=None, gap=None)
+        return found
+
+    def save(self) -> Snapshot:
+        """Return all that is needed to go on from here."""
+        acting = self.acting
+        parts = self.changing, self.wound, acting, acting.turns, acting.excitation, acting.places, self.watch
+        return Snapshot([self, self.deciding, *parts, *memory_of(acting.excitation.control)])
+
+    @property
+    def window(self) -> Window:
+        """Return up to when the motion goes on for now."""
+        return Window(self.start, self.end, self.duration)
 
     def _gone(
         self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
@@ -163,7 +221,7 @@ class ContactRun:
         gone = self._quickly(t, q, v, holding)
         if gone is not None:
             return gone
-        stretch = Stretch(holding, self.changing.span, self.changing.options, self._events, self.h / 3.0)
+        stretch = Stretch(holding, self.window, self.changing.options, self._events, self.h / 3.0)
         made = stretch.go(t, q, v)
         run = made.run
         stiff = STIFF if holding.rubs else STUCK
@@ -184,7 +242,7 @@ class ContactRun:
         if not is_quick or self.acting.excitation.is_asked_always:
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.acting, self.inside, self.changing.span, self.length, self.h)
+            self.quick = QuickSteps(self.acting, self.inside, self.window, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
         if made is None:
             return None
@@ -296,7 +354,7 @@ class ContactRun:
             t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
         )
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
-        return t, found.q, found.v, found.standing, self.end - t > self.changing.span.same
+        return t, found.q, found.v, found.standing, self.end - t > self.window.same
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
@@ -354,7 +412,7 @@ class ContactRun:
             assert run is not None
             size = abs(self.changing.bound(event, self.system).value(float(run.t[0]), run.q[0], run.v[0]))
             self.still[event.label] = max(self.still.get(event.label, 0.0), 1e-11 * size)
-        made = self.changing.change(happened, self.system, t, q, v)
+        made = self.changing.changed(happened, self.system, t, q, v)
         self.made += made
         if made and made[-1].transfer is not None:
             new, turned = made[-1].transfer.system, self.acting.turns.at(np.array([t]), q[None], v[None])

@@ -14,7 +14,7 @@ from catena.dynamics.contact_mobility import TOLD, contact_mobility
 from catena.kernels import Session
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.inside import Inside
-from catena.simulation.moving import LANES_ALONE
+from catena.simulation.stepping.compiled import LANES_ALONE
 from catena.system import System
 
 

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import Span, Window
 from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
-from catena.simulation.events import Event
-from catena.simulation.moving import BrokenOff
+from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Trajectory
 from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.stepping.compiled import BrokenOff
 from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the
@@ -55,12 +55,12 @@ class Stretched:
 
 @dataclass(eq=False)
 class Stretch:
-    """Contacts that go on as they do (`holding`) in a run over a `span` with `options` of `simulate`. `events` gives
+    """Contacts that go on as they do (`holding`) in a `window` of a run with `options` of `simulate`. `events` gives
     the events of a part that begins at a time and a state. A part in which something rubs, and that gets on by less
     than `slow` seconds with each evaluation, is stiff."""
 
     holding: Holding
-    span: Span
+    window: Window
     options: Mapping[str, Any]
     events: Callable[[float, np.ndarray, np.ndarray], Sequence[Event]]
     slow: float
@@ -79,7 +79,7 @@ class Stretch:
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
         system = self.acting.system if self.pushes else self._stuck(q, v)
-        looking, duration = Looking(self.holding, self.span.duration), self.span.duration
+        looking, duration = Looking(self.holding, self.window.duration), self.window.duration
         looking.begin(self.acting.places.gaps(q[None])[0])
         runs: list[Trajectory] = []
         inside = Inside(self.acting.places)
@@ -89,7 +89,7 @@ class Stretch:
         while True:
             self.holding.begin(t, q, v)
             self.acting.keep_time(t, q, v)
-            span = Span(t, min(t + part * duration, self.acting.until(self.span.end)))
+            span = Span(t, min(t + part * duration, self.acting.until(self.window.end)))
             run, enough = None, False
             if self.inside:
                 run, enough = self._compiled(inside, span, q, v, looking.deep, most)
@@ -115,7 +115,7 @@ class Stretch:
                 return Stretched(joined(runs), change, False)
             runs.append(run)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-            if run.ended or stiff or self.span.end - t <= self.span.same:
+            if run.ended or stiff or self.window.end - t <= self.window.same:
                 return Stretched(joined(runs), None, stiff)
             part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
 
@@ -161,8 +161,8 @@ class Stretch:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
-            t, longest = span.start, longest_step(self.span.duration, None)
-            beginning = Beginning(t == self.span.start, False, self._held(t, q, v), longest)
+            t, longest = span.start, longest_step(self.window.duration, None)
+            beginning = Beginning(t == self.window.begin, False, self._held(t, q, v), longest)
             run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, beginning)
             return run.go(), False
         except BrokenOff as error:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from catena.simulation import loads
+from catena.simulation.acting import loads
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.results.segment import Trajectory

@@ -21,7 +21,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kernels import POSITION, VELOCITY, Algorithm, base_to_tip
-from catena.simulation.steps.variant import SCALAR
+from catena.simulation.stepping.methods.variant import SCALAR
 from catena.spatial import array, is_symbolic
 from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import less, where

@@ -18,7 +18,8 @@ from catena.given import is_one_of, real_array, real_number, shown
 from catena.hooks import hook
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
-from catena.simulation import loads, turns
+from catena.simulation import turns
+from catena.simulation.acting import loads
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.simulation.results import dense
 from catena.simulation.results.on_demand import OnDemand

@@ -11,8 +11,8 @@ from catena.given import entries, is_finite, shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
-from catena.simulation.common_events import at_time
-from catena.simulation.events import Event
+from catena.simulation.guards.common_events import at_time
+from catena.simulation.guards.events import Event
 from catena.simulation.scenario.frozen import frozen
 
 ACTIONS = ("unlock", "detach", "attach", "lock", "free", "fix")

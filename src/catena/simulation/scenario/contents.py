@@ -74,8 +74,8 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
     if isinstance(value, int) and not -(2**53) <= value <= 2**53:
         return value
     if isinstance(value, int | float):
-        # 1 and 1.0 are the same number, whatever it is for.
-        return ("number", float(value).hex())
+        # 1 and 1.0 are the same number, whatever it is for, and so are 0.0 and -0.0.
+        return ("number", (float(value) + 0.0).hex())
     if depth > DEEPEST:
         raise StateError(f"{place or 'The scenario'} contains itself: give plain values.")
     inner = functools.partial(contents, opaque=opaque, depth=depth + 1)
@@ -115,8 +115,8 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
 def _of_array(x: np.ndarray) -> Any:
     """The contents of an array of numbers, whether it was given as one or as lists."""
     if x.shape == ():
-        return ("number", float(x).hex())
-    return ("numbers", x.shape, np.ascontiguousarray(x, dtype=np.float64).tobytes())
+        return ("number", (float(x) + 0.0).hex())
+    return ("numbers", x.shape, np.ascontiguousarray(x + 0.0, dtype=np.float64).tobytes())
 
 
 def _as_array(value: Sequence[Any]) -> np.ndarray | None:

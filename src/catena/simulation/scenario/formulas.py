@@ -18,9 +18,9 @@ from catena.formulas import Formula, Name, Place, parse
 from catena.formulas.places import fail
 from catena.given import is_one_of, suggestion
 from catena.mechanism import Mechanism
+from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.control.symbolic import SymbolicControl
 from catena.simulation.control.symbols import stack
-from catena.simulation.external import ExternalWrench
 from catena.simulation.references import Constant, Function, is_reference
 from catena.spatial import Pose
 from catena.spatial.scalars import is_symbolic

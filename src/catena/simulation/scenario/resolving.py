@@ -10,7 +10,7 @@ from typing import Any
 from catena.errors import StateError
 from catena.given import is_finite, shown
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.events import Event
+from catena.simulation.guards.events import Event
 from catena.simulation.scenario.changes import Change, with_changes
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import (

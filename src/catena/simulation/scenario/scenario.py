@@ -15,11 +15,10 @@ from catena.errors import StateError
 from catena.given import entries, real_array, shown
 from catena.mechanism import MODES, InitialState, Mechanism
 from catena.mechanism.validation import known
+from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, contact_list
-from catena.simulation.drift import Remedy
-from catena.simulation.events import Event, distinct
-from catena.simulation.external import ExternalWrench
+from catena.simulation.guards.events import Event, distinct
 from catena.simulation.problem import Applied, Control, Prescribed, check_settings
 from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, check_changes
@@ -29,11 +28,12 @@ from catena.simulation.scenario.formulas import is_text, joints_in
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.simulation.scenario.plots import VIEW, WORDS, Plot
 from catena.simulation.scenario.resolving import motions, named_numbers
+from catena.simulation.stepping.drift import Remedy
 from catena.system import System
 
 if TYPE_CHECKING:
+    from catena.mechanism.origin import Origin
     from catena.simulation.results.segment import Trajectory
-    from catena.simulation.scenario.file.origin import Origin
 
 PLAN = ("root", "cut", "keep", "accuracy")
 """The arguments of `Mechanism.system` that a scenario may say."""
@@ -302,29 +302,30 @@ class Scenario:
                 return self._read_with(own, changed)
         made = replace(self, **changed)
         if origin is not None and "mechanism" not in changed:
-            made.__dict__["_origin"] = origin, {**self._changed, **changed}
+            made.__dict__["_origin"] = origin, {**self._changed, **changed}, self.__dict__["_origin"][2]
         return made
 
-    def from_file(self, origin: Origin) -> Scenario:
-        """Return this scenario, as one that was read from a file."""
+    def from_file(self, origin: Origin, settings: Iterable[str]) -> Scenario:
+        """Return this scenario, as one that was read from a file, whose [run] says some settings."""
         made = replace(self)
-        made.__dict__["_origin"] = origin, {}
+        made.__dict__["_origin"] = origin, {}, tuple(settings)
         return made
 
     @property
     def origin(self) -> Origin | None:
         """The text of the file that it was read from, None if it comes from no file."""
-        found: Origin | None = self.__dict__.get("_origin", (None, {}))[0]
+        found: Origin | None = self.__dict__.get("_origin", (None, {}, ()))[0]
         return found
 
     def says(self, name: str) -> bool:
         """Return whether the file that it was read from, or `with_` since then, says a setting of the run."""
-        return self.origin is not None and (name in self.origin.settings or name in self._changed)
+        _, changed, settings = self.__dict__.get("_origin", (None, {}, ()))
+        return name in settings or name in changed
 
     @property
     def _changed(self) -> dict[str, Any]:
         """What was changed since it was read."""
-        found: dict[str, Any] = self.__dict__.get("_origin", (None, {}))[1]
+        found: dict[str, Any] = self.__dict__.get("_origin", (None, {}, ()))[1]
         return found
 
     def _read_with(self, parameters: Mapping[str, Any], changed: Mapping[str, Any]) -> Scenario:

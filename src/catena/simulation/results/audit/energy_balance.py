@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.kinematics.extent import largest_coordinate
-from catena.simulation import loads
+from catena.simulation.acting import loads
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Trajectory

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.faults import joint_of
 from catena.simulation.results.audit.lines import Line, worst
+from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Trajectory

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.kinematics.scales import scales_of
-from catena.simulation.faults import joint_of
 from catena.simulation.results.audit.lines import COARSE, Level, Line, percent, worst
+from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Trajectory

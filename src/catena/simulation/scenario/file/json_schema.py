@@ -7,7 +7,6 @@ from typing import Any
 
 from catena.formats.toml.json_schema import NAME, NUMBER, SWITCH, TEXT, Schema, json_schema
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
-from catena.simulation.methods import INTEGRATORS
 from catena.simulation.scenario.file.words import (
     CONTROLLERS,
     DIRECTIONS,
@@ -16,6 +15,7 @@ from catena.simulation.scenario.file.words import (
     PATHS,
     REMEDIES,
 )
+from catena.simulation.stepping.integrators import INTEGRATORS
 
 NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
 NAMES: Schema = {"anyOf": [NAME, {"type": "array", "items": NAME}]}

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, CatenaWarning, FormatError
-from catena.formats.files import PathLike, file_path, load, open_beside, read_text
+from catena.formats.files import PathLike, load, open_beside, read_text
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
-from catena.formats.source import Source, search_folders
+from catena.formats.source import Source
 from catena.formats.toml import read
 from catena.formats.toml.reading import open_document
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.formats.toml.tables import Table
 from catena.mechanism import Mechanism
-from catena.simulation.scenario.file.origin import Origin
+from catena.mechanism.origin import Origin
 from catena.simulation.scenario.file.reading import RunTables
 from catena.simulation.scenario.scenario import Scenario
 
@@ -33,22 +33,9 @@ def load_scenario(
     kinds: Iterable[type[Any] | str] = (),
 ) -> Scenario:
     """Return the scenario of a file; a file without the tables of a run says a mechanism alone."""
-    kinds = tuple(kinds)
     mechanism = load(path, parameters=parameters, search=search, kinds=kinds)
-    file = file_path(path)
-    if file.suffix.lower() != ".toml":
-        return Scenario(mechanism)
-    text = read_text(file, Source(str(file)))
-    origin = Origin(
-        text,
-        str(file),
-        {},
-        dict(parameters or {}),
-        file.absolute().parent,
-        search_folders(search),
-        Kinds(kinds),
-    )
-    return read_scenario(mechanism, origin)
+    origin = mechanism.origin
+    return Scenario(mechanism) if origin is None else read_scenario(mechanism, origin)
 
 
 def read_with(origin: Origin, parameters: Mapping[str, Any]) -> Scenario:
@@ -67,8 +54,9 @@ def read_scenario(mechanism: Mechanism, origin: Origin) -> Scenario:
         scenario = Scenario(mechanism, **arguments)
     except CatenaError as error:
         raise FormatError(f"{origin.name}: {error}") from error
-    settings = tuple(top.content.get("run", ()))
-    return scenario.from_file(replace(origin, parameters=dict(top.document.parameters), settings=settings))
+    return scenario.from_file(
+        replace(origin, parameters=dict(top.document.parameters)), top.content.get("run", ())
+    )
 
 
 def source_of(origin: Origin) -> Source:

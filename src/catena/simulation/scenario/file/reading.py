@@ -13,10 +13,9 @@ from catena.formats.toml.tables import Table
 from catena.formulas import Formula
 from catena.given import shown, suggestion
 from catena.mechanism import GROUND, MODES, Mechanism
+from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, Stop
-from catena.simulation.drift import NAMES
-from catena.simulation.events import Event
-from catena.simulation.external import ExternalWrench
+from catena.simulation.guards.events import Event
 from catena.simulation.references import PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.described import Described
@@ -34,6 +33,7 @@ from catena.simulation.scenario.file.words import (
 from catena.simulation.scenario.formulas import PLACE, POSITIONS, TIME, VELOCITIES, check_names
 from catena.simulation.scenario.plots import Plot
 from catena.simulation.scenario.scenario import check_run
+from catena.simulation.stepping.drift import NAMES
 
 OF_STATE = (TIME, POSITIONS, VELOCITIES)
 

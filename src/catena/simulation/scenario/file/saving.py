@@ -1,8 +1,8 @@
 """The text of a scenario that is saved: its mechanism, its parameters, and the tables of its run.
 
-A file that is there, or that the scenario comes from, stays as it is written where it says the same: all of it, or all
-but the tables of the run, which are then written anew behind the rest. Whatever is taken is read first, and has to say
-the very same scenario.
+The text of the mechanism is that of the file which is there, or which it comes from, changed where the mechanism
+differs. The tables of a run stay as they are written where they say the same run; else they are written anew behind the
+rest. Whatever is made of a text that was there is read first, and has to say the very same scenario.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from catena.errors import CatenaError, FormatError
 from catena.formats.complete import file_path, own_name, write_complete
-from catena.formats.files import read_text
+from catena.formats.files import FORMATS
 from catena.formats.kinds import Kinds
 from catena.formats.source import Source
-from catena.formats.toml import read, write_file
+from catena.formats.toml import read, write
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.reading import is_of_run, open_document, part_tables
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.given import is_one_of, shown
 from catena.mechanism import Mechanism
+from catena.mechanism.origin import Origin
 from catena.simulation.scenario.file.loading import read_scenario, source_of
-from catena.simulation.scenario.file.origin import Origin
 from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.writing import refuse, run_tables
 from catena.simulation.scenario.scenario import Scenario
@@ -44,13 +44,13 @@ def save_scenario(scenario: Scenario, path: str | os.PathLike[str], functions: s
         )
     leave_out = refuse(str(file)) if functions == "refuse" else lambda place, value: None
     tables = run_tables(scenario, leave_out)
-    texts = write_file(_with_start(scenario, file), file)
-    anew = "\n".join([texts[""], *_beside_run(scenario), *tables])
-    if len(texts) == 1:
-        texts[""] = next(_like(scenario, file, anew, tables), anew)
-    else:
-        # Matrices of flexible bodies lie in files of their own, which are not there yet.
-        texts[""] = anew
+    mechanism = _with_start(scenario, file)
+    to_file = FORMATS[".toml"].write
+    assert to_file is not None
+    texts = to_file(mechanism, file)
+    anew = "\n".join([write(mechanism, str(file), file.absolute().parent), *_beside_run(scenario), *tables])
+    # Matrices of flexible bodies lie in files of their own, which are not there yet.
+    texts[""] = next(_like(texts[""], scenario, file, anew, tables), anew) if len(texts) == 1 else anew
     for ending, text in texts.items():
         write_complete(own_name(file.with_suffix(ending)) if ending else file, text.encode("utf-8"))
 
@@ -83,20 +83,16 @@ def _beside_run(scenario: Scenario) -> Iterator[str]:
         yield table_text("[initial]", {"assemble": False})
 
 
-def _like(scenario: Scenario, file: Path, anew: str, tables: list[str]) -> Iterator[str]:
-    """Texts that say the same as one that is written anew, and keep what was there."""
+def _like(base: str, scenario: Scenario, file: Path, anew: str, tables: list[str]) -> Iterator[str]:
+    """Texts that say the same as one that is written anew, and keep what a base has."""
     wanted = _meaning(anew, scenario, file)
-    bases = [scenario.origin.text] if scenario.origin is not None else []
-    if os.path.isfile(file):
-        bases.insert(0, read_text(file, Source(str(file))))
-    for base in bases:
-        for text in (base, *_with_tables(base, scenario, file, tables)):
-            try:
-                if _meaning(text, scenario, file) == wanted:
-                    yield text
-            except CatenaError:
-                # A text that cannot be read is none to build on.
-                continue
+    for text in (base, *_with_tables(base, scenario, file, tables)):
+        try:
+            if _meaning(text, scenario, file) == wanted:
+                yield text
+        except CatenaError:
+            # A text that cannot be read is none to build on.
+            continue
 
 
 def _meaning(text: str, scenario: Scenario, file: Path) -> Scenario:

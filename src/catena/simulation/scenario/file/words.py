@@ -14,10 +14,10 @@ from catena.simulation.control import (
     TaskSpace,
     hold,
 )
-from catena.simulation.drift import NAMES
 from catena.simulation.references import PiecewisePolynomial, cubic, quintic, spline, turns
 from catena.simulation.scenario.changes import OPTIONS
 from catena.simulation.scenario.formulas import formula_control
+from catena.simulation.stepping.drift import NAMES
 
 Keys = tuple[tuple[str, ...], tuple[str, ...]]
 """The keys of a table: those it must have, and those it may have."""

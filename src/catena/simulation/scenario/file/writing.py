@@ -13,10 +13,9 @@ from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
 from catena.formats.toml.schema import RUN_ONCE
 from catena.mechanism import GROUND
+from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, Stop
-from catena.simulation.drift import NAMES, Remedy
-from catena.simulation.events import Event
-from catena.simulation.external import ExternalWrench
+from catena.simulation.guards.events import Event
 from catena.simulation.references import Constant, PiecewisePolynomial, PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.contents import words as what_it_is
@@ -25,6 +24,7 @@ from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
 from catena.simulation.scenario.formulas import formula_control, is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
+from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.spatial import Pose
 
 Pairs = Iterator[tuple[str, Any]]

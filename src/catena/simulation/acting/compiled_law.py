@@ -1,0 +1,198 @@
+"""Control laws inside the compiled loop: what they are given ahead, and what they remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from catena.kernels import Algorithm
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.arguments import Span
+from catena.simulation.references.as_polynomial import changing
+from catena.simulation.references.function import as_formula
+from catena.simulation.stepping.methods.step import step_algorithm
+from catena.simulation.stepping.methods.variant import LawShape, StepVariant
+from catena.spatial import is_symbolic
+from catena.spatial.scalars import array, where
+
+
+class CompiledLaw:
+    """A controller that is a formula, for the compiled loop of one run from the time `start` [s] on."""
+
+    holds = False
+    """Whether control forces stay as they were given, so that the loop leaves them alone."""
+
+    def __init__(self, excitation: Excitation, start: float) -> None:
+        self.excitation, self.law = excitation, excitation.control
+        self.first = 0 if excitation.clock is None else excitation.clock.first(start)
+        """The number of the first sample."""
+        law: Any = excitation.control
+        self.rate: float | None = excitation.rate
+        self.width = np.asarray(law.inputs(0.0)).shape[-1]
+        self.size = law.memory(excitation.system)
+        self.asked = self._asked(excitation)
+        step = excitation.problem.step
+        self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
+        along = (excitation.law_paths or ()) if self.asked != "due" else ()
+        self.shape = LawShape(self.size, self.width, self.asked, tuple(changing(along).tolist()))
+        self.kept: dict[str, np.ndarray] = {}
+
+    @staticmethod
+    def _asked(excitation: Excitation) -> str:
+        """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
+        if excitation.rate is None:
+            return "always"
+        return "due" if excitation.problem.is_fixed else "timed"
+
+    @staticmethod
+    def fits(excitation: Excitation, span: Span) -> bool:
+        """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
+        what they are given is known as polynomials. Between two samples Python asks first, and a memory stays there."""
+        law: Any = excitation.control
+        integrator, step = excitation.problem.integrator, excitation.problem.step
+        if not getattr(law, "compiles", False) or excitation.has_python_elements:
+            return False
+        if len(np.asarray(law.inputs(0.0)).shape) != 1:
+            return False
+        if excitation.rate is None:
+            return not law.memory(excitation.system) and excitation.law_paths is not None
+        if excitation.slows:
+            # A step has place for one law, and motors that slow down are one (`HeldCommand`).
+            return False
+        # A method with a past would take forces that jump for smooth ones.
+        if integrator == "abm4":
+            return False
+        assert excitation.clock is not None
+        if law.memory(excitation.system) and not excitation.clock.is_due(span.start):
+            return False
+        if step is None:
+            return excitation.law_paths is not None
+        if excitation.paths is not None and len(excitation.paths.within(*span)):
+            return False
+        counts = 1.0 / (excitation.rate * step), span.duration / step
+        return all(_is_whole(x) for x in counts) and (not span.start or _is_whole(abs(span.start) / step))
+
+    def begin(self, states: int) -> None:
+        """Begin a run of so many states, with no memory."""
+        self.kept = {"memory": np.zeros((states, self.size))} if self.size else {}
+        if self.asked == "timed":
+            self.kept["sample"] = np.full((states, 1), float(self.first))
+
+    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+        """Return what the law is given in the next steps of the states `who`; polynomials come with those of the
+        run."""
+        found = {name: np.ascontiguousarray(x[who]) for name, x in self.kept.items()}
+        if self.asked == "timed":
+            found["rate"] = np.array([self.rate])
+        if self.asked != "due":
+            return found
+        law: Any = self.law
+        step = round(t / h) + np.arange(plays)
+        found["due"] = np.ascontiguousarray((step % self.every == 0).astype(np.float64)[None, :, None])
+        if self.width:
+            assert self.rate is not None
+            times = (step // self.every) / self.rate
+            found["inputs"] = np.ascontiguousarray(np.asarray(law.inputs(times), dtype=np.float64)[None])
+        return found
+
+    def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
+        """Keep the memory of the law, and which sample is next."""
+        for name, x in self.kept.items():
+            x[who] = out[name][:, -1]
+
+
+class HeldCommand:
+    """What a controller with a rate has given last, behind motors whose limits shrink with their speed: these act at
+    every stage, and not at samples alone."""
+
+    holds, asked, kept = True, "always", MappingProxyType[str, np.ndarray]({})
+
+    def __init__(self, excitation: Excitation) -> None:
+        nv = excitation.system.nv
+        self.law, self.shape = _held, LawShape(0, nv, self.asked)
+        self.tau = np.zeros((0, nv))
+
+    def begin(self, states: int) -> None:
+        """Begin a run of so many states."""
+
+    def given(self, who: np.ndarray, t: float, h: float, plays: int) -> dict[str, np.ndarray]:
+        """Return what is held for the states `who`."""
+        return {"inputs": np.ascontiguousarray(self.tau[who, : self.shape.inputs])}
+
+    def remember(self, who: np.ndarray, out: dict[str, np.ndarray]) -> None:
+        """Remember nothing."""
+
+
+class _Held:
+    """The law that gives what it is given."""
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        return inputs, memory
+
+
+_held = _Held()
+
+
+def _is_whole(x: float) -> bool:
+    return x > 0.5 and abs(x - round(x)) < 1e-9 * x
+
+
+def algorithm_for(
+    variant: StepVariant, law: CompiledLaw | HeldCommand | None, excitation: Excitation
+) -> Algorithm:
+    """Return the step of a variant with the law and the formulas for wrenches and driven joints in it; kept as long as
+    the controller, or the first of what is a formula, lives, so that its next run finds it."""
+    push, guide = excitation.push, excitation.guide
+    if law is None and push is None and guide is None:
+        return step_algorithm(variant)
+    guiding = [m for m in excitation.motion.values() if as_formula(m) is not None] if guide else []
+    pushing = list(excitation.forces.values()) if push else []
+    owner: Any = [*([] if law is None else [law.law]), *pushing, *guiding][0]
+    kept = _algorithms.setdefault(owner, {})
+    formulas = (*(w.function for w in pushing), *(as_formula(m) for m in guiding))
+    limits = excitation.low, excitation.high, excitation.speed
+    key = (variant, *(x.tobytes() for x in limits), formulas, tuple(excitation.motion) if guide else ())
+    if key not in kept:
+        # The law itself would never go while what is kept for it holds it.
+        clipped = None if law is None else partial(_clipped, ref(law.law), *limits)
+        kept[key] = step_algorithm(variant, clipped, push, guide)
+    return kept[key]
+
+
+_algorithms: WeakKeyDictionary[Any, dict[Any, Algorithm]] = WeakKeyDictionary()
+
+
+def _clipped(
+    law: Callable[[], Any],
+    low: np.ndarray,
+    high: np.ndarray,
+    speed: np.ndarray,
+    t: Any,
+    q: Any,
+    v: Any,
+    memory: Any,
+    inputs: Any,
+) -> tuple[Any, Any]:
+    """Return the law, which a weak reference leads to, behind actuators with limits."""
+    tau, kept = law().evaluate(t, q, v, memory, inputs)
+    pairs = zip(tau, low, high, speed, v, strict=True)
+    return array([_clip(x, *_at_speed(a, b, s, rate)) for x, a, b, s, rate in pairs]), kept
+
+
+def _at_speed(low: float, high: float, speed: float, rate: Any) -> tuple[Any, Any]:
+    """Return the limits of an actuator that gives nothing at a speed, at another one."""
+    if not np.isfinite(speed):
+        return low, high
+    part = rate / speed
+    less, more = (where(x < 0.0, 0.0, where(x > 1.0, 1.0, x)) for x in (1.0 + part, 1.0 - part))
+    return low * less, high * more
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    x = where(x < low, low, x) if is_symbolic(low) or np.isfinite(low) else x
+    return where(x > high, high, x) if is_symbolic(high) or np.isfinite(high) else x

@@ -1,0 +1,72 @@
+"""Prescribed motions, wrenches and what controllers follow, as polynomials in time that are data of the compiled step.
+
+No step passes a knot, so that within a call every path is one polynomial. Its coefficients about a common origin are
+inputs of the step: new paths compile nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from catena.simulation.references import PiecewisePolynomial
+from catena.simulation.references.as_polynomial import DEGREE, InputPath, changing, taylor
+from catena.system import System
+
+
+class Paths:
+    """The polynomials of driven joints, of wrenches, and of the inputs of a control law, in the order in which the step
+    is told them, from the time `start` [s] on."""
+
+    def __init__(
+        self,
+        system: System,
+        motion: Mapping[str, PiecewisePolynomial],
+        wrenches: Sequence[PiecewisePolynomial],
+        law: Sequence[InputPath] = (),
+        start: float = 0.0,
+    ) -> None:
+        self.system, self.motion, self.law, self.start = system, dict(motion), tuple(law), start
+        self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return the times between two others at which a path goes over to another polynomial."""
+        found = [np.zeros(0)]
+        paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
+        for path in (path for path in paths if path.coefficients.shape[:2] != (1, 1)):
+            first, last = path.span
+            if path.periodic:
+                past = int(np.floor((start - first) / (last - first))) - 1
+                turns = int(np.ceil((end - first) / (last - first))) + 1
+                found += [path.times + k * (last - first) for k in range(past, turns)]
+            else:
+                found.append(path.times)
+        times = np.unique(np.concatenate(found))
+        return times[(times > start) & (times < end)]
+
+    def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what the step is given for states at the times t (states,), which lie within or at the start of a
+        piece."""
+        # Powers count from the knot before, so that the bits do not depend on where a call begins.
+        latest = float(t[np.isfinite(t)].max(initial=self.start))
+        knots = np.concatenate([[self.start], self.within(self.start, latest + 1e-9 * abs(latest) + 1e-9)])
+        passed = np.searchsorted(knots, t + 1e-12 * np.maximum(1.0, np.abs(t)), side="right") - 1
+        origins, which = np.unique(knots[np.maximum(passed, 0)], return_inverse=True)
+        found: dict[str, np.ndarray] = {"path_origin": origins[which][:, None].copy()}
+        if self.motion:
+            table = np.zeros((len(origins), DEGREE + 1, self.system.nv))
+            for k, origin in enumerate(origins):
+                for joint, path in self.motion.items():
+                    table[k, :, self.system.slice_v(joint)] = path.taylor(float(origin), DEGREE)
+            found |= {f"path_{j}": table[which, j] for j in range(DEGREE + 1)}
+        for name, paths in (("wrench", self.wrenches), ("input", self.law)):
+            if paths:
+                table = np.stack([taylor(paths, float(origin)) for origin in origins])
+                found |= {f"{name}_{j}": table[which, j] for j in range(DEGREE + 1)}
+        if self.law:
+            # Numbers that do not change have no other coefficients than the first.
+            found["inputs"] = found.pop("input_0")
+            for j in range(1, DEGREE + 1):
+                found[f"input_{j}"] = np.ascontiguousarray(found[f"input_{j}"][:, changing(self.law)])
+        return found

@@ -1,0 +1,51 @@
+"""Times that no step passes: samples of a controller, knots of what is known ahead, times that are recorded, looks for
+an end that may come early, and the end itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from catena.simulation.arguments import Span
+
+
+class TimeGuard(Protocol):
+    """Whoever knows of times that no step may pass."""
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return these times between two others, (n,)."""
+
+
+class Recorded:
+    """Times (n,) that are recorded."""
+
+    def __init__(self, times: np.ndarray) -> None:
+        self.times = times
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return the times between two others."""
+        return self.times[(self.times > start) & (self.times < end)]
+
+
+class Looks:
+    """So many looks at a motion, so that nothing is computed far beyond an end that comes early."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def within(self, start: float, end: float) -> np.ndarray:
+        """Return the times at which to look between two others."""
+        return np.linspace(start, end, self.count + 1)[1:-1]
+
+
+def stops(span: Span, guards: Iterable[TimeGuard]) -> list[float]:
+    """Return the times that no step passes, in order, the last of which is the end."""
+    found = [guard.within(*span) for guard in guards]
+    if not found:
+        return [span.end]
+    ordered = np.unique(np.concatenate([*found, [span.end]]))
+    # Two that differ by rounding are one.
+    keep = np.append(np.diff(ordered) > span.same, True)
+    return [float(t) for t in ordered[keep]]

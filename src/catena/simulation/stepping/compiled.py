@@ -1,0 +1,549 @@
+"""Steps of all states of a run: many in one call of the compiled loop, each state with its own time and step size; or
+one after the other with Python in between (`paused`), where something acts that only Python knows.
+
+Both play the same tape. A step that the compiled loop cannot vouch for halts its state, is taken again with care, and
+the loop goes on behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics import most_modes
+from catena.dynamics.hybrid_dynamics import DRIVE_INPUTS
+from catena.dynamics.loop_elimination import sort_for
+from catena.errors import SimulationError
+from catena.kernels.algorithm import FORCE_INPUTS, NEAR
+from catena.kernels.program import ONLY_FIRST
+from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.faults import (
+    collapse_message,
+    crawling_message,
+    require_bounds,
+    too_long_message,
+)
+from catena.simulation.stepping.integrators import ADAPTIVE
+from catena.simulation.stepping.methods.method import PAST, method_of
+from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
+from catena.simulation.stepping.methods.variant import StepVariant
+from catena.simulation.stepping.methods.work import SOURCES
+from catena.simulation.stepping.paused import PausedSteps
+from catena.simulation.stepping.record import StepRecord
+
+# Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
+FIRST_CALL, LONGEST_CALL = 8, 1024
+# Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
+LANES_ALONE = 2
+# Numbers that one call may record.
+RECORD = 4_000_000
+# A step below this part of the time passed makes no progress.
+COLLAPSE = 1e-14
+# What a function could not answer is why steps collapse where both happen within this part of the time passed.
+TOGETHER = 1e-12
+# Of steps with Python in between, every so many-th is looked at, and those that are not finite.
+LOOKED_AT = 8
+# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
+# steps for a row of 40 four-bars, 2000 for small mechanisms).
+WALKED, CAREFUL = 50.0, 2000.0
+# Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
+WATCHED, ENDLESS = 1e5, 1e8
+# How many careful steps are taken together.
+GATHERED = 64
+# The longest step [s] where none is too long.
+UNBOUNDED = 1e300
+
+
+class BrokenOff(Exception):
+    """Raised where a motion is broken off on purpose, behind the last step that was taken."""
+
+
+class ContactChanged(BrokenOff):
+    """Raised where a contact does not go on as it did."""
+
+
+class CompiledSteps:
+    """Moves the states of a run by steps of one method. `law` is a controller inside the step; `horizon` is when the
+    run ends."""
+
+    def __init__(
+        self,
+        excitation: Excitation,
+        drift: Drift,
+        law: CompiledLaw | HeldCommand | None,
+        horizon: float,
+        tick: Callable[[float], None],
+        method: str | None = None,
+    ) -> None:
+        problem = excitation.problem
+        self.excitation, self.system, self.drift, self.law, self.tick = (
+            excitation,
+            excitation.system,
+            drift,
+            law,
+            tick,
+        )
+        self.method = method or problem.integrator
+        self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
+        self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
+        self.controls = excitation.is_asked_always and law is None
+        variant = StepVariant(
+            self.method,
+            sort_for(self.system.effective_plan) if drift.couples and not drift.in_python else None,
+            bool(excitation.placed),
+            law.shape if law else None,
+            projects=drift.projects,
+            fragile=drift.is_fragile and not drift.in_python,
+            driven=bool(excitation.motion),
+            feedback=drift.feedback is not None and not drift.in_python,
+            counts=counts_work(excitation, drift),
+            paths=excitation.compiled_motion and bool(excitation.paths and excitation.paths.motion),
+            guided=excitation.guide is not None,
+            wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
+            pushed=excitation.push is not None,
+            pulls=drift.pulls and not drift.in_python,
+            modes=most_modes(self.system.plan),
+            touches=problem.touching.nodes if problem.touching else (),
+            turns=bool(excitation.counted) and not excitation.has_python_elements,
+        )
+        self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
+        self.judges = judges_works(variant)
+        self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
+        self.motors = excitation.told_motors
+        self.algorithm = algorithm_for(variant, law, excitation)
+        self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
+        # Forces that do not compile are told as joint forces and wrenches on nodes.
+        self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
+        self.start_acceleration = start_acceleration(self.method)
+        self.constant = self._constants(wrench)
+        # Whether even many states take the lanes of one, because those are compiled already.
+        self.is_narrow = False
+        self.steps = 0
+        self.every, self.since = drift.every, 0
+        self.kept: dict[str, np.ndarray] = {}
+        self.past: dict[str, np.ndarray] = {}
+        self._walks: dict[int, PausedSteps] = {}
+        self._starter: CompiledSteps | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Return whether Python is asked at every stage."""
+        return self.controls or self.excitation.is_python or self.drift.in_python
+
+    def _constants(self, wrench: str) -> dict[str, np.ndarray]:
+        """Return the inputs that are the same for all states at all times, unless Python tells something else."""
+        system = self.system
+        found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
+        if self.excitation.motion:
+            found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
+            found["driven"][self.excitation.driven] = 1.0
+        if self.judges:
+            # Numbers that are not finite are taken for a trial that went astray.
+            longest = min(self.excitation.longest, UNBOUNDED)
+            found["longest"], found["energy"] = np.array([longest]), np.array([self.excitation.energy])
+        if self.excitation.has_python_elements:
+            found[wrench] = np.zeros(6 * system.plan.n)
+        if self.excitation.forces or self.motors:
+            found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
+        if self.drift.feedback is not None:
+            found["feedback_given"] = np.array(self.drift.feedback)
+        if self.drift.strength is not None:
+            found["pull_given"] = np.array(self.drift.strength)
+        touching = self.excitation.problem.touching
+        if touching is not None:
+            found["contacts"] = touching.numbers
+        return found
+
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time, with steps of about this size."""
+        self.kept = {
+            "h": np.full((states, 1), h),
+            "row": np.zeros((states, 1)),
+            "wish": np.zeros((states, 1)),
+        }
+        self.past = {}
+        self.owner = np.arange(states)
+        if self.counts:
+            self.kept["work"] = np.zeros((states, len(SOURCES)))
+        self._near = np.zeros((states, self.near_width))
+        if self.turns:
+            self.kept[NEAR] = self._near
+        if self.judges:
+            self.kept["turnover"] = np.zeros((states, 1))
+        self.power_start = np.zeros((states, len(SOURCES)))
+        self._cost, self._tried = np.zeros(states), np.zeros(states)
+        # Cost, attempts and time when progress was judged last.
+        self._watched = np.tile([0.0, 0.0, start], (states, 1))
+        # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
+        lanes = LANES_ALONE if states == 1 or self.is_narrow else None
+        self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
+        self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
+        if self.law is not None:
+            self.law.begin(states)
+
+    @property
+    def near(self) -> np.ndarray:
+        """Return the positions (states, n) that the joints of forces which count turns are near, to be written to."""
+        return self.kept[NEAR] if self.turns else self._near
+
+    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
+        """Go on with steps of about the sizes h (states,) from states that carry this along (states, n)."""
+        self.kept["h"][:, 0] = h
+        self.carry(work)
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
+        done = len(SOURCES) if self.counts else 0
+        if self.counts:
+            self.kept["work"][:] = work[:, :done]
+        self.near[:] = work[:, done:]
+        if self.judges:
+            self.kept["turnover"][:, 0] = np.abs(work[:, :done]).sum(axis=-1)
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """Return what states carry along, (states, n): the works done so far, by source, with no sources where none are
+        counted, and behind them the positions that loop joints are near."""
+        if not self.counts:
+            return self.near[who].copy()
+        return np.concatenate([self.kept["work"][who], self.near[who]], axis=-1)
+
+    def forget(self) -> None:
+        """Forget past steps, because forces jumped and past rates say nothing about those to come."""
+        self.past = {}
+
+    def advance(
+        self,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        end: float | np.ndarray,
+        nodes: StepRecord | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move the states from their times t (states,) to `end`, a time for all or (states,), under the held control
+        forces tau, which a controller that is always asked overwrites; add what they pass to `nodes`. A state whose
+        time is infinite stays where it is."""
+        t, q, v = t.copy(), q.copy(), v.copy()
+        if isinstance(self.law, HeldCommand):
+            self.law.tau = tau
+        ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
+        if not self.adaptive:
+            self._choose_fixed_steps(t, ends)
+        if self.method == "abm4" and not self.past:
+            self._gather_past(t, q, v, tau, ends, nodes)
+        if self.method == "implicit_leapfrog" and not self.past:
+            # Without a past the first step is one of first order, which leaves the order of the run.
+            self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
+        # How many adaptive steps there will be is not known, so a call begins with few.
+        plays = FIRST_CALL if self.adaptive else LONGEST_CALL
+        while True:
+            active = np.flatnonzero(ends - t > COLLAPSE * np.maximum(1.0, ends))
+            if not len(active):
+                return np.where(np.isfinite(t), ends, t), q, v
+            if self.asks:
+                is_finite = self._walk(active, t, q, v, tau, ends, nodes)
+                if is_finite and self.steps % LOOKED_AT:
+                    continue
+            else:
+                plays = self._run(active, t, q, v, tau, ends, nodes, plays)
+            self._require_progress(active, t, q, v)
+            self.tick(float(t.min()))
+
+    def _choose_fixed_steps(self, t: np.ndarray, ends: np.ndarray) -> None:
+        """Choose steps as near to the wanted size as whole numbers of them allow."""
+        span = np.where(np.isfinite(t), ends - t, 0.0)
+        step = self.fixed_step or 1.0
+        count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
+        self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
+
+    # Many steps in one call.
+
+    def _run(
+        self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: StepRecord | None, plays: int,
+    ) -> int:  # fmt: skip
+        """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
+        next."""
+        active, until = self._together(active, t, ends)
+        if self.adaptive and len(active) > self.program.tape.lanes:
+            # States of a block wait for each other, so those with about as many steps before them go together.
+            order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
+            active, until = active[order], until[order]
+        ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
+        room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
+        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        inputs = self._inputs(active, t, q, v, tau, ends)
+        if self.law is not None:
+            inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
+        every = 1 if self.adaptive else self.every
+        rare = ONLY_FIRST if self.reuses else (every, self.since % every)
+        wanted = ["q", "qd", "t", "accepted", "halt", "doubt", *self.kept, *self.past]
+        wanted += [self.start_acceleration] if nodes is not None else []
+        wanted += ["power_start"] if self.counts else []
+        if self.law is not None:
+            wanted += [self.target, "tau_start", *self.law.kept]
+        # Of fixed steps that nobody asks for, only the last is recorded.
+        sparse = nodes is None and self.law is None and not self.adaptive
+        status, out = self.program.run(
+            inputs, len(active), steps=plays, every=plays if sparse else 1, rare=rare, wanted=wanted
+        )
+        self.since += plays
+        tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
+        count = 1.0 + (plays - 1.0 if sparse else tried.sum(axis=1))
+        self.steps += int(np.max(count))
+        self._cost[active] += count
+        self._tried[active] += count
+        if nodes is not None:
+            accepted = out["accepted"][:, :, 0] > 0.5
+            if status:
+                accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+            state, play = np.nonzero(accepted)
+            if self.law is None:
+                needed = nodes.needed(state, out["t"][state, play, 0])
+                state, play = state[needed], play[needed]
+            is_held = self.law is None or self.law.holds
+            force = tau[active[state]] if is_held else out["tau_start"][state, play]
+            nodes.add(
+                active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
+                self._carried(out, state, play), force, out[self.start_acceleration][state, play],
+            )  # fmt: skip
+        if self.law is not None and not self.law.holds:
+            tau[active] = out[self.target][:, -1]
+            self.law.remember(active, out)
+        self._keep(active, t, q, v, {name: x[:, -1] for name, x in out.items()})
+        # A state that has come to its end may still be told to be in doubt there.
+        unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
+        halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        if self.excitation.problem.touching is not None and len(halted):
+            raise ContactChanged
+        most = GATHERED if self.adaptive and self.law is None else 1
+        for group in (halted[k : k + most] for k in range(0, len(halted), most)):
+            doubtful = (out["doubt"][group, :, 0].max(axis=-1) > 0.5) | self.adaptive | sparse
+            self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
+        return min(2 * plays, LONGEST_CALL)
+
+    def _carried(self, out: dict[str, np.ndarray], state: np.ndarray, play: np.ndarray) -> np.ndarray:
+        """Return what states carry along after some plays of a call."""
+        parts = [out[name][state, play] for name in ("work", NEAR) if name in self.kept]
+        return np.concatenate([np.zeros((len(state), 0)), *parts], axis=-1)
+
+    def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
+        of them, so those that were held up come first."""
+        if self.law is None or self.law.asked != "due":
+            return active, ends[active]
+        behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
+        until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
+        return active[behind], until[behind]
+
+    def _inputs(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        along = self.excitation.paths.inputs(t[who]) if self.excitation.paths else {}
+        return {
+            # A step without the law needs nothing of what the law is given.
+            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
+            "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self.told(q[who], tau[who]),
+            **{name: x[who] for name, x in (self.kept | self.past).items()},
+            **{name: x[self.owner[who]] for name, x in self.varying.items()},
+        }  # fmt: skip
+
+    def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
+        nq)."""
+        found = {self.target: np.ascontiguousarray(self.excitation.at_tree(q, tau, but_motors=True))}
+        if self.motors:
+            wrenches = np.zeros((len(tau), 6 * len(self.excitation.forces)))
+            found[FORCE_INPUTS] = np.concatenate([wrenches, tau[:, self.motors]], axis=-1)
+        return found
+
+    def _keep(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, out: dict[str, np.ndarray]
+    ) -> None:
+        """Keep where the states have come to."""
+        t[who], q[who], v[who] = out["t"][:, 0], out["q"], out["qd"]
+        if self.counts:
+            self.power_start[who] = out["power_start"]
+        for name, x in (self.kept | self.past).items():
+            if self.adaptive or name != "h":
+                x[who] = out[name]
+
+    # One step, with Python in between.
+
+    def _walk(
+        self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: StepRecord | None,
+    ) -> bool:  # fmt: skip
+        """Take one step of the states that are furthest behind, which share their time and their step size, and return
+        whether all numbers in it were finite."""
+        who = active
+        if len(active) > 1:
+            now, until = t[active].min(), ends[active][np.argmin(t[active])]
+            who = active[(t[active] == now) & (ends[active] == until)]
+            self.kept["h"][who] = self.kept["h"][who].min()
+        out, walk = self._step(who, t, q, v, tau, ends, None)
+        if out["halt"][0, 0] < 0.5:
+            self._taken(who, t, q, v, tau, out, nodes)
+            return walk.is_finite
+        if self.excitation.problem.touching is not None:
+            raise ContactChanged
+        doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
+        self._keep(who, t, q, v, out)
+        self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
+        return False
+
+    def _step(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        careful: np.ndarray | None,
+    ) -> tuple[dict[str, np.ndarray], PausedSteps]:  # fmt: skip
+        count = len(who)
+        if count not in self._walks:
+            lanes = LANES_ALONE if count == 1 or self.is_narrow else None
+            program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
+            self._walks[count] = PausedSteps(
+                program, count, self.excitation, self.drift, self.method, self.target, self.controls,
+                self.law is not None, self.asks,
+            )  # fmt: skip
+        walk = self._walks[count]
+        inputs = self._inputs(who, t, q, v, tau, ends)
+        if self.law is not None:
+            given = self.law.given(who, float(t[who].min()), float(self.kept["h"][0, 0]), 1)
+            inputs |= {name: x.reshape(x.shape[0], -1) if x.ndim == 3 else x for name, x in given.items()}
+        every = 1 if self.adaptive else self.every
+        self.since += 1
+        self.steps += 1
+        self._cost[who] += WALKED if careful is None else CAREFUL
+        self._tried[who] += 1.0
+        closes = self.since % every == 0
+        return walk.step(self.owner[who], inputs, tau[who], careful, closes, self.near[who]), walk
+
+    def _taken(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
+        out: dict[str, np.ndarray], nodes: StepRecord | None,
+    ) -> None:  # fmt: skip
+        """Keep what a step that did not halt leaves behind, whether it was accepted or not."""
+        count = self._walks[len(who)].count
+        self._keep(who, t, q, v, out)
+        if count is not None:
+            self.near[who] = count.at(t[who], q[who], v[who])
+        is_held = self.law is not None and self.law.holds
+        force = tau[who] if is_held else out.get("tau_start", tau[who])
+        if self.law is not None and not self.law.holds:
+            tau[who] = out[self.target]
+            self.law.remember(who, {name: x[:, None] for name, x in out.items()})
+        accepted = out["accepted"][:, 0] > 0.5
+        if nodes is not None and accepted.any():
+            some = who[accepted]
+            nodes.add(
+                some, t[some].copy(), q[some], v[some], self.works(some), np.array(force)[accepted],
+                out[self.start_acceleration][accepted],
+            )  # fmt: skip
+
+    def _step_carefully(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: StepRecord | None, doubtful: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
+        require_bounds(self.system, who, t[who], q[who], v[who])
+        while len(who):
+            self.kept["row"][who] = 0.0
+            h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
+            out, _ = self._step(who, t, q, v, tau, ends, doubtful)
+            self._taken(who, t, q, v, tau, out, nodes)
+            left = out["accepted"][:, 0] <= 0.5
+            who, doubtful = who[left], doubtful[left]
+            if not len(who):
+                return
+            state = int(who[0])
+            if not self.adaptive:
+                raise SimulationError(
+                    too_long_message(self.method, float(t[state]), state, float(h[left][0]))
+                )
+            self._require_progress(who, t, q, v)
+
+    # Methods with a past.
+
+    def _gather_past(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray, nodes: StepRecord | None
+    ) -> None:  # fmt: skip
+        """Take the first steps of a method that needs a past by one that does not, and remember them."""
+        if self._starter is None:
+            self._starter = CompiledSteps(
+                self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
+            )
+        starter, h = self._starter, self.kept["h"]
+        starter.begin(len(t), 1.0)
+        starter.fixed_step = math.inf
+        starter.carry(self.works())
+        past, powers = [], []
+        for _ in range(PAST):
+            going = ends - t > h[:, 0] * (1.0 + 1e-9)
+            if not going.any():
+                break
+            passed = StepRecord(t, q, v, tau, self.works())
+            now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
+            before = (q.copy(), v.copy())
+            t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
+            past.append((*before, passed.last_accelerations()))
+            powers.append(starter.power_start.copy())
+            if nodes is not None:
+                nodes.extend(passed)
+        self.steps += starter.steps
+        starter.steps = 0
+        if len(past) < PAST:
+            # The end is near: the rest goes by the other method too.
+            starter.fixed_step = self.fixed_step
+            t[:], q[:], v[:] = starter.advance(t, q, v, tau, ends, nodes)
+            self.steps += starter.steps
+            self.carry(starter.works())
+            return
+        self.carry(starter.works())
+        if self.counts:
+            self.past |= {"power_past_1": powers[-1], "power_past_2": powers[-2]}
+        for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
+            for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
+                self.past[f"{name}_{j}"] = x
+        assert set(self.past) >= set(method_of(self.method).past)
+
+    # Progress.
+
+    def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise for states that have run away, or do not get on."""
+        require_bounds(self.system, who, t[who], q[who], v[who])
+        if not self.adaptive:
+            return
+        stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        watched = self._cost[who] - self._watched[who, 0] > WATCHED
+        if watched.any():
+            ready = who[watched]
+            cost, tried, before = self._watched[ready].T
+            passed = np.maximum(t[ready] - before, 1e-300)
+            left = self.horizon - t[ready]
+            for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
+                pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
+                raise SimulationError(
+                    crawling_message(
+                        self.system, int(ready[k]), float(t[ready[k]]), q[ready[k]], pace, float(left[k])
+                    )
+                )
+            self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
+        for state in who[stuck][:1]:
+            fault = self.excitation.fault
+            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
+                raise SimulationError(fault[1])
+            raise SimulationError(
+                collapse_message(
+                    self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
+                )
+            )
+
+
+def counts_work(excitation: Excitation, drift: Drift) -> bool:
+    """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
+    counted."""
+    return excitation.exchanges_energy and not (excitation.has_python_elements or drift.in_python)

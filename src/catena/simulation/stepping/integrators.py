@@ -1,0 +1,10 @@
+"""The names of the methods that move a mechanism."""
+
+from catena.simulation.stepping.methods.tableaus import ADAPTIVE, FIXED
+
+# Stiff methods, with the names of SciPy's classes.
+SOLVERS = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
+FIXED_STEPS = (*FIXED, "semi_implicit", "leapfrog", "implicit_leapfrog", "abm4")
+INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
+
+__all__ = ["ADAPTIVE", "FIXED_STEPS", "INTEGRATORS", "SOLVERS"]

@@ -1,0 +1,152 @@
+"""The accelerations of one stage of a step: what acts, the dynamics, how far these can be trusted, and the powers."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from catena.dynamics import articulated_body, contact_forces, flexible_dynamics
+from catena.dynamics.force_sweeps import force_sweeps
+from catena.dynamics.hybrid_dynamics import hybrid_dynamics
+from catena.dynamics.loop_elimination import loop_elimination
+from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
+from catena.dynamics.loop_elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
+from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loop_elimination.pulling import pulling_sweeps, telling
+from catena.dynamics.loop_elimination.steps import articulate
+from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
+from catena.simulation.stepping.methods import turns, work
+from catena.simulation.stepping.methods.decision import certify
+from catena.simulation.stepping.methods.method import Method
+from catena.simulation.stepping.methods.projection import (
+    closing_sweeps,
+    rest,
+    shift_positions,
+    shift_velocities,
+)
+from catena.simulation.stepping.methods.steering import (
+    Formulas,
+    follow,
+    follow_formulas,
+    keep_force,
+    push_by_law,
+    push_by_paths,
+    steer,
+)
+from catena.simulation.stepping.methods.variant import StepVariant
+
+
+def _dynamics(variant: StepVariant) -> Algorithm:
+    firm = variant.method == "implicit_leapfrog"
+    if variant.modes and variant.sort is not None:
+        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback, firm)
+    if variant.modes:
+        return flexible_dynamics(variant.modes, variant.driven, firm)
+    if variant.sort is None:
+        return hybrid_dynamics if variant.driven else articulated_body
+    if variant.feedback:
+        return elimination_with_feedback(variant.sort, variant.driven)
+    return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
+
+
+@dataclass(eq=False)
+class Stages:
+    """The stages of a step by a method, one after the other; where its last stage `reuses` as the first of the next,
+    that is left out of the next one."""
+
+    variant: StepVariant
+    method: Method
+    formulas: Formulas
+    reuses: bool
+    judged: bool
+    count: int = 0
+    """How many stages have been evaluated."""
+    first: int = 0
+    """How many sweeps evaluate the first one."""
+
+    @cached_property
+    def dynamics(self) -> Algorithm:
+        """Return the algorithm for the accelerations."""
+        found = telling(_dynamics(self.variant)) if self.variant.pulls else _dynamics(self.variant)
+        if self.variant.touches:
+            found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
+        return found
+
+    @cached_property
+    def flexible(self) -> FlexibleSteps | None:
+        """Return how loops through flexible bodies are closed, where there are some."""
+        variant = self.variant
+        if not (variant.modes and variant.sort):
+            return None
+        return flexible_steps(variant.modes, variant.driven, self.method.is_firm)
+
+    @cached_property
+    def closing(self) -> tuple[Schedule, Schedule]:
+        """Return the sweeps that close loops: driven joints do not give way."""
+        return closing_sweeps(articulate_driven if self.variant.driven else articulate, self.flexible)
+
+    @property
+    def target(self) -> str:
+        """Return the name of the input that takes control forces."""
+        return "given" if self.variant.forces else "tau"
+
+    def accelerations(self, stage_time: float) -> list[Sweep]:
+        """Return the accelerations of a stage, and whether they can be trusted, and what is done with them."""
+        counted: list[Sweep] = [turns.count_once(stage_time)] if self.variant.turns else []
+        return [*self.evaluated(stage_time), *self.heeded(), *counted]
+
+    def evaluated(self, stage_time: float) -> list[Sweep]:
+        """Return the accelerations of a stage, whether they can be trusted, and the powers."""
+        variant, dynamics, begun = self.variant, self.dynamics, self.count
+        self.count += 1
+        touching = contact_forces.contact_sweeps(variant.touches) if variant.touches else []
+        pulling = self.flexible.pulling if self.flexible else None
+        sweeps = [
+            *self._led(stage_time),
+            at_ground(dynamics.ground),
+            Pause("forces"),
+            *self._acting(stage_time),
+        ]
+        sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
+        sweeps += [*touching, *([certify] if variant.sort else [])]
+        if variant.pulls:
+            sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
+        sweeps.append(Pause("accelerations"))
+        if variant.counts:
+            sweeps += work.count(variant.forces, variant.driven, variant.sort is not None)
+            sweeps += [contact_forces.count_contacts] if touching else []
+        self.first = self.first if begun else len(sweeps)
+        return sweeps
+
+    def _led(self, stage_time: float) -> list[Sweep]:
+        """Return what puts driven joints where they are at a stage, and closes loops there where they are fragile."""
+        sweeps: list[Sweep] = [follow(stage_time)] if self.variant.paths else []
+        if self.formulas.guide is not None:
+            sweeps += follow_formulas(self.formulas.guide, stage_time)
+        if self.variant.fragile and stage_time:
+            close_positions, close_velocities = self.closing
+            sweeps += 2 * [rest, close_positions, shift_positions]
+            sweeps += [rest, close_velocities, shift_velocities]
+        return sweeps
+
+    def _acting(self, stage_time: float) -> list[Sweep]:
+        """Return the control forces, wrenches and other forces of a stage."""
+        variant, law, push, sweeps = self.variant, self.formulas.law, self.formulas.push, list[Sweep]()
+        if law is not None and variant.law is not None and variant.law.asked == "always":
+            sweeps.append(steer(law, variant.law, stage_time, self.target))
+        if push is not None:
+            sweeps.append(push_by_law(push, stage_time))
+        elif variant.wrench_paths:
+            sweeps.append(push_by_paths(stage_time))
+        return sweeps + force_sweeps(count=variant.counts) if variant.forces else sweeps
+
+    def heeded(self) -> list[Sweep]:
+        """Return what is done with what was evaluated last."""
+        sweeps: list[Sweep] = []
+        if self.variant.touches and self.count == 1:
+            sweeps += [contact_forces.heed_contacts, Pause("contacts")]
+        if self.formulas.law is not None and self.count == 1:
+            sweeps.append(keep_force(self.target))
+        if self.variant.counts:
+            table = self.method.tableau
+            errors = tuple(row[self.count - 1] for row in table.errors) if self.judged and table else ()
+            sweeps.append(work.gain(self.method.weights[self.count - 1], self.count == 1, errors))
+        return sweeps

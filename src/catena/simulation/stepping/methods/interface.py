@@ -1,0 +1,96 @@
+"""What a step is given, and what it leaves: the fields of joints, and the numbers of the ground."""
+
+from typing import Any
+
+from catena.dynamics import contact_forces
+from catena.dynamics.force_sweeps import GIVEN
+from catena.kernels import POSITION, VELOCITY
+from catena.simulation.stepping.methods import work
+from catena.simulation.stepping.methods.evaluation import Stages
+from catena.simulation.stepping.methods.steering import DEGREE
+from catena.simulation.stepping.methods.variant import LawShape, Numbers
+
+
+def inputs(stages: Stages) -> dict[str, Any]:
+    """Return what joints are given."""
+    found: dict[str, Any] = {**stages.dynamics.inputs, **stages.method.past}
+    if stages.variant.forces:
+        found |= GIVEN
+        del found["tau"], found["f_ext"]
+    if stages.variant.paths:
+        found |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
+    return found
+
+
+def outputs(stages: Stages) -> dict[str, Any]:
+    """Return what is told of joints."""
+    found: dict[str, Any] = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, **stages.method.past}
+    found[stages.method.first] = VELOCITY
+    if stages.variant.driven:
+        found["drive"] = VELOCITY
+    found["tau"] = VELOCITY
+    if stages.formulas.law is not None:
+        found |= {stages.target: VELOCITY, "tau_start": VELOCITY}
+    return found
+
+
+def ground_inputs(stages: Stages) -> dict[str, Any]:
+    """Return the numbers that the ground is given."""
+    variant, shape = stages.variant, stages.variant.law
+    found: dict[str, Any] = {
+        **stages.dynamics.ground_inputs,
+        **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol", "row", "wish")},
+    }
+    if variant.wrench_paths:
+        wide = Numbers(6 * variant.wrench_paths)
+        found |= {f"wrench_{j}": wide for j in range(DEGREE + 1)}
+    if variant.paths or variant.wrench_paths or (shape is not None and shape.changing):
+        found["path_origin"] = Numbers(1)
+    if variant.counts:
+        found |= dict.fromkeys(_counted(stages), Numbers(len(work.SOURCES)))
+    if stages.judged:
+        found |= {name: Numbers(1) for name in ("longest", "energy", "turnover")}
+    if variant.touches:
+        found["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
+    return found if shape is None else found | _of_law(shape)
+
+
+def _of_law(shape: LawShape) -> dict[str, Any]:
+    """Return the numbers that a law inside the step is given."""
+    found: dict[str, Any] = {}
+    if shape.memory:
+        found["memory"] = Numbers(shape.memory)
+    if shape.inputs:
+        found["inputs"] = Numbers(shape.inputs)
+    if shape.asked == "due":
+        found["due"] = Numbers(1)
+    if shape.asked == "timed":
+        found |= {"sample": Numbers(1), "rate": Numbers(1)}
+    if shape.changing:
+        found |= {f"input_{j}": Numbers(len(shape.changing)) for j in range(1, DEGREE + 1)}
+    return found
+
+
+def _counted(stages: Stages) -> tuple[str, ...]:
+    """Return the names of the works, and of the powers that a method with a past keeps."""
+    past = ("power_past_1", "power_past_2") if stages.method.name == "abm4" else ()
+    return ("work", *past)
+
+
+def ground_outputs(stages: Stages) -> tuple[str, ...]:
+    """Return the numbers that are told of the ground."""
+    variant, shape = stages.variant, stages.variant.law
+    found: tuple[str, ...] = (
+        "t", "h", "accepted", "halt", "doubt", "row", "wish", "dt", "error_0", "error_1", "shift", "first_doubt",
+    )  # fmt: skip
+    if variant.counts:
+        found = (*found, *_counted(stages), "power_start")
+    if stages.judged:
+        found = (*found, "turnover")
+    if variant.touches:
+        found = (*found, "told", "told_now")
+    if shape is not None and shape.memory:
+        found = (*found, "memory")
+    if shape is not None and shape.asked == "timed":
+        found = (*found, "sample")
+    return found

@@ -1,0 +1,263 @@
+"""One step in time as an algorithm: the stages of a method around the dynamics, the return of the loops to closed
+states, and the decision whether the step is good enough, all in compiled lanes.
+
+Positions live on a manifold, so a step is taken in the local coordinates xi of q = q0 (+) xi, whose rate is the joint's
+`local_rate` of the velocity (Munthe-Kaas): quaternions stay of unit length and the order of the method is kept.
+
+What the ground holds from step to step: the time t, the step h that is planned next, the `end` that is not passed, and
+`halt`, which is not zero once a step could not be vouched for. Every state of a batch has its own.
+
+The algorithm has pauses, where a session may stop and let Python do what only Python knows:
+
+    forces          q and qd of a stage are there; forces, wrenches and prescribed motion can be given
+    accelerations   qdd of the stage is there, and how far it can be trusted (`doubt`)
+    contacts        what contacts do where the step begins is told
+    closing         q and qd at the end of the step are there; loops are not closed yet
+    decide          all is there but the decision
+
+Where the last stage of a method stands at its result, and nothing moves that afterwards, it is the first stage of the
+next step; if the step is rejected, its first stage is so. The sweeps of the first stage are then left out of all plays
+of a call but the first (`reuses_last_stage`).
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from catena.dynamics import contact_forces
+from catena.dynamics.force_sweeps import GIVEN, SHARED
+from catena.dynamics.loop_elimination.flexible import OWN
+from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
+from catena.dynamics.loop_elimination.pulling import (
+    CALLED as PULL_STEPS,
+    REWRITTEN as PULL_REWRITTEN,
+    TIES_CALLED,
+)
+from catena.dynamics.loop_elimination.steps import accelerate, articulate
+from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
+from catena.kernels import NEAR, Algorithm, OnCall, Pause, Sweep, at_ground
+from catena.simulation.stepping.methods import (
+    adams,
+    implicit_leapfrog,
+    leapfrog,
+    runge_kutta,
+    semi_implicit,
+    turns,
+    work,
+)
+from catena.simulation.stepping.methods.decision import decide, recall_acceleration, recall_force, settle
+from catena.simulation.stepping.methods.evaluation import Stages
+from catena.simulation.stepping.methods.interface import ground_inputs, ground_outputs, inputs, outputs
+from catena.simulation.stepping.methods.method import method_of
+from catena.simulation.stepping.methods.opening import begin, open_step, open_timed_step
+from catena.simulation.stepping.methods.projection import (
+    forget_shift,
+    rest,
+    shift_positions,
+    shift_velocities,
+)
+from catena.simulation.stepping.methods.steering import (
+    Formulas,
+    GuideFunction,
+    LawFunction,
+    PushFunction,
+    follow,
+    follow_formulas,
+    steer,
+)
+from catena.simulation.stepping.methods.variant import StepVariant
+
+MOVES: dict[str, Callable[[Stages], list[Sweep]]] = {
+    "abm4": adams.sweeps,
+    "semi_implicit": semi_implicit.sweeps,
+    "leapfrog": leapfrog.sweeps,
+    "implicit_leapfrog": implicit_leapfrog.sweeps,
+}
+"""How methods that are no tables of coefficients move a mechanism."""
+
+
+def evaluation_times(method: str) -> tuple[float, ...]:
+    """Return when a step asks for accelerations, as parts of its duration, in order."""
+    return method_of(method).times
+
+
+def start_acceleration(method: str) -> str:
+    """Return the name of the field that holds the accelerations with which the step began, or those of its middle."""
+    return method_of(method).first
+
+
+def reuses_last_stage(variant: StepVariant) -> bool:
+    """Return whether the last stage of a step is the first of the next one: nothing moves the result of the step, and
+    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven, turns are counted, or
+    a law is asked at samples or remembers something, that is not so."""
+    table = method_of(variant.method).tableau
+    if table is None or not table.ends_at_result:
+        return False
+    law = variant.law
+    still = variant.sort is None and not variant.driven and not variant.turns
+    return still and (law is None or law.is_forgetful)
+
+
+def judges_works(variant: StepVariant) -> bool:
+    """Return whether the works count where a step chooses its size: joints are driven, and it does choose."""
+    return method_of(variant.method).is_adaptive and variant.driven and variant.counts
+
+
+def step_algorithm(
+    variant: StepVariant,
+    law: LawFunction | None = None,
+    push: PushFunction | None = None,
+    guide: GuideFunction | None = None,
+) -> Algorithm:
+    """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces, one for
+    wrenches and one for the motion of driven joints where they are compiled in."""
+    if law is None and push is None and guide is None:
+        return _plain_step(variant)
+    return _assembled(variant, Formulas(law, push, guide))
+
+
+@lru_cache(maxsize=64)
+def _plain_step(variant: StepVariant) -> Algorithm:
+    return _assembled(variant, Formulas())
+
+
+def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
+    """Return the step: its opening, what schedules call, the stages, the closing of loops, and the decision."""
+    method = method_of(variant.method)
+    stages = Stages(variant, method, formulas, reuses_last_stage(variant), judges_works(variant))
+    dynamics, touching = stages.dynamics, bool(variant.touches)
+    # What schedules call is traced first, because it writes what other steps read; what the implicit method lends is
+    # read by that.
+    opening = _opening(stages)
+    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_firm else []
+    sweeps += _called(stages)
+    sweeps += [] if method.is_firm else opening
+    sweeps += _forgetting(stages)
+    # The sweeps of the algorithm begin with another one.
+    first = len(sweeps) + 1
+    sweeps += [contact_forces.forget_contacts] if touching else []
+    begun = len(sweeps) + 1
+    sweeps += MOVES.get(method.name, runge_kutta.sweeps)(stages)
+    occasional = (first, begun + stages.first) if stages.reuses else (0, 0)
+    sweeps += _ahead(stages)
+    sweeps.append(Pause("closing"))
+    if variant.sort and variant.projects:
+        first = len(sweeps) + 1
+        sweeps += _closing(stages)
+        occasional = (first, len(sweeps) + 1)
+    sweeps += [Pause("decide"), decide(method.tableau, _corrections(stages), touching), settle]
+    sweeps += _kept(stages)
+    given = ground_inputs(stages)
+
+    @at_ground
+    def hold(ground: Any) -> None:
+        """Read all inputs of the ground, so that they keep their places whichever step reads them first."""
+        for name in given:
+            if name not in ("a_base", "feedback_given", "pull_given"):
+                getattr(ground, name)
+
+    return Algorithm(
+        f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
+        inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
+        optional=dynamics.optional | GIVEN.keys(),
+        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
+        rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
+        shared=SHARED if variant.forces else {},
+        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
+    )  # fmt: skip
+
+
+def _opening(stages: Stages) -> list[Sweep]:
+    """Return what a step begins with: a law that is due, its size, and what is kept of its start."""
+    variant, law, sweeps = stages.variant, stages.formulas.law, list[Sweep]()
+    if law is not None and variant.law is not None and variant.law.asked != "always":
+        sweeps.append(steer(law, variant.law, 0.0, stages.target))
+    if stages.judged:
+        sweeps.append(work.no_longer)
+    is_timed = variant.law is not None and variant.law.asked == "timed"
+    sweeps += [open_timed_step if is_timed else open_step, begin]
+    return [*sweeps, turns.begin_count] if variant.turns else sweeps
+
+
+def _called(stages: Stages) -> list[Sweep]:
+    """Return what schedules call: the elimination of loops, and the forces of contacts."""
+    variant, sweeps = stages.variant, list[Sweep]()
+    own: dict[Any, Any] = dict(stages.flexible.instead) if stages.flexible else {}
+    if variant.sort:
+        sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
+        sweeps += [own.get(stand, stand), start_open, start_opening]
+        sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
+        if variant.sort.coupled:
+            sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
+        if variant.driven:
+            sweeps.append(own.get(accelerate, accelerate))
+        if variant.driven and variant.pulls:
+            sweeps.append(own.get(articulate, articulate))
+    if variant.touches:
+        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
+    return sweeps
+
+
+def _forgetting(stages: Stages) -> list[Sweep]:
+    """Return what sets sums over a step to zero."""
+    sweeps: list[Sweep] = [work.forget_gain] if stages.variant.counts else []
+    if stages.judged and stages.method.tableau is not None:
+        sweeps.append(work.forget_errors(len(stages.method.tableau.errors)))
+    return sweeps
+
+
+def _ahead(stages: Stages) -> list[Sweep]:
+    """Return what puts driven joints where they are at the end of the step, and judges works."""
+    sweeps: list[Sweep] = [follow(1.0)] if stages.variant.paths else []
+    if stages.formulas.guide is not None:
+        sweeps += follow_formulas(stages.formulas.guide, 1.0)
+    if stages.judged and stages.method.tableau is not None:
+        sweeps.append(work.judge(len(stages.method.tableau.errors)))
+    return sweeps
+
+
+def _corrections(stages: Stages) -> int:
+    """Return how often positions are corrected where loops go back to closed states."""
+    if not (stages.variant.sort and stages.variant.projects):
+        return 0
+    return 1 if stages.method.is_adaptive and not stages.variant.fragile else 2
+
+
+def _closing(stages: Stages) -> list[Sweep]:
+    """Return the way of the loops back to closed states."""
+    close_positions, close_velocities = stages.closing
+    positions: list[Sweep] = [rest, forget_shift, close_positions, shift_positions]
+    return [*_corrections(stages) * positions, rest, close_velocities, shift_velocities]
+
+
+def _kept(stages: Stages) -> list[Sweep]:
+    """Return what a step that is decided about leaves for the next one."""
+    variant, name = stages.variant, stages.method.name
+    sweeps: list[Sweep] = [turns.settle_count] if variant.turns else []
+    if name == "abm4":
+        sweeps.append(adams.remember)
+    elif stages.method.is_firm:
+        sweeps.append(implicit_leapfrog.remember_acceleration)
+    if variant.counts:
+        past = name == "abm4"
+        sweeps += [*([work.weighted_past] if past else []), work.keep_work]
+        sweeps += [*([work.keep_power] if past else []), *([work.keep_turnover] if stages.judged else [])]
+    if stages.reuses:
+        sweeps.append(recall_acceleration)
+        sweeps += [] if stages.formulas.law is None else [recall_force(stages.target)]
+        sweeps += [work.recall_power] if variant.counts else []
+        sweeps += [contact_forces.recall_contacts] if variant.touches else []
+    return sweeps
+
+
+def _rewritten(stages: Stages) -> frozenset[str]:
+    """Return the fields that are written more than once in a step."""
+    variant = stages.variant
+    found = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
+    found |= stages.dynamics.rewritten | stages.method.rewritten | {NEAR, "near_start", "seen", "seen_rate"}
+    found |= OWN | {"Ux"} if stages.flexible else set()
+    found |= {"drive", "qdd_given"} if variant.driven else set()
+    found |= PULL_REWRITTEN if variant.pulls else set()
+    found |= contact_forces.FIELDS.keys() if variant.touches else set()
+    return frozenset(found)

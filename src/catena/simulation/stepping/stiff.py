@@ -1,0 +1,338 @@
+"""Stiff problems by SciPy's implicit methods, one state after the other, in local coordinates of each step's start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, LoopError, SimulationError
+from catena.kernels import VELOCITY, Algorithm, each_body
+from catena.kinematics.scales import scales_of
+from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import Excitation
+from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.faults import crawling_message, require_bounds
+from catena.simulation.stepping.integrators import SOLVERS
+from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
+from catena.simulation.stepping.record import StepRecord
+from catena.simulation.turns import Count
+
+# Local coordinates are good short of half a turn.
+FAR = 1.0
+# A step below this part of the time passed makes no progress.
+COLLAPSE = 1e-15
+# Progress is judged over so many steps, more than begin a motion: at their pace there must not be that many left.
+WATCHED, ENDLESS = 2000, 1e6
+# Loops that are open by more than this part of the tolerance are closed again.
+OPEN = 10.0
+# The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
+INCREMENT = 1.5e-8
+# Gauss-Legendre points and weights on [-1, 1]: so many because LSODA takes long steps of up to twelfth order.
+_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
+
+
+def _ground(ground: object) -> None:
+    """Do nothing: the ground has no coordinates."""
+
+
+@each_body
+def _local(body: Any) -> None:
+    """Compute the rate of the local coordinates of a joint."""
+    body.rate = body.joint.local_rate(body.xi, body.qd)
+
+
+local_rate = Algorithm(
+    "local_rate", _ground, (_local,), inputs={"xi": VELOCITY, "qd": VELOCITY}, outputs={"rate": VELOCITY}
+)
+
+
+class StiffSteps:
+    """Moves the states of a run one by one with a solver of SciPy; `horizon` is when the run ends [s]."""
+
+    asks = True
+
+    def __init__(
+        self, excitation: Excitation, drift: Drift, horizon: float, tick: Callable[[float], None]
+    ) -> None:
+        problem = excitation.problem
+        self.excitation_of_all, self.drift_of_all = excitation, drift
+        self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
+        self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
+        self.steps, self.states, self.state, self.horizon = 0, 0, 0, horizon
+        self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
+        self.held = tuple(excitation.motion) if excitation.motion else None
+        self._local = self.system.program(local_rate)
+        self.owner = np.arange(0)
+        """Which state of the batch each state is."""
+        self.sources = len(SOURCES) if excitation.exchanges_energy else 0
+        near = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
+        self.work = np.zeros((0, self.sources + near))
+        """What states carry along (states, n): works done so far, and positions that loop joints are near."""
+        self.count: Count | None = None
+        self._watched = np.zeros((0, 2))
+        """How many steps each state has taken since it was last looked at, and the time of that [s]."""
+
+    def begin(self, states: int, h: float, start: float = 0.0) -> None:
+        """Begin a run of so many states at a time."""
+        self.states, self.owner = states, np.arange(states)
+        self.work = np.zeros((states, self.work.shape[-1]))
+        self._watched = np.tile([0.0, start], (states, 1))
+
+    def resume(self, h: np.ndarray, work: np.ndarray) -> None:
+        """Go on from states that carry this along (states, n); these methods choose their steps h themselves."""
+        self.carry(work)
+
+    def carry(self, work: np.ndarray) -> None:
+        """Carry this along (states, n) from now on, as `works` tells it."""
+        self.work = work.copy()
+
+    def works(self, who: Any = slice(None)) -> np.ndarray:
+        """Return what states carry along (states, n): the works done so far, with no sources where nothing exchanges
+        energy, and the positions that loop joints are near."""
+        return self.work[who].copy()
+
+    def forget(self) -> None:
+        """Do nothing when forces jump: these methods begin every piece without a past."""
+
+    def advance(
+        self,
+        t: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        end: float | np.ndarray,
+        nodes: StepRecord | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Move the states from their times to `end`, a time for all or (states,); those whose time is infinite stay."""
+        q, v = q.copy(), v.copy()
+        ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
+        for state in np.flatnonzero(np.isfinite(t)).tolist():
+            q[state], v[state] = self._advance(
+                state, float(t[state]), q[state], v[state], tau[state], float(ends[state]), nodes
+            )
+        return np.where(np.isfinite(t), ends, t), q, v
+
+    def _advance(
+        self, state: int, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: StepRecord | None
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        import scipy.integrate
+
+        self.state = int(self.owner[state])
+        self.excitation, self.drift = (
+            self.excitation_of_all.alone(self.state),
+            self.drift_of_all.alone(self.state),
+        )
+        self.system = self.excitation.system
+        solver_class = getattr(scipy.integrate, SOLVERS[self.method])
+        held = None if self.excitation.is_asked_always else tau
+        nv, closes = self.system.nv, self.drift.projects
+        while t < end:
+            origin, t0 = q, t
+
+            def rate(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
+                return self._rates(time, origin, y[None], held)[0]
+
+            def jacobian(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
+                return self._jacobian(time, origin, y, held)
+
+            solver = solver_class(
+                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian,
+                max_step=self.excitation.longest,
+            )  # fmt: skip
+            while solver.status == "running":
+                self._begin_count(state, float(solver.t), q, v)
+                start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
+                force = self._command(solver.t, q, v) if held is None else tau
+                before, message = solver.t, self._step(solver, state)
+                self.steps += 1
+                if solver.status == "running" and solver.t - before < COLLAPSE * max(1.0, abs(before)):
+                    message, solver.status = "the step size collapsed", "failed"
+                if solver.status == "failed":
+                    raise SimulationError(
+                        f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {message}. The trajectory so "
+                        f"far is in the attribute `trajectory` of this error."
+                    )
+                t = float(solver.t)
+                q = self.system.integrate(origin, solver.y[:nv])
+                v = solver.y[nv:].copy()
+                require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
+                self._require_progress(state, t, q)
+                if self.sources:
+                    self.work[state, : self.sources] += self._gain(solver, origin, held, state)
+                moved = False
+                if self.excitation.motion:
+                    (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
+                if closes:
+                    moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
+                    q, v = self._close(t, q, v)
+                if self.count is not None:
+                    self.work[state, self.sources :] = self.count.at(np.array([t]), q[None], v[None])[0]
+                if nodes is not None:
+                    row = (
+                        np.array([state]),
+                        np.array([t]),
+                        q[None],
+                        v[None],
+                        self.works([state]),
+                        force[None],
+                        start[None],
+                    )
+                    nodes.add(*row)
+                self.tick(t)
+                if moved or (self.curved and np.max(np.abs(solver.y[:nv])) > FAR):
+                    break
+            assert t > t0
+        return q, v
+
+    def _begin_count(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Count the turns of loop joints on from where they are at a time."""
+        near = self.work[[state], self.sources :]
+        self.count = Count(self.excitation, near, np.array([t]), q[None], v[None]) if near.size else None
+
+    def _near(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+        """Return the positions (rows, n) that loop joints are next to at a time and at states q (rows, nq), v (rows,
+        nv); None where none are counted."""
+        return None if self.count is None else self.count.at(np.full(len(q), t), q, v)
+
+    def _step(self, solver: Any, state: int) -> str | None:
+        """Let the solver take a step, and return what it says if it fails."""
+        try:
+            message: str | None = solver.step()
+            return message
+        except CatenaError:
+            raise
+        # SciPy factorises numbers that are not finite.
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise SimulationError(
+                f"{self.method} gave up at t = {solver.t:.9g} s in state {state}: {error}. The trajectory so far is in "
+                f"the attribute `trajectory` of this error."
+            ) from error
+
+    def _require_progress(self, state: int, t: float, q: np.ndarray) -> None:
+        """Raise where a state is at t [s] after so many steps that the rest of the run would take for ever."""
+        self._watched[state, 0] += 1.0
+        taken, before = self._watched[state].tolist()
+        if taken < WATCHED:
+            return
+        self._watched[state] = 0.0, t
+        left, pace = self.horizon - t, (t - before) / taken
+        # Where samples and events are looked for, time goes back.
+        if t > before and left > ENDLESS * pace:
+            raise SimulationError(crawling_message(self.system, self.state, t, q, pace, left, implicit=True))
+
+    def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None, state: int) -> np.ndarray:
+        """Return the works (sources,) of the step that the solver has taken. Where joints are driven it is halved until
+        they are resolved, because the step knows nothing of forces then."""
+        found, left = np.zeros(len(SOURCES)), [(float(solver.t_old), float(solver.t))]
+        known = {span: self._gained(solver, origin, held, *span) for span in left}
+        while left:
+            span = left.pop()
+            whole, middle = known.pop(span), 0.5 * (span[0] + span[1])
+            if not self.excitation.motion or span[1] - span[0] < SHORT * self.excitation.longest:
+                found += whole
+                continue
+            parts = (span[0], middle), (middle, span[1])
+            known |= {part: self._gained(solver, origin, held, *part) for part in parts}
+            both = known[parts[0]] + known[parts[1]]
+            moved = (
+                self.excitation.energy
+                + np.abs(self.work[state, : self.sources]).sum()
+                + np.abs(found).sum()
+                + np.abs(both).sum()
+            )
+            if np.max(np.abs(whole - both)) <= max(EXACT, self.rtol) * moved:
+                found += both
+                for part in parts:
+                    del known[part]
+            else:
+                left += parts
+        return found
+
+    def _gained(
+        self, solver: Any, origin: np.ndarray, held: np.ndarray | None, start: float, end: float
+    ) -> np.ndarray:
+        """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the
+        integrals of the powers along its polynomials, on the loops."""
+        half = 0.5 * (end - start)
+        times = (start + half * (1.0 + _POINTS)).tolist()
+        excitation, system, nv = self.excitation, self.system, self.system.nv
+        y = solver.dense_output()(np.array(times)).T
+        q = system.integrate(np.broadcast_to(origin, (len(y), len(origin))), y[:, :nv])
+        v, driven = y[:, nv:], {}
+        if excitation.motion:
+            imposed = [excitation.imposed(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
+            q, v, vdot = (np.concatenate(part) for part in zip(*imposed, strict=True))
+            driven = {joint: vdot[:, system.slice_v(joint)] for joint in excitation.motion}
+        if self.drift.projects:
+            q, v = self._close(solver.t, q, v)
+        given = [excitation.wrenches(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
+        wrenches = {frame: np.concatenate([each[frame] for each in given]) for frame in excitation.forces}
+        if held is None:
+            tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
+        else:
+            tau = self._given(held, v)
+        near = {}
+        if self.count is not None:
+            near = excitation.near_by_joint(self.count.at(np.array(times), q, v))
+        besides = loads.Besides(excitation.loop_forces(tau), near=near)
+        tau = tau[:, :nv]
+        if driven:
+            tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
+        powers = loads.powers(system, q, v, tau, wrenches, driven, besides)
+        return np.array([half * float(_WEIGHTS @ powers[source]) for source in SOURCES])
+
+    def _given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what motors give of commands that are held (width,), at velocities v (..., nv)."""
+        tau, excitation = np.broadcast_to(held, (*v.shape[:-1], len(held))), self.excitation
+        return excitation.at_speed(tau, v) if excitation.holds_commands else tau
+
+    def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
+
+    def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """Return the rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
+        nv = self.system.nv
+        xi, v = np.ascontiguousarray(y[:, :nv]), np.ascontiguousarray(y[:, nv:])
+        q = self.system.integrate(np.broadcast_to(origin, (len(y), len(origin))), xi)
+        if self.excitation.motion:
+            q, v, _ = self.excitation.imposed(t, q, v)
+        if self.drift.is_fragile:
+            q, v = self.system.project(q, v, held=self.held)
+        if held is None:
+            tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
+        else:
+            tau = self._given(held, v)
+        vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
+        if self.drift.feedback is not None:
+            by_position, by_velocity = self.system.correction(q, v)
+            vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
+        if self.drift.pulls:
+            vdot = vdot + self.drift.pull(q, v)
+        rate = self._local.run({"xi": xi, "qd": v}, len(v))[1]["rate"] if self.curved else v
+        return np.concatenate([rate, vdot], axis=1)
+
+    def _jacobian(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """Return the derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would
+        choose the increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
+        h = INCREMENT ** (2 / 3) * np.maximum(1.0, np.abs(y))
+        rows = np.concatenate([y + np.diag(h), y - np.diag(h)])
+        up, down = np.split(self._rates(t, origin, rows, held), 2)
+        found: np.ndarray = ((up - down) / (2.0 * h[:, None])).T
+        return found
+
+    def _gap(self, q: np.ndarray, v: np.ndarray) -> float:
+        """Return how far loops are open at q (nq,) and v (nv,), as an angle or a part of the mechanism's size;
+        velocities as a part of the speed, or of 1 if that is more."""
+        scales = scales_of(self.system.plan)
+        position, velocity = (scales.errors(x) for x in self.system.closure(q, v))
+        speed = float(np.max(np.abs(v / scales.units), initial=1.0))
+        return float(max(np.max(np.abs(position)), np.max(np.abs(velocity)) / speed))
+
+    def _close(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            near, rates = self.system.project(q, v, held=self.held)
+            return near, rates
+        except LoopError as error:
+            raise SimulationError(f"At t = {t:.9g} s: {error}") from error

@@ -1,0 +1,181 @@
+"""Loads every model file of some folders and prints how many have which verdict.
+
+Usage: python tools/model_collections.py FOLDER ... [--all]
+
+URDF files are compared with Pinocchio and MJCF files with MuJoCo: forward dynamics at a random state with random joint
+forces, with what acts by itself there (dampers, dry friction of URDF, springs, rotors, fluids, compensated weight,
+servos at a random set point). What means something else there is left out on both sides: loops, which are springs in
+MuJoCo and none in Pinocchio, limits, contacts and dry friction of MJCF. A file agrees if accelerations differ by less
+than 1e-9 of the largest, or of 1. SDF files have nothing to be compared with here; they must load and have
+accelerations. With `--all` every file is told, else those that are wrong.
+"""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+from verdicts import AGREES, ALONE, APART, REFUSED, WRONG, Tally
+
+import catena as ct
+
+CLOSE = 1e-9
+Verdict = tuple[str, str]
+
+
+def look_at(file: Path, search: list[Path]) -> Verdict:
+    """What comes of one file."""
+    compare = {".urdf": with_pinocchio, ".sdf": alone}.get(file.suffix, with_mujoco)
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ct.CatenaWarning)
+            m = ct.load(file, search=search, mimic=False, loops=False)
+            s = plain(m, dry=file.suffix == ".urdf").system()
+            if s.nv == 0:
+                return AGREES, "nothing in it can move"
+        unread = "; ".join(str(one.message) for one in told if "not read" in str(one.message))
+        unread = unread.replace(f"{file}: ", "")
+        return compare(file, s, unread)
+    except ct.CatenaError as error:
+        return REFUSED, without_place(str(error), file)
+    except Exception as error:
+        # Whatever else comes is not meant for users, and this is where it is found.
+        return WRONG, f"{type(error).__name__}: {error}"
+
+
+def without_place(message: str, file: Path) -> str:
+    """A message without the place that it begins with."""
+    return re.sub(rf"^\S*{re.escape(file.name)}(:\d+)?: ", "", message)
+
+
+def plain(m: ct.Mechanism, dry: bool) -> ct.Mechanism:
+    """The mechanism without limits, and without dry friction unless the other program has the same."""
+    for name, joint in m.joints.items():
+        if joint.limits is not None:
+            m = m.with_joint(name, limits=None)
+        if not dry and joint.friction.any():
+            m = m.with_joint(name, friction=0.0)
+    return m
+
+
+def judged(own: np.ndarray, theirs: np.ndarray, condition: float, unread: str = "") -> Verdict:
+    """The verdict on accelerations."""
+    if not np.isfinite(theirs).all():
+        return ALONE, "the other program has accelerations that are not finite"
+    apart = float(np.abs(own - theirs).max(initial=0.0) / max(1.0, np.abs(theirs).max(initial=0.0)))
+    if apart <= CLOSE:
+        return AGREES, ""
+    if apart <= 1e-14 * condition:
+        return APART, ""
+    if unread:
+        return ALONE, unread
+    return WRONG, f"accelerations differ by {apart:.1e}, the condition of the mass matrix is {condition:.0e}"
+
+
+def with_pinocchio(file: Path, s: ct.System, unread: str) -> Verdict:
+    """Compare a tree of URDF; mimic joints move by themselves on both sides."""
+    try:
+        model = pin.buildModelFromUrdf(str(file))
+    except Exception as error:
+        return ALONE, f"Pinocchio: {' '.join(str(error).split())}"
+    if model.nv != s.nv:
+        return ALONE, f"Pinocchio has {model.nv} freedoms, Catena {s.nv}"
+    there = ct.pinocchio_coordinates(s, model)
+    random = np.random.default_rng(0)
+    pin.seed(1)
+    p = pin.randomConfiguration(model, np.full(model.nq, -2.0), np.full(model.nq, 2.0))
+    w, f = random.choice([-1, 1], model.nv) * random.uniform(0.5, 1.5, model.nv), random.normal(size=model.nv)
+    q = there.catena_configuration(p)
+    v, tau = there.catena_velocity(q, w), there.catena_effort(q, f)
+    data = model.createData()
+    # Dampers and dry friction are in the model of Pinocchio, but its dynamics takes forces as they are told.
+    resisted = f - model.damping * w - np.asarray(model.upperDryFrictionLimit) * np.sign(w)
+    theirs = pin.aba(model, data, p, w, resisted)
+    mass = pin.crba(model, data, p)
+    condition = float(np.linalg.cond(np.triu(mass) + np.triu(mass, 1).T))
+    try:
+        own = there.acceleration(q, v, s.forward_dynamics(q, v, tau))
+    except ct.SingularDynamicsError as error:
+        return ALONE, f"accelerations are not determined: {error}"
+    return judged(own, theirs, condition, unread)
+
+
+def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
+    """Compare a tree of MJCF, with servos at random set points."""
+    try:
+        model = mujoco.MjModel.from_xml_path(str(file))
+    except ValueError as error:
+        return ALONE, f"MuJoCo: {' '.join(str(error).split())}"
+    flags = mujoco.mjtDisableBit
+    for flag in (flags.mjDSBL_CONTACT, flags.mjDSBL_LIMIT, flags.mjDSBL_FRICTIONLOSS, flags.mjDSBL_EQUALITY):
+        model.opt.disableflags |= int(flag)
+    there = ct.mujoco_coordinates(s, model)
+    random = np.random.default_rng(0)
+    data = mujoco.MjData(model)
+    mujoco.mj_integratePos(model, data.qpos, random.normal(size=model.nv), 0.3)
+    data.qvel[:] = random.normal(size=model.nv)
+    parameters = {}
+    for k in range(model.nu):
+        name = model.actuator(k).name or f"actuator {k}"
+        kind = getattr(s.mechanism.forces.get(name), "kind", None)
+        if hasattr(kind, "signal"):
+            low, high = model.actuator_ctrlrange[k] if model.actuator_ctrllimited[k] else (-1.0, 1.0)
+            data.ctrl[k] = parameters[f"{name}.signal"] = random.uniform(low, high)
+    q = there.catena_configuration(data.qpos)
+    v = there.catena_velocity(q, np.array(data.qvel))
+    force = random.normal(size=model.nv)
+    data.qfrc_applied[:] = force
+    mujoco.mj_forward(model, data)
+    tau = there.catena_effort(q, force)
+    mass = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass)
+    try:
+        own = s.forward_dynamics(q, v, tau, parameters=parameters or None)
+    except ct.SingularDynamicsError as error:
+        return ALONE, f"accelerations are not determined: {error}"
+    theirs = np.array(data.qacc)
+    return judged(there.acceleration(q, v, own), theirs, float(np.linalg.cond(mass)), unread)
+
+
+def alone(file: Path, s: ct.System, unread: str) -> Verdict:
+    """There is nothing to compare with; accelerations must be there."""
+    try:
+        vdot = s.forward_dynamics(s.neutral(), np.zeros(s.nv), np.zeros(s.nv))
+    except ct.SingularDynamicsError as error:
+        return ALONE, f"accelerations are not determined: {error}"
+    return (ALONE, "no other program here reads SDF") if np.isfinite(vdot).all() else (WRONG, "not finite")
+
+
+def model_files(folder: Path) -> list[Path]:
+    """The model files below a folder: URDF, SDF, and XML files that are MJCF and not parts of others."""
+    found = [*folder.rglob("*.urdf"), *folder.rglob("*.sdf")]
+    xml = [one for one in folder.rglob("*.xml") if re.search(rb"<mujoco\b", one.read_bytes())]
+    return sorted(found + xml)
+
+
+def packages_around(file: Path, folder: Path) -> list[Path]:
+    """Folders that paths in a file may be seen from: those between it and the collection."""
+    return [up for up in file.parents if up == folder or folder in up.parents]
+
+
+def main(arguments: list[str]) -> int:
+    """Look at all files of some folders; returns whether something is wrong."""
+    wrong = 0
+    for argument in (one for one in arguments if not one.startswith("--")):
+        folder, tally = Path(argument).resolve(), Tally()
+        for file in model_files(folder):
+            name = str(file.relative_to(folder))
+            verdict, why = look_at(file, packages_around(file, folder))
+            tally.add(name, verdict, why)
+            if "--all" in arguments or verdict == WRONG:
+                print(f"{name}: {verdict} {why}", flush=True)
+        print(f"\n{argument}: {tally}\n", flush=True)
+        wrong += len(tally.wrong)
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
