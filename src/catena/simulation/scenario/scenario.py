@@ -15,7 +15,7 @@ from catena.errors import StateError
 from catena.given import entries, real_array, shown
 from catena.mechanism import MODES, InitialState, Mechanism
 from catena.mechanism.validation import known
-from catena.simulation.acting.external import ExternalWrench
+from catena.simulation.acting.external import as_wrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event, distinct
@@ -151,10 +151,10 @@ class Scenario:
             if not (is_text(moves) or callable(moves) or is_reference(moves)):
                 _numbers(moves, f"Scenario: the drive of joint {joint!r}")
         frames = [*self.mechanism.bodies, *self.mechanism.frames]
-        for frame, wrench in self.wrenches.items():
+        for frame in self.wrenches:
             known("frame", frame, frames, "Scenario: wrenches")
-            if not isinstance(wrench, ExternalWrench):
-                ExternalWrench(wrench)
+        told = {frame: as_wrench(wrench) for frame, wrench in self.wrenches.items()}
+        self._set("wrenches", FrozenMapping(told))
         _, varied = named_numbers(self.parameters)
         for name, value in (varied or {}).items():
             _numbers(value, f"Scenario: parameters {name!r}")

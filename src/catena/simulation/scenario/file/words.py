@@ -14,7 +14,8 @@ from catena.simulation.control import (
     TaskSpace,
     hold,
 )
-from catena.simulation.references import PiecewisePolynomial, cubic, quintic, spline, turns
+from catena.simulation.references import cubic, quintic, spline, turns
+from catena.simulation.references.piecewise import piecewise
 from catena.simulation.scenario.changes import OPTIONS
 from catena.simulation.scenario.formulas import formula_control
 from catena.simulation.stepping.drift import NAMES
@@ -55,7 +56,7 @@ PATHS: dict[str, tuple[Callable[..., Any], Keys]] = {
     "cubic": (cubic, (("times", "points"), ("velocities",))),
     "quintic": (quintic, (("times", "points"), ("velocities", "accelerations"))),
     "spline": (spline, (("times", "points"), ("degree", "ends"))),
-    "polynomial": (PiecewisePolynomial, (("times", "coefficients"), ("periodic",))),
+    "polynomial": (piecewise, (("times", "coefficients"), ("periodic",))),
     "turns": (turns, (("times", "orientations"), ("law",))),
 }
 """What makes the path of each kind, and its keys besides `kind`. A table without kind has `position` and `rotation`."""
