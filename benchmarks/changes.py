@@ -135,7 +135,7 @@ def simulated(s: ct.System, q: np.ndarray, friction: float, *rest: Any) -> float
     *control, rtol = rest
     contacts = [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]
 
-    def run() -> ct.SegmentedTrajectory:
+    def run() -> ct.Trajectory:
         return ct.simulate(
             s, q, np.zeros(s.nv), 0.6, contacts=contacts, control=control[0] if control else None, rtol=rtol,
             atol=1e-2 * rtol, check=False,

@@ -82,22 +82,22 @@ def robot() -> ct.Mechanism:
     return m
 
 
-def pictures(run: ct.SegmentedTrajectory, when: float, handle: np.ndarray) -> Figure:
+def pictures(run: ct.Trajectory, when: float, handle: np.ndarray) -> Figure:
     figure = Figure(figsize=(9.0, 3.0), layout="constrained")
     path = run.position("hand")
     for i, (t, word) in enumerate(
         ((0.0, "drifts"), (when, "takes hold"), (run.t[-1], "turns about the handle")), 1
     ):
-        part, q, _ = run.at(t)
+        then = run.at(t)
         ax = figure.add_subplot(1, 3, i, projection="3d")
-        draw(part.system, q, ax, view=(75.0, -90.0), title=f"t = {t:.1f} s: {word}")
+        draw(then.system, then.q, ax, view=(75.0, -90.0), title=f"t = {t:.1f} s: {word}")
         ax.plot(*path[run.t <= t].T, color="C1", linewidth=1.2, zorder=1e4)
         ax.plot(*handle[:, None], "*", color="C3", markersize=11, zorder=1e4)
     alike(figure, zoom=1.35)
     return figure
 
 
-def curves(run: ct.SegmentedTrajectory) -> Figure:
+def curves(run: ct.Trajectory) -> Figure:
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     joints, energy = figure.subplots(2, sharex=True)
     joints.plot(run.t, run["elbow"], label="elbow")

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> None:
         return tau
 
     after = ct.simulate(held, *caught, BRAKE, control=brake, rtol=1e-6, atol=1e-8, check=False)
-    run = ct.SegmentedTrajectory((free, after.shifted(meet + TRACK)))
+    run = ct.Trajectory((free, after.shifted(meet + TRACK)))
     gap = np.linalg.norm(run.position("arm1/tool") - run.position("handle"), axis=-1)
     print(f"    distance of hand and handle at the grasp  {1e3 * gap[len(free.t) - 1]:.3f} mm")
     print(
@@ -126,22 +126,22 @@ class Phases:
         return self.approach(t - WAIT) if t < WAIT + APPROACH else self.track(t - WAIT - APPROACH)
 
 
-def pictures(run: ct.SegmentedTrajectory, times: tuple[float, ...]) -> Figure:
+def pictures(run: ct.Trajectory, times: tuple[float, ...]) -> Figure:
     figure = Figure(figsize=(8.4, 5.2))
     words = ("has waited", "has approached", "has tracked the handle", "turns with the target")
     for i, (t, word) in enumerate(zip(times, words)):
-        part, q, _ = run.at(t)
+        then = run.at(t)
         x, y = 0.5 * (i % 2), 0.48 * (1 - i // 2)
         # Squares that overlap, because robot and target are wider than high.
         ax = figure.add_axes((x, y - 0.17, 0.5, 0.81), projection="3d")
         ax.patch.set_visible(False)
-        draw(part.system, q, ax, view=(18.0, -108.0), mass_centres=False)
+        draw(then.system, then.q, ax, view=(18.0, -108.0), mass_centres=False)
         figure.text(x + 0.25, y + 0.46, f"t = {t:.1f} s: {word}", ha="center", fontsize=12)
     alike(figure, zoom=1.0)
     return figure
 
 
-def curves(run: ct.SegmentedTrajectory, gap: np.ndarray) -> Figure:
+def curves(run: ct.Trajectory, gap: np.ndarray) -> Figure:
     figure = Figure(figsize=(8.0, 5.0), layout="constrained")
     distance, rates = figure.subplots(2, sharex=True)
     distance.semilogy(run.t, np.maximum(gap, 1e-6))

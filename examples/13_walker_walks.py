@@ -123,7 +123,7 @@ class Walking:
         return tau
 
 
-def heights(run: ct.SegmentedTrajectory, feet: np.ndarray, pressing: np.ndarray) -> Figure:
+def heights(run: ct.Trajectory, feet: np.ndarray, pressing: np.ndarray) -> Figure:
     figure = Figure(figsize=(8.0, 7.0), layout="constrained")
     up, ahead, down = figure.subplots(3, sharex=True)
     for leg, foot, force in zip(LEGS, feet, pressing):
@@ -142,12 +142,12 @@ def heights(run: ct.SegmentedTrajectory, feet: np.ndarray, pressing: np.ndarray)
     return figure
 
 
-def poses(run: ct.SegmentedTrajectory) -> Figure:
+def poses(run: ct.Trajectory) -> Figure:
     figure = Figure(figsize=(9.0, 3.4), layout="constrained")
     for i, t in enumerate((0.0, 0.1 + SHIFT + 0.5 * SWING, run.t[-1]), 1):
-        part, q, _ = run.at(min(t, run.t[-1]))
+        then = run.at(min(t, run.t[-1]))
         ax = figure.add_subplot(1, 3, i, projection="3d")
-        draw(part.system, q, ax, view=(14.0, -70.0), title=f"t = {t:.2f} s")
+        draw(then.system, then.q, ax, view=(14.0, -70.0), title=f"t = {t:.2f} s")
     return figure
 
 

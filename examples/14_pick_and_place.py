@@ -119,18 +119,18 @@ class Moving:
         return tau
 
 
-def pictures(run: ct.SegmentedTrajectory) -> Figure:
+def pictures(run: ct.Trajectory) -> Figure:
     figure = Figure(figsize=(10.4, 3.4), layout="constrained")
     for i, (t, word) in enumerate(((0.0, "waits"), (1.3, "grips"), (2.6, "carries"), (5.0, "has let go")), 1):
-        part, q, _ = run.at(min(t, run.t[-1]))
+        then = run.at(min(t, run.t[-1]))
         ax = figure.add_subplot(1, 4, i, projection="3d")
         title = f"t = {t:.1f} s: {word}"
-        draw(part.system, q, ax, view=(15.0, -60.0), floor=False, mass_centres=False, title=title)
+        draw(then.system, then.q, ax, view=(15.0, -60.0), floor=False, mass_centres=False, title=title)
     alike(figure)
     return figure
 
 
-def curves(run: ct.SegmentedTrajectory, box: np.ndarray) -> Figure:
+def curves(run: ct.Trajectory, box: np.ndarray) -> Figure:
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
     ax = figure.subplots()
     ax.plot(run.t, box[:, 0], label="x")

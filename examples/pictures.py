@@ -32,7 +32,7 @@ class Pictures:
         figure.savefig(self.folder / name, dpi=dpi)
         self.tell(name)
 
-    def film(self, run: ct.Trajectory | ct.SegmentedTrajectory | Course, **options: Any) -> None:
+    def film(self, run: ct.Trajectory | Course, **options: Any) -> None:
         """Write the moving picture of a motion, motion.gif, which lasts as long as those of other examples."""
         speed = float(run.t[-1] - run.t[0]) / SECONDS
         run.save_video(self.folder / "motion.gif", speed=speed, **FILM, **options)

@@ -11,7 +11,7 @@ import catena as ct
 
 # Any where it says something of its own, not inside the type of an array.
 OPEN = re.compile(r"(^|\| |str, )Any\b")
-EDGE = (ct.Mechanism, ct.System, ct.Trajectory, ct.SegmentedTrajectory, ct.Stepper)
+EDGE = (ct.Mechanism, ct.System, ct.Trajectory, ct.Segment, ct.Stepper)
 METHODS = [
     (each, name, function)
     for each in EDGE

@@ -14,7 +14,6 @@ _WHERE = {
     "save": ("catena.formats", "save"),
     "with_parameters": ("catena.formats.files", "with_parameters"),
     "plot": ("catena.view.plots", "plot"),
-    "plot_segments": ("catena.view.plots.segmented", "plot_segments"),
     "plot_sizing": ("catena.view.plots.sizing", "plot_sizing"),
     "report": ("catena.view.report", "report"),
     "course": ("catena.view.course", "Course"),

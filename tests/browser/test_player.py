@@ -210,15 +210,15 @@ def test_a_structure_change_is_shown_as_it_happens(open_page, tmp_path):
     after = ct.simulate(
         cut, np.concatenate([before[name][-1] for name in cut.joints]), None, 0.3, integrator="rk4", step=5e-3
     )
-    run = ct.SegmentedTrajectory((before, after.shifted(0.3)))
+    run = ct.Trajectory((before, after.shifted(0.3)))
     run.save_html(tmp_path / "cut.html")
     page = open_page((tmp_path / "cut.html").as_uri())
     parts = {}
     for t in (0.15, 0.45, 0.15):
         page.evaluate(f"catena.catena.set_time({t})")
         _, poses = drawn(page)
-        part, state, _ = run.at(t)
-        for name, pose in part.system.body_poses(state).items():
+        state = run.at(t)
+        for name, pose in state.system.body_poses(state.q).items():
             np.testing.assert_allclose(poses[name][:3], pose[:3, 3], atol=1e-3)
         parts[t] = page.evaluate(PARTS)
     assert "C" in parts[0.15] and "C" not in parts[0.45]

@@ -239,8 +239,17 @@ def check_motors(report: str, pictures: set[str]) -> None:
     assert "arm.mat" in report and "arm.csv" in report
 
 
+def check_fmu(report: str, pictures: set[str]) -> None:
+    """The FMU moves as the run does, where there is a compiler to make it run."""
+    assert pictures == {"speed"} and "slider_crank.fmu" in report
+    if "was written and not run" not in report:
+        assert numbers(report, "the FMU differs by")[0] < 1e-8
+        assert numbers(report, "its loop is open by")[0] < 1e-11
+
+
 CHECKS = {
     "33_motor_sizing": check_motors,
+    "34_fmu": check_fmu,
     "09_grapple_a_handle": check_grapple,
     "10_three_arms_two_loops": check_two_loops,
     "11_reduced_robot": check_reduction,

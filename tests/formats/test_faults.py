@@ -177,12 +177,12 @@ FAULTS = [
     (
         'kind = "spherical"',
         'kind = "sdof"\nmotions = ["rx", 3] #!',
-        "motions holds 3, a number: give strings",
+        "motions holds 3: give names in quotes",
     ),
     (
         'kind = "spherical"',
         'kind = "sdof"\nmotions = "rx" #!',
-        "motions is 'rx', a string: give an array of strings",
+        "motions is 'rx', a string: give an array",
     ),
     (
         'parent = "upper"',

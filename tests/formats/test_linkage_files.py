@@ -1,6 +1,8 @@
 """Linkages in files as one draws them: the same mechanism as that of the builder in Python, saved as it was drawn."""
 
 import math
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +91,21 @@ def test_a_drawing_is_kept_until_what_it_draws_is_edited(tmp_path, same):
     text = file.read_text()
     assert "linkage" not in text and 'reach = "crank + 0.5"' in text
     same(ct.load(file), by_builder().with_body("O-A", mass=9.0))
+
+
+def test_the_leg_of_the_example_is_the_same_from_its_file():
+    example = import_module("26_jansen_leg")
+    m, file = example.leg().mechanism(at={"O-A": 0.0}), Path(example.__file__).with_suffix(".toml")
+    leg = ct.load(file)
+    assert list(leg.joints) == list(m.joints) and list(leg.bodies) == list(m.bodies)
+    for name, joint in m.joints.items():
+        assert leg.joints[name].in_parent.allclose(joint.in_parent, 1e-12)
+    for name, body in m.bodies.items():
+        np.testing.assert_allclose(leg.bodies[name].inertia, body.inertia, atol=1e-12)
+    # Twice the size: lengths double, and what inertias count in lengths is eightfold.
+    large = ct.load(file, parameters={"size": "20 mm"})
+    for name, body in leg.bodies.items():
+        np.testing.assert_allclose(large.bodies[name].inertia, 8 * body.inertia, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.bridges.conventions import mujoco_coordinates
 
 INERTIAL = '<inertial pos="0.1 0.02 -0.2" mass="1.3" fullinertia="0.1 0.2 0.15 0.01 0 0.02"/>'
 TYPES = ("hinge", "slide", "ball", "free", "two")
@@ -167,9 +168,10 @@ def test_servos_of_joints_that_are_merged_act_on_their_component(tmp_path):
 
 NOT_READ = {
     "tendons that pull 't'": {
-        "rest": '<tendon><fixed name="t" stiffness="20"><joint joint="w" coef="1"/></fixed></tendon>'
+        "rest": '<tendon><spatial name="t" stiffness="20" armature="1"><site site="far"/><site site="near"/></spatial>'
+        "</tendon>"
     },
-    "tendons that pull 'u'": {
+    "limits of the tendons 'u'": {
         "rest": '<tendon><spatial name="u" range="0 1" limited="true"><site site="far"/><site site="near"/></spatial>'
         "</tendon>"
     },
@@ -179,7 +181,7 @@ NOT_READ = {
         "joint": 'stiffness="1 2"',
     },
     "damping of higher order at the free joints 'j'": {"way": "free", "joint": 'damping="1 2"'},
-    "the activation, which is taken as zero, of the actuators 'i'": {
+    "how activations follow the control signals (they are the signals here) of the actuators 'i'": {
         "rest": '<actuator><intvelocity name="i" joint="w" kp="5" actrange="-1 1"/></actuator>'
     },
     "muscles, PID, motors with windings) 'm'": {
@@ -189,13 +191,14 @@ NOT_READ = {
         "rest": '<actuator><general name="s" site="near" gear="0 0 1 0 0 0" biastype="affine" biasprm="1 0 0"/>'
         "</actuator>"
     },
+    "limits of what actuators and compensated weight do together, by the actuators 'p'": {
+        "body": 'gravcomp="0.5"',
+        "second": 'actuatorgravcomp="true" actuatorfrcrange="-4 6"',
+        "rest": '<actuator><position name="p" joint="w" kp="5"/></actuator>',
+    },
     "limits of what several actuators do together, by the actuators 'p', 'o'": {
         "second": 'actuatorfrcrange="-4 6"',
         "rest": f"<actuator>{SERVOS['two at a joint']}</actuator>",
-    },
-    "fluid forces on ellipsoids of the bodies 'b'": {
-        "option": 'density="1000"',
-        "inside": '<geom type="ellipsoid" size="0.1 0.2 0.3" fluidshape="ellipsoid"/>',
     },
 }
 
@@ -209,8 +212,108 @@ def test_what_is_not_read_is_told_by_name_when_the_file_is_loaded(what, tmp_path
 
 def test_all_that_is_not_read_is_one_list(tmp_path):
     rest = (
-        '<tendon><fixed name="t" stiffness="20"><joint joint="w" coef="1"/></fixed></tendon>'
+        '<tendon><spatial name="t" stiffness="20" armature="1"><site site="far"/><site site="near"/></spatial></tendon>'
         '<actuator><intvelocity name="i" joint="w" kp="5" actrange="-1 1"/></actuator>'
     )
     _, (told,) = loaded(model_of("ball", joint='range="0 30" limited="true"', rest=rest), tmp_path)
     assert all(word in told for word in ("'t'", "'i'", "'j'")) and told.count("warning") == 1
+
+
+TENDONS = """
+<mujoco>
+  <compiler angle="radian" autolimits="true"/>
+  <worldbody>
+    <body name="a">
+      <joint name="h" axis="0 1 0" ref="0.2"/><geom size="0.1" pos="0 0 -0.4"/><site name="A" pos="0.1 0.1 -0.3"/>
+      <body name="c" pos="0 0 -0.5">
+        <joint name="k" axis="1 1 0"/><joint name="z" axis="0 0 1"/>
+        <geom size="0.05" pos="0.1 0 -0.2"/><site name="B" pos="0.1 0.2 -0.2"/>
+      </body>
+    </body>
+    <site name="W" pos="1 0 1"/>
+  </worldbody>
+  <tendon>
+    <fixed name="tie" stiffness="20" damping="0.3" springlength="0.1" armature="0.02">
+      <joint joint="h" coef="2"/><joint joint="k" coef="-1.5"/>
+    </fixed>
+    <fixed name="loose" stiffness="50" springlength="0.05 0.3"><joint joint="z" coef="2"/></fixed>
+    <fixed name="bent" stiffness="5 3 2" damping="0.1 0.2 0.3"><joint joint="k" coef="1"/></fixed>
+    <fixed name="pulled"><joint joint="h" coef="1"/><joint joint="z" coef="-1"/></fixed>
+    <spatial name="slack" stiffness="30" damping="0.2" springlength="0.2 0.4"><site site="A"/><site site="B"/></spatial>
+    <spatial name="line" stiffness="30" damping="0.2"><site site="W"/><site site="B"/></spatial>
+  </tendon>
+  <actuator>
+    <position name="p" tendon="pulled" kp="10" kv="1" gear="3" forcerange="-2 2"/>
+    <intvelocity name="i" joint="h" kp="7" kv="0.5" actrange="-3 3"/>
+    <cylinder name="c" joint="k" area="2" bias="0.1 -0.2 -0.3" timeconst="1"/>
+    <damper name="d" joint="z" kv="0.4" ctrlrange="0 2"/>
+    <motor name="m" tendon="tie" gear="2"/>
+  </actuator>
+</mujoco>
+"""
+
+
+@pytest.mark.filterwarnings("ignore::catena.errors.CatenaWarning")
+def test_tendons_and_all_sorts_of_actuators_act_as_in_mujoco_at_their_signals(tmp_path):
+    file, saved = tmp_path / "tendons.xml", tmp_path / "saved.toml"
+    file.write_text(TENDONS)
+    m = ct.load(file)
+    m.with_signals({"p": 0.4, "i": 0.3, "c": -0.2, "d": 1.5}).save(saved)
+    model = mujoco.MjModel.from_xml_string(TENDONS)
+    data = mujoco.MjData(model)
+    s = ct.load(saved).system()
+    names = [model.joint(k).name for k in range(model.njnt)]
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        data.qpos, data.qvel = 0.5 * rng.normal(size=model.nq), rng.normal(size=model.nv)
+        data.ctrl[:] = (0.4, 0.0, 0.0, 1.5, 0.7)
+        data.act[:] = (0.3, -0.2)
+        mujoco.mj_forward(model, data)
+        q = s.assemble({name: data.qpos[k] - model.qpos0[k] for k, name in enumerate(names)})
+        v = s.velocity(q, {name: data.qvel[k] for k, name in enumerate(names)})
+        tau = np.zeros(s.nv)
+        tau[s.slice_v("tie")] = 2.0 * 0.7
+        vdot = s.forward_dynamics(q, v, tau)
+        ours = np.array([vdot[s.slice_v(name)][0] for name in names])
+        np.testing.assert_allclose(ours, data.qacc, rtol=1e-9, atol=1e-9 * np.abs(data.qacc).max())
+
+
+ELLIPSOIDS = """
+<mujoco>
+  <option density="900" viscosity="0.4" wind="0.5 -1 0.3"/>
+  <worldbody>
+    <body name="fish" pos="0 0 1">
+      <freejoint name="f"/>
+      <geom type="ellipsoid" size="0.1 0.25 0.18" euler="10 20 30" fluidshape="ellipsoid"/>
+      <geom type="capsule" size="0.05 0.2" pos="0.3 0 0.1" euler="50 20 0" fluidshape="ellipsoid"
+            fluidcoef="0.7 0.3 1.1 0.8 1.2"/>
+      <body name="tail" pos="-0.4 0 0">
+        <joint name="t" axis="0 0 1"/>
+        <geom type="box" size="0.2 0.02 0.1" pos="-0.2 0 0" fluidshape="ellipsoid"/>
+        <body name="fin" pos="-0.4 0 0">
+          <joint name="u" axis="0 1 1"/><geom type="cylinder" size="0.08 0.03" pos="-0.1 0 0" fluidshape="ellipsoid"/>
+          <geom type="sphere" size="0.05" pos="-0.2 0 0" fluidshape="ellipsoid"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_ellipsoids_in_a_fluid_feel_what_they_feel_in_mujoco(tmp_path):
+    file = tmp_path / "fish.xml"
+    file.write_text(ELLIPSOIDS)
+    m = ct.load(file)
+    m.save(tmp_path / "fish.toml")
+    s = ct.load(tmp_path / "fish.toml").system()
+    model = mujoco.MjModel.from_xml_string(ELLIPSOIDS)
+    data, there, rng = mujoco.MjData(model), mujoco_coordinates(s, model), np.random.default_rng(0)
+    for size in (0.0, 1.0, 1.0, 3.0):
+        mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 1.0)
+        data.qvel[:] = size * rng.normal(size=model.nv)
+        mujoco.mj_forward(model, data)
+        q = there.catena_configuration(data.qpos)
+        v = there.catena_velocity(q, data.qvel)
+        ours = there.acceleration(q, v, s.forward_dynamics(q, v, np.zeros(s.nv)))
+        np.testing.assert_allclose(ours, data.qacc, rtol=0, atol=1e-10 * max(1.0, np.abs(data.qacc).max()))

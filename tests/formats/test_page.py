@@ -16,7 +16,7 @@ from catena.formats.toml.kinds import BUILT_IN
 from catena.formats.toml.schema import KEYS, MANY, ONCE, POSE
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
-EXAMPLE, INCLUDED = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+EXAMPLE, INCLUDED, *_ = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -27,10 +27,11 @@ def crane(tmp_path):
         return ct.load(tmp_path / "crane.toml")
 
 
-def test_the_example_is_a_mechanism_that_closes_its_loop(crane):
+def test_the_example_is_a_mechanism_that_closes_its_loops(crane):
     m = crane
     s = m.system()
-    assert len(s.loops) == 1
+    # The ram of the boom, and the pump.
+    assert len(s.loops) == 2
     q = s.assemble(m.initial.q)
     np.testing.assert_allclose(s.joint_position(q, "ram"), 0.1, atol=1e-9)
     position, velocity = s.closure(q, s.velocity(q, m.initial.v))
@@ -51,7 +52,9 @@ def test_the_example_shows_every_table_and_every_key():
     content = tomllib.loads(EXAMPLE)
     assert set(content) == {"format", *ONCE, *MANY}
     shown = {key for word in MANY for table in content[word] for key in table}
-    shown |= set(content["mechanism"]) | set(content["initial"]) | set(content["ground"])
+    shown |= (
+        set(content["mechanism"]) | set(content["initial"]) | set(content["ground"]) | set(content["linkage"])
+    )
     # The other ways to describe a flexible body are on the page about those.
     shown |= {"beam_frame", "finite_elements"}
     assert {key for required, optional in KEYS.values() for key in (*required, *optional)} <= shown

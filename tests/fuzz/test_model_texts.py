@@ -1,4 +1,5 @@
-"""Spoiled URDF, SDF and TOML: a mechanism or a CatenaError, never anything else, never slow, never large.
+"""Spoiled URDF, SDF, TOML, USD, companions and meshes: a mechanism or a CatenaError, never anything else, never slow,
+never large.
 
 Only reading is tried, with all checks, so that a million texts are a matter of minutes. Each begins as a good text that
 uses as much of its format as there is room for.
@@ -11,23 +12,57 @@ import resource
 import time
 import warnings
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import catena as ct
-from catena.formats import toml
+from catena.formats import extended_urdf, toml
 from catena.formats.checks import check_mechanism
 from catena.formats.sdf import reading as sdf
 from catena.formats.source import Source
 from catena.formats.urdf import reading as urdf
+from catena.formats.usd import reading as usd
+from catena.mechanism.shapes import Mesh
 from tests.formats.test_faults import GOOD
+from tests.formats.test_loops import ENDS, robot
+from tests.formats.test_meshes import CUBE, FORMATS as MESHES, THREES
 from tests.formats.test_page import EXAMPLE, INCLUDED
 from tests.formats.test_sdf import FOUR_BAR as SDF
 from tests.formats.test_urdf import ARM, FOUR_BAR, LOOPS
+from tests.formats.usd_texts import USD
 
-READERS = {"urdf": urdf.read, "sdf": sdf.read, "toml": toml.read}
+
+def read_companion(text, source):
+    """The tree that the companion of the tests belongs to, with what a spoiled companion says."""
+    tree = urdf.read(TREE, Source("tree.urdf"))
+    return extended_urdf.read_into(tree, text, source)
+
+
+def read_a_mesh(text, source):
+    """A body with a spoiled mesh, filled; its file is written, because readers of meshes take files."""
+    file = source.folder / source.name
+    file.write_bytes(text.encode("latin-1", "replace"))
+    m = ct.Mechanism("m")
+    try:
+        m.add_body("b", density=1000.0, visuals=Mesh(source.name, file=file))
+    except ct.ModelError as error:
+        raise ct.FormatError(f"{source.name}: {error}") from None
+    m.add_joint("j", "ground", "b", ct.Free())
+    return m
+
+
+READERS = {"urdf": urdf.read, "sdf": sdf.read, "toml": toml.read, "usda": usd.read, "yaml": read_companion}
+READERS |= dict.fromkeys(("stl", "obj", "ply", "dae", "gltf", "glb"), read_a_mesh)
+NEEDS = {"usda": "pxr.Usd", "yaml": "yaml", **dict.fromkeys(("obj", "ply", "dae", "gltf", "glb"), "trimesh")}
+"""Packages without which a format cannot be read."""
+TREE = robot(ENDS)
+COMPANION = (
+    "closed_loop: [[end_c, end_a], [c, a]]\ntype: [3d, 6D]\nname_mot: [A, B]\njoint_name: [C]\n"
+    "joint_type: [UJOINT_XY]\n"
+)
 SLOWEST = 5.0
 """Seconds that no text of some kilobytes may take, on a machine that does other things as well."""
 WORDS = [
@@ -36,6 +71,16 @@ WORDS = [
     "floating", "planar", "ball", "screw", "gearbox", "universal", "30 deg", "2 ** 2 ** 9", "((((", "{k}", "{k",
     "1/0", "sqrt(-1)", "a" * 300,
 ]  # fmt: skip
+LOOP_ELEMENTS = [
+    '<loop name="l" type="continuous"><predecessor link="c"><origin xyz="1 0 0" rpy="0.1 0 0"/></predecessor>'
+    '<successor link="a"><origin xyz="0 0 1"/></successor><axis xyz="0 1 0"/></loop>',
+    '<constraint name="l" type="universal"><parent link="c"/><child link="a"/><parent_origin xyz="1 0 0"/>'
+    '<child_origin xyz="0 0 1"/><parent_axis xyz="1 0 0"/><child_axis xyz="0 1 0"/></constraint>',
+    '<coupling name="k"><predecessor link="a"/><successor link="c"/><ratio value="2"/></coupling>',
+    '<drake:ball_constraint name="l"><drake:ball_constraint_body_A name="c"/>'
+    '<drake:ball_constraint_p_AP value="1 0 0"/><drake:ball_constraint_body_B name="a"/>'
+    '<drake:ball_constraint_p_BQ value="0 0 1"/></drake:ball_constraint>',
+]
 LOOP = "<gazebo><joint name='g' type='ball'><parent>a</parent><child>b</child></joint></gazebo>"
 PIECES = [
     "<!DOCTYPE a [<!ENTITY e 'x'>]>", "&e;", "&#0;", "<![CDATA[", "]]>", "<!--", "-->", "<?xml version='1.0'?>",
@@ -51,8 +96,22 @@ def texts() -> list[tuple[str, str]]:
     """Good texts with their format."""
     found = [("urdf", ARM), ("sdf", SDF), ("toml", GOOD), ("toml", INCLUDED)]
     found += [("urdf", FOUR_BAR.replace("LOOP", loop)) for loop in LOOPS.values()]
+    found += [("yaml", COMPANION)] + [("urdf", robot(loop)) for loop in LOOP_ELEMENTS]
+    found += [
+        (name.rpartition(".")[2], made(CUBE, THREES).decode("latin-1")) for name, made in MESHES.items()
+    ]
+    found += [("usda", USD)] * 4
     found.append(("toml", re.sub(r"\[\[(repeat\.)?include\]\].*?\n\n", "", EXAMPLE, flags=re.DOTALL)))
-    return found
+    return [(word, text) for word, text in found if word not in NEEDS or is_there(NEEDS[word])]
+
+
+def is_there(package: str) -> bool:
+    """Whether a package is installed; it is imported now, so that no text is blamed for the time."""
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def spoiled(random: np.random.Generator, text: str) -> str:

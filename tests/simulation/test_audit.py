@@ -1,7 +1,6 @@
 """The audit: quiet about good runs, and in the right words about each way a run can be wrong."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +8,8 @@ import pytest
 import catena as ct
 from catena.errors import CatenaWarning
 from catena.mechanism.generators import arm7, four_bar, humanoid
+from catena.simulation import Trajectory
 from catena.simulation.results.audit import energy_balance, works
-from catena.simulation.results.segment import Trajectory
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 
@@ -41,7 +40,7 @@ def coasting(samples=21, sign=1.0):
     t = np.linspace(0.0, 2.0, samples)
     v = np.exp(-0.5 * sign * t)[:, None]
     q = 2.0 * sign * (1.0 - v)
-    return Trajectory(slide(damping=1.0).system(), t, q, v, np.zeros((samples, 1)), 0)
+    return Trajectory.of(slide(damping=1.0).system(), t, q, v, np.zeros((samples, 1)), 0)
 
 
 def test_good_runs_give_nothing_to_warn_of(bars, falling):
@@ -115,8 +114,8 @@ def test_work_that_was_not_counted_is_estimated_from_the_samples():
 
 def test_work_that_was_counted_is_taken_as_it_is():
     run = coasting()
-    assert replace(run, work={"friction": np.exp(-run.t) - 1.0}).audit()["energy"].value < 1e-12
-    assert not replace(run, work={"friction": np.zeros(21)}).audit().ok
+    assert run.with_(work={"friction": np.exp(-run.t) - 1.0}).audit()["energy"].value < 1e-12
+    assert not run.with_(work={"friction": np.zeros(21)}).audit().ok
 
 
 def test_control_forces_that_are_held_do_the_work_the_energy_shows():
@@ -125,9 +124,9 @@ def test_control_forces_that_are_held_do_the_work_the_energy_shows():
     h, a = np.diff(t)[:, None], tau[:-1] / 2.0
     v = np.concatenate([[[0.0]], np.cumsum(a * h, axis=0)])
     q = np.concatenate([[[0.0]], np.cumsum(v[:-1] * h + 0.5 * a * h**2, axis=0)])
-    run = Trajectory(slide().system(), t, q, v, tau, 0, held=True)
+    run = Trajectory.of(slide().system(), t, q, v, tau, 0, held=True)
     assert run.audit()["energy"].value < 1e-12
-    assert run.audit()["energy"].value < replace(run, held=False).audit()["energy"].value
+    assert run.audit()["energy"].value < run.with_(held=False).audit()["energy"].value
 
 
 def test_momentum_is_judged_where_nothing_outside_acts(falling):
@@ -136,7 +135,7 @@ def test_momentum_is_judged_where_nothing_outside_acts(falling):
     assert audit["angular momentum"].value < 1e-8
     off = falling.v.copy()
     off[3:, :3] += 1e-3
-    bad = replace(falling, v=off).audit()
+    bad = falling.with_(v=off).audit()
     assert bad["angular momentum"].level == "warn"
     assert "t = 0." in bad["angular momentum"].text
 
@@ -160,14 +159,14 @@ def test_momentum_is_not_judged_where_something_outside_acts(falling, what):
     else:
         changes = {"driven": {"base": np.zeros((*falling.v.shape[:-1], 6))}}
     assert not [
-        line for line in replace(falling, system=m.system(), **changes).audit() if "momentum" in line.name
+        line for line in falling.with_(system=m.system(), **changes).audit() if "momentum" in line.name
     ]
 
 
 def test_open_loops_are_reported_with_the_cure(bars):
     q = bars.q.copy()
     q[10] += 1e-4
-    line = replace(bars, q=q).audit()["loops"]
+    line = bars.with_(q=q).audit()["loops"]
     assert line.level == "warn"
     assert "drift='projection'" in line.text
     assert f"t = {bars.t[10]:.4g} s" in line.text
@@ -176,7 +175,7 @@ def test_open_loops_are_reported_with_the_cure(bars):
 def test_quaternions_off_their_length_are_reported(falling):
     q = falling.q.copy()
     q[2, 3:7] *= 1.0 + 1e-7
-    line = replace(falling, q=q).audit()["quaternions"]
+    line = falling.with_(q=q).audit()["quaternions"]
     assert line.level == "warn"
     assert line.value == pytest.approx(1e-7, rel=1e-3)
 
@@ -192,7 +191,7 @@ def test_quaternions_off_their_length_are_reported(falling):
 )
 def test_positions_beyond_limits_are_reported(options, name, level):
     t = np.linspace(0.0, 1.0, 11)
-    run = Trajectory(slide(**options).system(), t, t[:, None], np.ones((11, 1)), np.zeros((11, 1)), 0)
+    run = Trajectory.of(slide(**options).system(), t, t[:, None], np.ones((11, 1)), np.zeros((11, 1)), 0)
     line = run.audit()[name]
     assert line.level == level
     assert line.value == pytest.approx(max(0.0, 1.0 - options["limits"][1]))
@@ -203,11 +202,11 @@ def test_actuators_at_their_limits_are_noted():
     m.add_actuator("motor", "x", gear=2.0, limits=3.0)
     t = np.linspace(0.0, 1.0, 5)
     tau = np.array([[1.0], [6.0], [-6.0], [0.0], [2.0]])
-    run = Trajectory(m.system(), t, t[:, None], np.ones((5, 1)), tau, 0)
+    run = Trajectory.of(m.system(), t, t[:, None], np.ones((5, 1)), tau, 0)
     line = run.audit()["actuators"]
     assert (line.level, line.value) == ("note", 0.4)
     assert "'motor' gives all it can" in line.text
-    assert replace(run, tau=0.9 * tau).audit()["actuators"].level == "ok"
+    assert run.with_(tau=0.9 * tau).audit()["actuators"].level == "ok"
 
 
 def test_the_worst_state_of_a_batch_is_named():
@@ -219,4 +218,4 @@ def test_the_worst_state_of_a_batch_is_named():
 
 
 def test_an_early_end_is_said(bars):
-    assert "Stopped by the user" in replace(bars, ended="stopped by the user").audit()["end"].text
+    assert "Stopped by the user" in bars.with_(ended="stopped by the user").audit()["end"].text

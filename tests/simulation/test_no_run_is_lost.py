@@ -1,7 +1,5 @@
 """Runs end, keep what they have, and are judged: what once hung, lost its trajectory or passed for good."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -177,8 +175,8 @@ def test_states_that_do_not_belong_to_one_motion_are_noticed():
     assert run.audit()["velocities"].value < 1e-3
     jumped = run.q.copy()
     jumped[len(jumped) // 2 :, 0] += 0.3
-    assert not replace(run, q=jumped).audit()["velocities"].ok
-    assert not replace(run, v=np.zeros_like(run.v)).audit()["velocities"].ok
+    assert not run.with_(q=jumped).audit()["velocities"].ok
+    assert not run.with_(v=np.zeros_like(run.v)).audit()["velocities"].ok
 
 
 def test_controllers_may_do_what_they_like_with_their_arguments():

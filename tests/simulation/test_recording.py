@@ -4,15 +4,14 @@ import csv
 import os
 import resource
 import signal
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, humanoid, n_four_bars, stewart
+from catena.simulation import EventHit, Trajectory
 from catena.simulation.results.recording import dataset, load_run, netcdf
-from catena.simulation.results.segment import EventHit, Trajectory
 
 xarray = pytest.importorskip("xarray")
 pytest.importorskip("h5netcdf")
@@ -25,8 +24,7 @@ def run():
     q = np.repeat(system.neutral()[None], 3, axis=0)
     _, v = system.project(q, 0.2 * np.random.default_rng(0).normal(size=(3, system.nv)))
     run = ct.simulate(system, q, v, 0.1, integrator="rk4", step=2e-3, samples=5)
-    return replace(
-        run,
+    return run.with_(
         work={"actuators": np.random.default_rng(1).normal(size=(3, 5))},
         wrenches={"platform": np.random.default_rng(2).normal(size=(3, 5, 6))},
         driven={
@@ -82,7 +80,7 @@ def test_single_runs_and_pinned_plans_come_back(tmp_path):
 def test_a_large_model_fits_in_the_file(tmp_path):
     system = n_four_bars(150).system()
     nothing = np.zeros((1, system.nv))
-    Trajectory(system, np.zeros(1), system.neutral()[None], nothing, nothing, 0).save(tmp_path / "run.nc")
+    Trajectory.of(system, np.zeros(1), system.neutral()[None], nothing, nothing, 0).save(tmp_path / "run.nc")
     assert load_run(tmp_path / "run.nc").system.nv == system.nv
 
 
@@ -94,8 +92,7 @@ def test_the_dataset_has_names_and_units(run):
     assert str(ds.component_unit.sel(component="ball1.wx").values) == "rad/s"
     ds.q[:] = 0.0
     assert run.q.any()
-    two = replace(
-        run,
+    two = run.with_(
         **{name: getattr(run, name)[None] for name in ("q", "v", "tau")},
         work={},
         wrenches={},
@@ -198,7 +195,7 @@ def test_a_mechanism_with_kinds_of_its_own_takes_its_system_along(tmp_path, monk
     m.add_body("body", mass=1.0, inertia=0.1)
     m.add_joint("turn", "ground", "body", Own("y"))
     system = m.system()
-    run = Trajectory(system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), 0)
+    run = Trajectory.of(system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), 0)
     run.save(tmp_path / "run.nc")
     with pytest.raises(ct.FormatError, match="give its system"):
         load_run(tmp_path / "run.nc")
@@ -238,7 +235,7 @@ def test_a_damaged_run_ends_in_a_catena_error_whatever_is_damaged(tmp_path):
             spoiled.append(changed)
     for k, one in enumerate(spoiled):
         try:
-            dataset.from_dataset(one, "run.nc")
+            dataset.segment_from(one, "run.nc")
         except ct.CatenaError as error:
             assert "run.nc" in str(error), k
     run.save(tmp_path / "run.nc")
@@ -270,7 +267,7 @@ def test_kinds_in_a_run_are_handed_over_and_never_imported(tmp_path, monkeypatch
     m = ct.Mechanism("own")
     m.add_body("body", mass=1.0, inertia=0.1)
     m.add_joint("turn", "ground", "body", Own("y"))
-    run = Trajectory(m.system(), np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), 0)
+    run = Trajectory.of(m.system(), np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), 0)
     run.save(tmp_path / "run.nc")
     sys.modules.pop("rails_in_a_run")
     with pytest.raises(ct.FormatError, match="nothing is imported because a file says so"):

@@ -1,13 +1,11 @@
 """What a trajectory knows by name and what follows from it, against closed forms."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.results.segment import Trajectory
+from catena.simulation import Trajectory
 
 LENGTH, MASS, G = 0.8, 1.5, 9.81
 
@@ -89,7 +87,9 @@ def test_springs_count_as_potential_energy_and_act_in_accelerations():
     m.add_body("mass", mass=2.0)
     m.add_joint("x", "ground", "mass", ct.Prismatic("x"))
     m.add_spring("spring", "x", stiffness=8.0, damping=0.4)
-    run = Trajectory(m.system(), np.array([0.0]), np.array([[0.5]]), np.array([[3.0]]), np.zeros((1, 1)), 0)
+    run = Trajectory.of(
+        m.system(), np.array([0.0]), np.array([[0.5]]), np.array([[3.0]]), np.zeros((1, 1)), 0
+    )
     np.testing.assert_allclose(run.potential_energy, [1.0])
     np.testing.assert_allclose(run.acceleration, [[(-8.0 * 0.5 - 0.4 * 3.0) / 2.0]])
     np.testing.assert_allclose(run.power["friction"], [-0.4 * 9.0])
@@ -100,7 +100,7 @@ def test_powers_of_control_friction_and_wrenches_are_force_times_speed():
     rng = np.random.default_rng(0)
     q, v, tau = rng.normal(size=(3, 4, 5, 1))
     wrench = rng.normal(size=(4, 5, 6))
-    run = Trajectory(system, np.linspace(0, 1, 5), q, v, tau, 0, wrenches={"tip": wrench})
+    run = Trajectory.of(system, np.linspace(0, 1, 5), q, v, tau, 0, wrenches={"tip": wrench})
     np.testing.assert_allclose(run.power["actuators"], (tau * v)[..., 0])
     np.testing.assert_allclose(run.joint_power("pivot"), (tau * v)[..., 0])
     np.testing.assert_allclose(run.power["friction"], (-0.3 * v**2 - 0.2 * np.abs(v))[..., 0])
@@ -123,12 +123,12 @@ def test_the_total_power_is_the_rate_of_the_energy(generate, derivative):
     if system.loops:
         q, v = system.project(q, v)
     tau = rng.normal(size=system.nv)
-    run = Trajectory(system, np.array([0.0]), q[None], v[None], tau[None], 0)
+    run = Trajectory.of(system, np.array([0.0]), q[None], v[None], tau[None], 0)
 
     def energy(h):
         # To first order in h, which is what counts for the rate.
         near = system.integrate(q, v, h), v + h * run.acceleration[0]
-        there = replace(run, q=near[0][None], v=near[1][None])
+        there = run.with_(q=near[0][None], v=near[1][None])
         return there.energy[0]
 
     assert derivative(energy, 1e-4) == pytest.approx(run.power["total"][0], rel=1e-5, abs=1e-5)
@@ -171,12 +171,12 @@ def test_times_between_samples_give_states_and_new_trajectories(swing):
 def test_held_forces_stay_between_samples_and_others_vary():
     system = pendulum()
     t = np.array([0.0, 1.0, 2.0])
-    run = Trajectory(
+    run = Trajectory.of(
         system, t, np.zeros((3, 1)), np.zeros((3, 1)), np.array([[1.0], [3.0], [3.0]]), 0, held=True
     )
     np.testing.assert_array_equal(run.resample([0.0, 0.5, 1.0, 1.5])["pivot"].shape, (4, 1))
     np.testing.assert_array_equal(run.resample([0.0, 0.5, 1.0, 1.5]).tau[:, 0], [1.0, 1.0, 3.0, 3.0])
-    smooth = replace(run, held=False).resample([0.0, 0.5, 1.0]).tau[:, 0]
+    smooth = run.with_(held=False).resample([0.0, 0.5, 1.0]).tau[:, 0]
     assert 1.0 < smooth[1] < 3.0
 
 
@@ -188,7 +188,7 @@ def test_works_are_resampled_with_their_powers_as_slopes():
     t = np.linspace(0.0, 2.0, 21)
     v, q = np.exp(-0.5 * t)[:, None], 2.0 * (1.0 - np.exp(-0.5 * t))[:, None]
     lost = np.exp(-t) - 1.0
-    run = Trajectory(m.system(), t, q, v, np.zeros((21, 1)), 0, work={"friction": lost})
+    run = Trajectory.of(m.system(), t, q, v, np.zeros((21, 1)), 0, work={"friction": lost})
     fine = run.resample(101)
     np.testing.assert_allclose(fine.work["friction"], np.exp(-fine.t) - 1.0, atol=3e-7)
 
@@ -246,7 +246,7 @@ def test_orientations_that_turn_too_far_between_samples_are_not_guessed():
     def spinning(samples):
         t = np.linspace(0.0, 1.0, samples)
         q = np.stack([np.cos(15 * t), 0 * t, 0 * t, np.sin(15 * t)], axis=-1)
-        return Trajectory(
+        return Trajectory.of(
             m.system(), t, q, np.tile([0.0, 0.0, 30.0], (samples, 1)), np.zeros((samples, 3)), 0
         )
 

@@ -376,3 +376,47 @@ def test_the_warning_is_about_the_line_that_asked(ask):
     with pytest.warns(ct.CatenaWarning, match="redundant but for") as told:
         ask(m.with_joint("D", in_parent=m.joints["D"].in_parent * ct.Pose(rpy=(1e-8, 0, 1e-8))).system())
     assert [w.filename for w in told] == [__file__]
+
+
+def nodding_head(digits):
+    """A head that a rocker on it nods by two parallel rods, as one would do: three parallelograms of which one is
+    redundant. Dimensions are rounded to so many digits."""
+    base, link, turn = np.array([0.0724444, 0.0, 0.019411]), np.array([-0.27, 0.0, 0.326157]), 3.64e-3
+    m = ct.Mechanism("nodding head")
+    for name, mass in (("head", 1.0), ("rocker", 0.1), ("front rod", 0.05), ("back rod", 0.05)):
+        m.add_body(name, mass, (0.0, 0.0, 0.05), (2e-3, 2e-3, 2e-3))
+    m.add_joint("nod", "ground", "head", ct.Revolute("y"))
+    m.add_joint("motor", "head", "rocker", ct.Revolute("y"), in_parent=ct.Pose(p=link))
+    for side, sign in (("front", 1.0), ("back", -1.0)):
+        arm = sign * ct.Pose(rpy=(0.0, turn, 0.0)).R @ base
+        rod, arm = np.round(sign * base - link - arm, digits), np.round(arm, digits)
+        m.add_joint(f"{side} pin", "rocker", f"{side} rod", ct.Revolute("y"), in_parent=ct.Pose(p=arm))
+        m.add_joint(
+            f"{side} end", f"{side} rod", "ground", ct.Spherical(), in_parent=ct.Pose(p=rod),
+            in_child=ct.Pose(p=sign * base),
+        )  # fmt: skip
+    return m
+
+
+def test_a_dead_point_on_the_way_does_not_make_a_redundant_loop_count():
+    """Near the dead point of a parallelogram errors of the dimensions are enlarged: the mobility is 1 all the same, and
+    the motion is that of the head with one rod, which has no loop too many."""
+    m = nodding_head(7)
+    with pytest.warns(ct.CatenaWarning, match="redundant but for"):
+        s = m.system()
+        q = s.assemble()
+    v = s.velocity(q, {"nod": 1.0})
+    assert s.diagnose(q).mobility == 1
+    run = ct.simulate(s, q, v, 0.2, samples=5)
+    assert run.audit().ok
+    # A rod without mass that is one too many does nothing, and may as well be gone.
+    alone = m.detach("back end").lock("back pin").with_body("back rod", mass=0.0, inertia=0.0)
+    light = m.with_body("back rod", mass=0.0, inertia=0.0)
+    runs = []
+    for one in (light, alone):
+        s = one.system()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.CatenaWarning)
+            q = s.assemble()
+            runs.append(ct.simulate(s, q, s.velocity(q, {"nod": 1.0}), 0.2, samples=5)["nod"])
+    assert np.abs(runs[0] - runs[1]).max() < 1e-5

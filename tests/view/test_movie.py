@@ -166,11 +166,7 @@ def test_ten_seconds_of_a_stewart_platform_stay_within_three_megabytes(stewart, 
 
 
 def test_a_run_of_one_sample_is_a_still(run):
-    from dataclasses import replace
-
-    alone = replace(
-        run, t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work={}, wrenches={}, driven={}
-    )
+    alone = run.with_(t=run.t[:1], q=run.q[:1], v=run.v[:1], tau=run.tau[:1], work={}, wrenches={}, driven={})
     assert len(movie(alone, plots=False).segments[0].t) == 1
 
 
@@ -180,7 +176,7 @@ def test_samples_too_far_apart_for_the_loops_are_shown_as_they_are():
     t = np.linspace(0.0, 1.0, 5)
     q = s.assemble({"A": 2.5 * np.arange(5.0)[:, None]})
     v = np.random.default_rng(0).normal(scale=60.0, size=(5, s.nv))
-    run = ct.Trajectory(s, t, q, v, np.zeros((5, s.nv)), 4)
+    run = ct.Trajectory.of(s, t, q, v, np.zeros((5, s.nv)), 4)
     with pytest.raises(ct.CatenaError):
         run.at(np.linspace(0.0, 1.0, 61))
     (segment,) = movie(run, forces=False, plots=False).segments
@@ -198,7 +194,7 @@ def test_a_structure_that_changes_has_a_segment_for_each(tmp_path):
     second = m.lock(joint, at=before[joint][-1]).system()
     q = second.assemble({name: before[name][-1] for name in second.joints})
     after = ct.simulate(second, q, None, 0.3, integrator="rk4", step=5e-3).shifted(0.3)
-    run = ct.SegmentedTrajectory((before, after))
+    run = ct.Trajectory((before, after))
     shown = movie(run)
     assert [segment.scene.system for segment in shown.segments] == [first, second]
     assert (0.3, "structure changes") in shown.events and shown.end == pytest.approx(0.6)
@@ -221,7 +217,7 @@ def test_a_structure_that_comes_back_looks_as_before_and_short_structures_have_f
     q = s.assemble({"A": 0.5})
     whole = ct.simulate(s, q, s.velocity(q, {"A": 2.0}), 1.0, integrator="rk4", step=5e-3)
     parts = tuple(whole.resample(np.linspace(a, a + 0.05, 11)) for a in 0.05 * np.arange(20))
-    shown = movie(ct.SegmentedTrajectory(parts), plots=False)
+    shown = movie(ct.Trajectory(parts), plots=False)
     assert len({id(segment.scene) for segment in shown.segments}) == 1
     alone = len(movie(whole, plots=False).segments[0].t)
     assert sum(len(segment.t) for segment in shown.segments) < alone + 3 * 20

@@ -1,7 +1,5 @@
 """Plots of runs: what they contain, read back from the figure."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -9,7 +7,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar, humanoid, stewart
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation import EventHit, Trajectory
 from catena.view.plots import plot
 from catena.view.plots.drawing import COLOURS, flat_axes
 
@@ -69,7 +67,7 @@ def test_curves_are_the_numbers_of_the_run(bars):
 
 def test_angles_and_displacements_do_not_share_an_axis():
     system = stewart().system()
-    run = Trajectory(
+    run = Trajectory.of(
         system, np.zeros(1), system.neutral()[None], np.zeros((1, system.nv)), np.zeros((1, system.nv)), 0
     )
     figure = plot(run, "positions")
@@ -91,7 +89,7 @@ def test_of_many_curves_those_that_vary_most_stand_out(falling):
 def test_batches_are_lines_or_bands(states, lines, bands):
     system = arm7().system()
     v = np.random.default_rng(0).normal(size=(states, 1, 7))
-    run = Trajectory(system, np.linspace(0, 1, 4), v * np.linspace(0, 1, 4)[:, None], v + np.zeros((4, 1)),
+    run = Trajectory.of(system, np.linspace(0, 1, 4), v * np.linspace(0, 1, 4)[:, None], v + np.zeros((4, 1)),
                      np.zeros((states, 4, 7)), 0)  # fmt: skip
     figure = plot(run, "joint2")
     ax = figure.axes[0]
@@ -135,7 +133,7 @@ def test_unknown_names_get_a_suggestion(bars):
 
 
 def test_events_are_marked_and_named_once(bars):
-    run = replace(bars, events=(EventHit("top", 0.2, bars.q[0], bars.v[0]),))
+    run = bars.with_(events=(EventHit("top", 0.2, bars.q[0], bars.v[0]),))
     figure = plot(run, "positions", "velocities")
     for ax in figure.axes:
         assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "event:top"] == [0.2]
@@ -147,7 +145,7 @@ def test_small_numbers_are_counted_in_powers_of_ten():
     m.add_body("mass", mass=1.0)
     m.add_joint("x", "ground", "mass", ct.Prismatic("x"))
     t = np.linspace(0.0, 1.0, 5)
-    run = Trajectory(m.system(), t, 2e-8 * t[:, None], np.full((5, 1), 2e-8), np.zeros((5, 1)), 0)
+    run = Trajectory.of(m.system(), t, 2e-8 * t[:, None], np.full((5, 1), 2e-8), np.zeros((5, 1)), 0)
     assert plot(run, "positions").axes[0].get_ylabel() == "[$10^{-9}$ m]"
 
 

@@ -1,7 +1,6 @@
 """The page of a run: complete, self-contained, well-formed, and true to the run."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -56,8 +55,8 @@ def run():
     q = system.neutral()
     run = ct.simulate(system, q, system.velocity(q, {"A": 2.0}), 0.4, integrator="rk4", step=2e-3, samples=11)
     event = EventHit("top <dead> centre", 0.123456, run.q[0], run.v[0])
-    return replace(
-        run, events=(event,), settings={"integrator": "rk4", "wall time": "0.02 s"}, ended="the user said so"
+    return run.with_(
+        events=(event,), settings={"integrator": "rk4", "wall time": "0.02 s"}, ended="the user said so"
     )
 
 

@@ -39,6 +39,7 @@ def describe(system: System) -> dict[str, Any]:
             for c in mechanism.couplings.values()
         ],
         "initial": {"q": plain(mechanism.initial.q), "v": plain(mechanism.initial.v)},
+        "states": list(mechanism.states),
     }
 
 

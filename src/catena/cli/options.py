@@ -124,17 +124,18 @@ def initial_state(
 
     Given velocities replace those of the mechanism, because the two together would often over-determine the loops.
     """
-    own = system.mechanism.initial
     try:
-        q = system.assemble(own.q)
+        q, own = system.start()
     except LoopError:
         # The file's own start is of no use, but values that were given may still lead to a closed state.
         if not q_given:
             raise
-        q = system.neutral()
+        q, own = system.neutral(), np.zeros(system.nv)
+    if not q_given and not v_given:
+        return q, own
     if q_given:
         q = system.assemble(q_given, guess=q)
-    return q, system.velocity(q, v_given or own.v)
+    return q, system.velocity(q, v_given or system.mechanism.initial.v)
 
 
 def equations_of(arguments: Namespace) -> Equations:

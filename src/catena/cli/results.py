@@ -215,13 +215,13 @@ def _check(option: str, file: Path | None, endings: Sequence[str]) -> None:
 
 def _as_file_name(run: Trajectory) -> str:
     """Return the mechanism's name without what file names cannot have."""
-    name = run.system.mechanism.name
+    name = run.all_segments[0].system.mechanism.name
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
 
 
-def _final(run: Any) -> Any:
+def _final(run: Trajectory) -> Any:
     """The last state of a run, whatever its structure is by then."""
-    last = run.segments[-1] if hasattr(run, "segments") else run
+    last = run.segments[-1]
     return describe_state(last.system, last.q[-1], last.v[-1])
 
 
@@ -234,13 +234,14 @@ def _audit(run: Trajectory, console: Console) -> Audit | None:
 
 
 def _parts(run: Trajectory) -> str:
-    mechanism = run.system.mechanism
+    system = run.all_segments[0].system
+    mechanism = system.mechanism
     bodies = sum(name != GROUND for name in mechanism.bodies)
     return ", ".join(
         (
             f"{mechanism.name}: {counted(bodies, 'body', 'bodies')}",
             counted(len(mechanism.joints), "joint"),
-            counted(len(run.system.loops), "loop"),
+            counted(len(system.loops), "loop"),
         )
     )
 

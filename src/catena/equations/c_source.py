@@ -79,7 +79,8 @@ def _source(graph: ExpressionGraph, name: str, single: bool) -> str:
     return "\n".join([f'#include "{name}.h"\n', "#include <math.h>\n", function])
 
 
-# Compilers take time that grows faster than the length of a function: 9000 operations in one take 16 s, in parts 2 s.
+# Compilers take time that grows faster than the length of a function: 9240 operations, of a Stewart platform, take
+# gcc -O1 1.9 s in one and 0.6 s in parts, gcc -O2 2.0 s and 1.0 s.
 LONGEST = 250
 
 

@@ -6,6 +6,7 @@ from catena.forces.cable import Cable
 from catena.forces.conformance import check_force_kind
 from catena.forces.contract import AtJoint, ForceKind, FrameForce, JointForce, Relative
 from catena.forces.drag import Drag
+from catena.forces.ellipsoid import EllipsoidInFluid
 from catena.forces.fluid import BoxInFluid
 from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
@@ -32,6 +33,7 @@ __all__ = [
     "Cable",
     "ConstantWrench",
     "Drag",
+    "EllipsoidInFluid",
     "ForceKind",
     "FrameForce",
     "GasSpring",

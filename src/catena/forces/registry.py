@@ -8,6 +8,7 @@ from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.contract import ForceKind
 from catena.forces.drag import Drag
+from catena.forces.ellipsoid import EllipsoidInFluid
 from catena.forces.fluid import BoxInFluid
 from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
@@ -48,6 +49,14 @@ KINDS: list[ForceKind] = [
     Bushing(tuple(_COUPLED.ravel().tolist())),
     Drag(0.4, 1.2, 0.1, 0.3),
     BoxInFluid((0.2, 0.3, 0.4), 1.2, 0.1, (0.3, -0.2, 0.1)),
+    EllipsoidInFluid(
+        (0.2, 0.5, 0.3),
+        1.2,
+        0.1,
+        (0.3, -0.2, 0.1),
+        added_mass=(0.1, 0.02, 0.05),
+        added_inertia=(1e-3, 2e-3, 3e-3),
+    ),
     ConstantWrench((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
     AppliedWrench(),
 ]

@@ -67,10 +67,14 @@ class Servo(JointForce):
         return {"effort": self._effort(at)}
 
     def _effort(self, at: AtJoint) -> Any:
-        x, rate = self.gear * at.q[self.component], self.gear * at.v[self.component]
-        (g0, g1, g2), (b0, b1, b2) = self.gain, self.bias
-        effort = (g0 + g1 * x + g2 * rate) * self.signal + b0 + b1 * x + b2 * rate
+        effort = self.law(at.q[self.component], at.v[self.component], self.signal)
         if self.limits:
             low, high = self.limits
             effort = where(less(effort, low), low, where(less(high, effort), high, effort))
         return effort
+
+    def law(self, q: Any, v: Any, signal: Any) -> Any:
+        """The effort of the motor at a position and velocity of the joint under a signal, without limits."""
+        x, rate = self.gear * q, self.gear * v
+        (g0, g1, g2), (b0, b1, b2) = self.gain, self.bias
+        return (g0 + g1 * x + g2 * rate) * signal + b0 + b1 * x + b2 * rate

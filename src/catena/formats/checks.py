@@ -144,7 +144,11 @@ def _massless_leaves(mechanism: Mechanism, source: Source) -> Iterator[Finding]:
         for end in (joint.parent, joint.child):
             degree[whole[end]] = degree.get(whole[end], 0) + 1
     held = {name for force in mechanism.force_elements.values() for name in force.frames or ()}
+    coupled = {name for coupling in mechanism.couplings.values() for name in coupling.joints}
     for joint in moving:
+        # What is coupled to others follows them.
+        if joint.name in coupled:
+            continue
         for end in (joint.parent, joint.child):
             group = whole[end]
             if degree[group] == 1 and mass[group] == 0.0 and group != whole[GROUND] and end not in held:

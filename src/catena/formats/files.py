@@ -91,6 +91,12 @@ def _read_mjcf(text: str, source: Source) -> Mechanism:
     return read(text, source)
 
 
+def _read_usd(text: str, source: Source) -> Mechanism:
+    from catena.formats.usd.reading import read
+
+    return read(text, source)
+
+
 def _write_urdf(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
     from catena.formats.urdf.writing import write
 
@@ -153,6 +159,7 @@ FORMATS = {
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
     ".sdf": Format("SDF", _read_sdf, closes_by_names=True),
+    ".usda": Format("USD", _read_usd),
 }
 
 
@@ -167,8 +174,8 @@ def load(
     macros: bool = False,
     parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF) or
-    .xacro.
+    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF),
+    .usda or .xacro.
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.

@@ -46,7 +46,7 @@ class Element:
         raise ElementFault(self, self.who if who is None else who, message) from None
 
     def refuse(self, error: CatenaError, who: str | None = None) -> NoReturn:
-        """Raise what a builder refused as a fault of this element; a fault that has its place already keeps it."""
+        """Raise what a builder refused as a fault of this element; a fault that has its place already stays."""
         if isinstance(error, ElementFault):
             raise error
         called = self.who if who is None else who

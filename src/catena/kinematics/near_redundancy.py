@@ -11,6 +11,12 @@ At a single configuration that cannot be told from being next to a singular one,
 as well. It is therefore judged along the motion: closed configurations are visited one after the other, with weak
 directions left as they are, and the k-th singular value of the mechanism is the largest k-th one met on the way.
 
+On the way a mechanism may come near a singular configuration, as a parallelogram with one crank more than it needs does
+near its dead points. There the least singular value c of the constraints that count goes to zero, and whatever errors
+the dimensions have is seen enlarged: the gap of loops that contradict each other grows as 1 / c^2, and the singular
+value of what is redundant but for them, the slope of that gap, as 1 / c^3. Both are judged as they would be where c is
+largest.
+
 Where there are such constraints, they are left out for good, together with all that are redundant: each loop joint
 keeps a fixed part of its constraint space (`Reduced`), so many directions in all as count. Positions, velocities and
 accelerations, every formulation and every compiled step then see the same regular loops. Directions are chosen so that
@@ -22,7 +28,7 @@ dimensions have.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,9 +82,19 @@ class _Place:
     apart: float
 
     @property
+    def strong(self) -> int:
+        """How many constraints count clearly."""
+        return int(np.sum(self.s > WEAK))
+
+    @property
+    def least(self) -> float:
+        """The least singular value of those that count clearly, 1 where there is none."""
+        return float(self.s[self.strong - 1]) if self.strong else 1.0
+
+    @property
     def free(self) -> np.ndarray:
         """The directions (k, nv) that constraints hardly see."""
-        return self.Vt[int(np.sum(self.s > WEAK)) :]
+        return self.Vt[self.strong :]
 
 
 def looks_redundant(plan: Plan, measure: Measure, q: np.ndarray, accuracy: float) -> bool:
@@ -114,6 +130,7 @@ def near_redundancy(
     if not _nearly(_largest(near), accuracy) and not any(place.apart for place in near):
         return None
     places = [begin, *(place for way in ways for place in scout.walk(begin, way))]
+    places = _as_if_regular(places)
     largest = _largest(places)
     nearly, rank = _nearly(largest, accuracy), int(np.sum(largest > accuracy))
     # Next to a singular configuration nothing can be learnt about what is redundant.
@@ -123,6 +140,19 @@ def near_redundancy(
         return None
     kept = keep(runner, np.array([p.q for p in regular]), rank)
     return NearRedundancy(kept, rank, len(nearly), max(nearly, default=0.0), apart)
+
+
+def _as_if_regular(places: Sequence[_Place]) -> list[_Place]:
+    """The places with weak singular values and gaps as they would be where the others are furthest from zero."""
+    most: dict[int, float] = {}
+    for place in places:
+        most[place.strong] = max(most.get(place.strong, 0.0), place.least)
+    found = []
+    for place in places:
+        part = place.least / most[place.strong]
+        weak = np.arange(len(place.s)) >= place.strong
+        found.append(replace(place, s=np.where(weak, part**3, 1.0) * place.s, apart=part**2 * place.apart))
+    return found
 
 
 def _largest(places: Sequence[_Place]) -> np.ndarray:

@@ -75,7 +75,7 @@ def reroot(mechanism: Mechanism, body: str) -> Mechanism:
     at = joint.in_parent if joint.parent == GROUND else joint.in_child
     changed = mechanism.copy()
     changed._joints[joint.name] = replace(joint, parent=GROUND, child=body, in_parent=at, in_child=Pose())
-    changed._initial = mechanism.initial.without(joint.name)
+    changed._forget([joint.name])
     changed._revision += 1
     return changed
 

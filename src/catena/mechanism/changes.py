@@ -17,6 +17,7 @@ from catena.errors import ModelError
 from catena.forces import ForceKind
 from catena.mechanism.edits import without_what_belongs_to
 from catena.mechanism.elements import JointSpring, Spring
+from catena.mechanism.new_parts import signal_values
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.validation import known, pose
 from catena.spatial import Pose
@@ -90,6 +91,16 @@ def with_force(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> M
     return changed
 
 
+def with_signals(mechanism: Mechanism, signals: Mapping[str, float]) -> Mechanism:
+    """Return the mechanism whose servos are told these signals."""
+    changed = mechanism.copy()
+    for name, signal in signal_values(mechanism, signals).items():
+        old = mechanism.forces[name]
+        changed._forces[name] = replace(old, given_kind=replace(old.kind, signal=signal))  # type: ignore[type-var]
+    changed._revision += 1
+    return changed
+
+
 def with_frame(mechanism: Mechanism, name: str, at: Pose) -> Mechanism:
     """Return the mechanism with a frame at another pose on its body."""
     old = mechanism.frames[known("frame", name, mechanism.frames)]
@@ -109,6 +120,7 @@ def without_forces(mechanism: Mechanism) -> Mechanism:
     changed._joints = joints
     for group in (changed._springs, changed._wrenches, changed._forces):
         group.clear()
+    changed._forget((), mechanism.force_elements)
     changed._revision += 1
     return changed
 

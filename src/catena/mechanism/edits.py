@@ -93,8 +93,8 @@ def without_what_belongs_to(mechanism: Mechanism, gone: Set[str]) -> Mechanism:
     changed._springs = {n: s for n, s in mechanism.springs.items() if s.at_joint not in gone}
     changed._forces = {n: f for n, f in mechanism.forces.items() if f.at_joint not in gone}
     changed._couplings = {n: c for n, c in mechanism.couplings.items() if not gone & set(c.joints)}
-    for name in gone:
-        changed._initial = changed._initial.without(name)
+    at_joints = {n for n, f in mechanism.force_elements.items() if f.at_joint in gone}
+    changed._forget(gone, at_joints)
     changed._revision += 1
     return changed
 
@@ -104,6 +104,18 @@ def without_couplings(mechanism: Mechanism, names: Names) -> Mechanism:
     gone = set(selected("coupling", names, mechanism.couplings))
     changed = mechanism.copy()
     changed._couplings = {n: c for n, c in mechanism.couplings.items() if n not in gone}
+    changed._revision += 1
+    return changed
+
+
+def without_forces_named(mechanism: Mechanism, names: Names) -> Mechanism:
+    """Return the mechanism without some springs, wrenches and other forces."""
+    gone = set(selected("force", names, mechanism.force_elements))
+    changed = mechanism.copy()
+    for group in (changed._springs, changed._wrenches, changed._forces):
+        for name in gone & set(group):
+            del group[name]
+    changed._forget((), gone)
     changed._revision += 1
     return changed
 

@@ -8,7 +8,7 @@ joint, or two frames.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -204,30 +204,50 @@ def _nothing() -> Mapping[str, Numbers]:
 
 @dataclass(frozen=True, eq=False)
 class InitialState:
-    """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name.
+    """Where a motion starts: positions `q` (nq,) and velocities `v` (nv,) of some joints, by name, and the `signals` of
+    some servos.
 
     What is not named follows: `q = system.assemble(initial.q)` closes the loops from the neutral configuration, and in
-    `system.velocity(q, initial.v)` joints on no loop stand still and the others move as the loops have it.
+    `system.velocity(q, initial.v)` joints on no loop stand still and the others move as the loops have it. The signals
+    say what the servos of the mechanism are told in this state; `m.with_signals(state.signals)` tells them.
     """
 
     q: Mapping[str, Numbers] = field(default_factory=_nothing)
     v: Mapping[str, Numbers] = field(default_factory=_nothing)
+    signals: Mapping[str, float] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (dict(self.q), dict(self.v))
+        return _restored, (dict(self.q), dict(self.v), dict(self.signals))
 
-    def without(self, joint: str) -> InitialState:
-        """Return this state with nothing said about a joint."""
-        if joint not in self.q and joint not in self.v:
+    def without(self, joints: Container[str], forces: Container[str] = ()) -> InitialState:
+        """Return this state with nothing said about some joints and forces."""
+        if not any(name in joints for name in (*self.q, *self.v)) and not any(
+            f in forces for f in self.signals
+        ):
             return self
         return InitialState(
-            MappingProxyType({name: q for name, q in self.q.items() if name != joint}),
-            MappingProxyType({name: v for name, v in self.v.items() if name != joint}),
+            MappingProxyType({name: q for name, q in self.q.items() if name not in joints}),
+            MappingProxyType({name: v for name, v in self.v.items() if name not in joints}),
+            MappingProxyType({name: x for name, x in self.signals.items() if name not in forces}),
         )
 
+    def renamed(self, prefix: str) -> InitialState:
+        """Return the same state of joints and forces that have a prefix before their names."""
+        q, v, signals = (
+            {prefix + name: x for name, x in own.items()} for own in (self.q, self.v, self.signals)
+        )
+        return InitialState(MappingProxyType(q), MappingProxyType(v), MappingProxyType(signals))
 
-def _restored(q: dict[str, Numbers], v: dict[str, Numbers]) -> InitialState:
+    def joined(self, other: InitialState) -> InitialState:
+        """Return the state that says what both say, the other where they differ."""
+        pairs = ((self.q, other.q), (self.v, other.v), (self.signals, other.signals))
+        return InitialState(*(MappingProxyType({**one, **more}) for one, more in pairs))
+
+
+def _restored(
+    q: dict[str, Numbers], v: dict[str, Numbers], signals: dict[str, float] | None = None
+) -> InitialState:
     """An initial state from a pickle."""
     for value in (*q.values(), *v.values()):
         value.setflags(write=False)
-    return InitialState(MappingProxyType(q), MappingProxyType(v))
+    return InitialState(MappingProxyType(q), MappingProxyType(v), MappingProxyType(signals or {}))

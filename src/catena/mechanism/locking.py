@@ -33,7 +33,6 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
         return _lock_modes(mechanism, joints, flexible, at)
     chosen = selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0)
     changed = mechanism.copy()
-    initial = mechanism.initial
     here = at if isinstance(at, Whereabouts) else None
     for name in chosen:
         joint = mechanism.joints[name]
@@ -44,8 +43,7 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
         position = validation.coordinates(who, "the locked position", given, joint.kind.nq)
         joint.kind.check(position, name)
         changed._joints[name] = replace(joint, locked_at=position)
-        initial = initial.without(name)
-    changed._initial = initial
+    changed._forget(chosen)
     changed._revision += 1
     return changed
 
@@ -74,7 +72,7 @@ def _lock_modes(mechanism: Mechanism, joints: Names, flexible: Sequence[Body], a
     for body in flexible:
         modes = body.name + MODES
         changed.replace_body(with_modes_locked(body, at.get(modes) if isinstance(at, Mapping) else at))
-        changed._initial = changed._initial.without(modes)
+        changed._forget([modes])
     if isinstance(at, Mapping):
         held = {body.name + MODES for body in flexible}
         at = {name: position for name, position in at.items() if name not in held}

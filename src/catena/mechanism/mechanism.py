@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
-from catena.forces import ForceKind
+from catena.forces import ForceKind, Servo
 from catena.given import shown
 from catena.hooks import hook
 from catena.joints import JointKind
@@ -45,7 +45,14 @@ from catena.mechanism.new_forces import (
     make_spring_between,
     make_wrench,
 )
-from catena.mechanism.new_parts import initial_values, make_actuator, make_body, make_frame, make_joint
+from catena.mechanism.new_parts import (
+    initial_values,
+    make_actuator,
+    make_body,
+    make_frame,
+    make_joint,
+    signal_values,
+)
 from catena.mechanism.origin import Origin
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.profiles import Profile, as_profile
@@ -58,6 +65,9 @@ if TYPE_CHECKING:
     from catena.system import System
     from catena.view.live.view import View
 
+HOME = "home"
+"""The state that motions begin in where there is one of that name."""
+NOWHERE = InitialState()
 _IDENTITY = Pose()
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -85,7 +95,8 @@ class Mechanism:
         self._wrenches: dict[str, Wrench] = {}
         self._forces: dict[str, GeneralForce] = {}
         self._couplings: dict[str, Coupling] = {}
-        self._initial = InitialState()
+        self._initial: InitialState | None = None
+        self._states: dict[str, InitialState] = {}
         self._revision = 0
         self.origin: Origin | None = None
         self.drawing: Drawing | None = None
@@ -102,6 +113,7 @@ class Mechanism:
         self.__dict__.setdefault("_couplings", {})
         self.__dict__.setdefault("origin", None)
         self.__dict__.setdefault("drawing", None)
+        self.__dict__.setdefault("_states", {})
         self._gravity.setflags(write=False)
         for parts in (self._bodies, self._joints, self._actuators, self._springs, self._wrenches):
             for part in parts.values():
@@ -169,6 +181,12 @@ class Mechanism:
         return MappingProxyType(self._forces)
 
     @property
+    def servos(self) -> Mapping[str, Servo]:
+        """The kinds of those `forces` that are servos, by name; read-only."""
+        kinds = {name: force.kind for name, force in self._forces.items()}
+        return MappingProxyType({name: kind for name, kind in kinds.items() if isinstance(kind, Servo)})
+
+    @property
     def couplings(self) -> Mapping[str, Coupling]:
         """The couplings between joints by name in the order they were added; read-only."""
         return MappingProxyType(self._couplings)
@@ -180,8 +198,15 @@ class Mechanism:
 
     @property
     def initial(self) -> InitialState:
-        """Where a motion starts; `set_initial` sets it."""
-        return self._initial
+        """Where a motion starts: what `set_initial` says, else the state "home", else the first of the `states`."""
+        if self._initial is not None:
+            return self._initial
+        return self._states.get(HOME) or next(iter(self._states.values()), NOWHERE)
+
+    @property
+    def states(self) -> Mapping[str, InitialState]:
+        """States with a name, in the order they were added, such as the keyframes of an MJCF file; read-only."""
+        return MappingProxyType(self._states)
 
     def add_body(
         self,
@@ -462,6 +487,26 @@ class Mechanism:
         self._revision += 1
         return initial
 
+    def add_state(
+        self,
+        name: str,
+        q: Mapping[str, ArrayLike] | None = None,
+        v: Mapping[str, ArrayLike] | None = None,
+        signals: Mapping[str, float] | None = None,
+    ) -> InitialState:
+        """Add a state with a name: positions `q` and velocities `v` of some joints, and `signals` of servos.
+
+        `system.start(name)` and `simulate(system, q=name)` begin there. Where positions of all joints are given and the
+        loops do not close there exactly, it is the closed state nearest to them. The state "home", or else the first,
+        is where motions begin unless `set_initial` says something else.
+        """
+        naming.require_new("state", name, self._states)
+        values = initial_values(self, "q", q), initial_values(self, "v", v)
+        state = InitialState(*values, signal_values(self, signals))
+        self._states[name] = state
+        self._revision += 1
+        return state
+
     def copy(self, name: str | None = None) -> Mechanism:
         """Return a mechanism that can be edited without touching this one."""
         twin = Mechanism(self.name if name is None else name, self._gravity)
@@ -474,6 +519,7 @@ class Mechanism:
         twin._forces = dict(self._forces)
         twin._couplings = dict(self._couplings)
         twin._initial = self._initial
+        twin._states = dict(self._states)
         twin._revision = self._revision
         twin.origin, twin.drawing = self.origin, self.drawing
         return twin
@@ -541,6 +587,11 @@ class Mechanism:
         """Return the mechanism with other values of the fields of a force that `add_force` or `add_bushing` added."""
         return changes.with_force(self, name, numbers)
 
+    def with_signals(self, signals: Mapping[str, float]) -> Mechanism:
+        """Return the mechanism whose servos are told other signals, by name: m.with_signals(m.states["home"].signals).
+        Those of servos that are not named stay."""
+        return changes.with_signals(self, signals)
+
     def with_frame(self, name: str, pose: Pose) -> Mechanism:
         """Return the mechanism with a frame at another pose on its body."""
         return changes.with_frame(self, name, pose)
@@ -575,6 +626,11 @@ class Mechanism:
         """Return the mechanism without a coupling, or without those of a pattern such as "*" or of a list; the joints
         that it tied move by themselves."""
         return edits.without_couplings(self, name)
+
+    def without_force(self, name: edits.Names) -> Mechanism:
+        """Return the mechanism without a spring, wrench or other force, or without those of a pattern or list, such as
+        m.without_force([*m.servos])."""
+        return edits.without_forces_named(self, name)
 
     def without_actuator(self, name: edits.Names) -> Mechanism:
         """Return the mechanism without an actuator, or without those of a pattern or list. A joint that is to be driven
@@ -650,6 +706,13 @@ class Mechanism:
         say them, or with "companion" in the .yaml file of Extended URDF.
         """
         hook("save")(self, path, loops=loops)
+
+    def _forget(self, joints: Iterable[str], forces: Iterable[str] = ()) -> None:
+        """Let the initial state and all others say nothing about some joints and forces."""
+        gone, still = frozenset(joints), frozenset(forces)
+        self._states = {name: state.without(gone, still) for name, state in self._states.items()}
+        if self._initial is not None:
+            self._initial = self._initial.without(gone, still)
 
     def _couple(self, coupling: Coupling) -> None:
         """Add a coupling whose joints exist and have one degree of freedom each."""

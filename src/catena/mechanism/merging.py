@@ -67,12 +67,13 @@ def include(
         _add_force(mechanism, force, prefix, base)
     for coupling in other.couplings.values():
         mechanism._couple(coupling.renamed(_new_coupling_name(mechanism, prefix + coupling.name), prefix))
-    initial, more = mechanism.initial, other.initial
-    if more.q or more.v:
-        mechanism.set_initial(
-            {**initial.q, **{prefix + name: value for name, value in more.q.items()}},
-            {**initial.v, **{prefix + name: value for name, value in more.v.items()}},
-        )
+    for name, state in other.states.items():
+        own = mechanism.states.get(name)
+        mechanism._states[name] = state.renamed(prefix) if own is None else own.joined(state.renamed(prefix))
+    if other._initial is not None:
+        more = other._initial.renamed(prefix)
+        mechanism._initial = more if mechanism._initial is None else mechanism._initial.joined(more)
+        mechanism._revision += 1
 
 
 def _needs_ground_frame(other: Mechanism) -> bool:

@@ -159,3 +159,19 @@ def initial_values(mechanism: Mechanism, what: str, given: Any) -> Mapping[str, 
         if what == "q":
             kind.check(values[name], name)
     return MappingProxyType({name: values[name] for name in joints if name in values})
+
+
+def signal_values(mechanism: Mechanism, given: Any) -> Mapping[str, float]:
+    """Return the checked signals of servos by name, in the order of the forces."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ModelError(
+            f"mechanism {mechanism.name!r}: signals is {shown(given)}: give a mapping from servos to numbers"
+        )
+    servos = mechanism.servos
+    values = {
+        validation.known("servo", name, servos, "signals"): float(
+            validation.coordinates(f"servo {name!r}", "the signal", value, 1)[0]
+        )
+        for name, value in (given or {}).items()
+    }
+    return MappingProxyType({name: values[name] for name in mechanism.forces if name in values})

@@ -2,13 +2,14 @@
 
 from catena.simulation import control, references
 from catena.simulation.acting.external import ExternalWrench
-from catena.simulation.contacts import Contact, Stop
+from catena.simulation.contacts import Contact, Stop, contacts_of
 from catena.simulation.guards.common_events import at_limit, at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
 from catena.simulation.results.recording import load_run
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
@@ -36,7 +37,7 @@ __all__ = [
     "Plot",
     "Projection",
     "Scenario",
-    "SegmentedTrajectory",
+    "Segment",
     "Sensed",
     "Sensor",
     "Stepper",
@@ -45,6 +46,7 @@ __all__ = [
     "Transition",
     "at_limit",
     "at_time",
+    "contacts_of",
     "control",
     "formula_control",
     "load_run",

@@ -10,6 +10,7 @@ import numpy as np
 from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, is_finite, is_positive, real_array, shown
+from catena.mechanism import InitialState
 from catena.simulation.guards.events import Event
 from catena.system import System
 from catena.system.arrays import batch_shape
@@ -68,11 +69,12 @@ def time_span(start: Any, duration: Any) -> Span:
 
 
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the states to begin with: as given, as arrays or by joint, or the mechanism's own."""
+    """Return the states to begin with: as given, as arrays, by joint or by the name of a state, or the mechanism's
+    own."""
     initial = system.mechanism.initial
-    if q is None:
-        q = system.assemble(initial.q)
-    elif isinstance(q, Mapping):
+    if v is None and (q is None or isinstance(q, str | InitialState)):
+        q, v = system.start(q)
+    elif q is None or isinstance(q, str | InitialState | Mapping):
         q = system.assemble(q)
     q = _numbers("q", q)
     if v is None:

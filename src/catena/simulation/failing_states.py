@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from catena.equations.parameters import find_parameters
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.given import real_array, shown
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
 
 OneRun = Callable[[System, np.ndarray, np.ndarray], Trajectory]
@@ -50,7 +49,8 @@ def without_failing_states(
     if not len(rows):
         first = "; ".join(f"{index}: {text}" for index, text in list(words.items())[:SHOWN])
         raise SimulationError(f"None of the {len(words)} states could be simulated. {first}")
-    return replace(run(rows) if found is None else found, failed=words)
+    made = run(rows) if found is None else found
+    return Trajectory(made.segments, made.transitions, made.note, words)
 
 
 def _rows(system: System, given: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:

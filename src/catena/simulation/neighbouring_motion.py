@@ -20,7 +20,7 @@ from catena.dynamics.closed.minimal import partition
 from catena.dynamics.closed.motion_problem import motion_problem
 from catena.simulation.acting import loads
 from catena.simulation.acting.excitation import Excitation
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.system.actuator_limits import ActuatorLimits
 from catena.system.linearisation import step_rates
 from catena.system.opened_loops import opened_loops

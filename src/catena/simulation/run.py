@@ -25,9 +25,11 @@ from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.problem import Problem
 from catena.simulation.progress import Progress
+from catena.simulation.results.audit import audit_of_segment
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -215,7 +217,7 @@ class Run:
         mover.is_narrow = alone and len(self.q) == 1
         return mover
 
-    def go(self) -> Trajectory:
+    def go(self) -> Segment:
         """Move from one control sample, or one recorded time, to the next."""
         try:
             self.advance(self.end, LOOKS)
@@ -225,12 +227,13 @@ class Run:
             run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
-            error.trajectory = self._so_far()  # type: ignore[attr-defined]
+            so_far = self._so_far()
+            error.trajectory = None if so_far is None else Trajectory([so_far])  # type: ignore[attr-defined]
             raise
         finally:
             self.progress.done()
         if self.check and run.v.size <= LARGE:
-            run.audit().warn()
+            audit_of_segment(run).warn()
         return run
 
     def advance(self, until: float, looks: int = 1) -> None:
@@ -423,7 +426,7 @@ class Run:
 
     # What is left of it.
 
-    def _trajectory(self) -> Trajectory:
+    def _trajectory(self) -> Segment:
         last = (
             self.tau
             if self.held
@@ -459,7 +462,7 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Trajectory(
+        return Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions,
@@ -521,7 +524,7 @@ class Run:
         asked = [self._command(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])]
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 
-    def _so_far(self) -> Trajectory | None:
+    def _so_far(self) -> Segment | None:
         """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
         None if nothing can be made of it."""
         sampled = self.times is not None and self.dense

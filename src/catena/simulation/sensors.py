@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from catena.simulation.acting import loads
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.turns import TurnCounter
 from catena.system import System
+
+if TYPE_CHECKING:
+    from catena.simulation.results.segment import Segment
 
 Readings = dict[str, np.ndarray]
 
@@ -53,6 +56,24 @@ class Situation:
         """Return the wrenches (..., 6) that joints pass to their children."""
         vdot = self.vdot if self.driven else None
         return loads.reactions(self.system, self.q, self.v, self.tau, self.wrenches, vdot, self.besides)
+
+
+class SituationInRun(Situation):
+    """The states of a segment of a run, which knows what follows from them."""
+
+    def __init__(self, run: Segment) -> None:
+        super().__init__(run.system, run.q, run.v, run.tau, run.wrenches, run.driven, run.besides)
+        self._run = run
+
+    @property
+    def vdot(self) -> np.ndarray:  # type: ignore[override]
+        """Return the accelerations (..., nv)."""
+        return self._run.acceleration
+
+    @property
+    def reactions(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+        """Return the wrenches (..., 6) that joints pass to their children."""
+        return self._run.reactions()
 
 
 class Sensor(ABC):

@@ -17,8 +17,8 @@ from catena.simulation.failing_states import without_failing_states
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
+from catena.simulation.results.batch import StateByState
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
@@ -102,7 +102,7 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
-) -> Trajectory | SegmentedTrajectory | list[Trajectory]:
+) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
 
@@ -118,11 +118,11 @@ def simulate(
     `control` may be formulas by joint, or a `Described` controller.
 
     An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it
-    returns, and the result is a `SegmentedTrajectory`, whose `transitions` tell impulses and energy lost. `control` may
-    then be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops
-    of joints: they are made and broken on the way, stick or slide, and never pull; the result is a
-    `SegmentedTrajectory` too.
-    States of a batch then move one after the other, each with changes of its own, and the result is a list.
+    returns, in another segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then
+    be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of
+    joints: they are made and broken on the way, stick or slide, and never pull. States of a batch then move one after
+    the other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
+    common times.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
@@ -209,7 +209,7 @@ def simulate(
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, motion, False)
 
-        def one(q: np.ndarray, v: np.ndarray) -> SegmentedTrajectory:
+        def one(q: np.ndarray, v: np.ndarray) -> Trajectory:
             asked = ChangingRun(
                 systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
                 progress, check, near,
@@ -221,23 +221,23 @@ def simulate(
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
     runs = [
-        Run(
+        Trajectory([Run(
             Problem(
                 systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
                 drift, near=near,
             ),
             q, v, span, events, samples, progress, check,
-        ).go()
+        ).go()])
         for k in range(count)
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
 
 
-def _each(one: Callable[[np.ndarray, np.ndarray], SegmentedTrajectory], q: np.ndarray, v: np.ndarray) -> Any:
-    """Return the motion of one state, or a list of those of a batch, state by state."""
+def _each(one: Callable[[np.ndarray, np.ndarray], Trajectory], q: np.ndarray, v: np.ndarray) -> Trajectory:
+    """Return the motion of one state, or those of a batch, state by state."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     if not batch:
         return one(q, v)
-    q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
-    return [_each(one, *state) for state in zip(q, v, strict=True)]
+    rows = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
+    return StateByState([one(*state) for state in zip(*rows, strict=True)], batch)

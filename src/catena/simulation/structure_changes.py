@@ -22,8 +22,9 @@ from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.guards.events import Event, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.timeline import Happened, play
@@ -84,7 +85,7 @@ class ChangingRun:
     """Where joints are with all their turns."""
     last: Run | None = None
     """The run of the last segment."""
-    segments: list[Trajectory] = field(default_factory=list)
+    segments: list[Segment] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
     still: dict[str, float] = field(default_factory=dict)
     """The sizes below which the functions of events that have happened count as zero."""
@@ -94,7 +95,7 @@ class ChangingRun:
     told: int = 0
     """How many segments and transitions have been told of."""
 
-    def go(self, q: Any, v: Any) -> SegmentedTrajectory:
+    def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         try:
             self.begin(q, v)
@@ -105,11 +106,10 @@ class ChangingRun:
             raise
         if not self.segments:
             raise SimulationError(f"There is no motion: {self.note[:1].lower()}{self.note[1:]}")
-        found = SegmentedTrajectory(tuple(self.segments), tuple(self.transitions), self.note)
+        found = Trajectory(tuple(self.segments), tuple(self.transitions), self.note)
         self._require_known(found)
         if self.check and sum(part.v.size for part in self.segments) <= 200_000:
-            for audit in found.audit():
-                audit.warn()
+            found.audit().warn()
         return found
 
     def begin(self, q: Any, v: Any) -> None:
@@ -232,13 +232,13 @@ class ChangingRun:
                 found.append(event)
         return found
 
-    def _require_known(self, found: SegmentedTrajectory) -> None:
+    def _require_known(self, found: Trajectory) -> None:
         """Warn of prescribed motions of joints that no structure of a run has."""
         for name in self.motion:
             if not any(name in run.system.mechanism.joints for run in found.segments):
                 warn(f"motion: no structure of this run has a joint {name!r}, so that nothing moved so.")
 
-    def _segment(self, until: float) -> Trajectory:
+    def _segment(self, until: float) -> Segment:
         """Return the run with one structure from the present time on, to the first event that changes it, or to a
         time."""
         before, system, t, q, v = self.last, self.system, self.now, self.q, self.v
@@ -302,7 +302,7 @@ class ChangingRun:
         found.along = TurnsAlong(system, (), self.wound.positions)
         return found
 
-    def happened(self, run: Trajectory, system: System) -> list[Event]:
+    def happened(self, run: Segment, system: System) -> list[Event]:
         """Return the events at the end of a run that an event ended, that one first, if some of them change the
         structure or end the motion."""
         if not run.ended or not run.events or run.ended != run.events[-1].ended:
@@ -377,7 +377,7 @@ def ending(happened: Sequence[Event]) -> Event | None:
     return next((event for event in happened if event.terminal and event.then is None), None)
 
 
-def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
+def with_events(run: Segment, happened: Sequence[Event]) -> Segment:
     """Return a run with all events that happened at its end, of which it has the first. The one that ends the motion,
     or else the first, is the last of them."""
     q, v, t = run.q[-1], run.v[-1], float(run.t[-1])
@@ -392,15 +392,15 @@ def with_events(run: Trajectory, happened: Sequence[Event]) -> Trajectory:
     return replace(run, events=tuple(ordered), ended=ordered[-1].ended)
 
 
-def _keep(error: Exception, segments: Sequence[Trajectory], transitions: Sequence[Transition]) -> None:
+def _keep(error: Exception, segments: Sequence[Segment], transitions: Sequence[Transition]) -> None:
     """Let an error have the motion up to it in its attribute `trajectory`."""
     last = getattr(error, "trajectory", None)
     parts = (*segments, *([last] if isinstance(last, Trajectory) else []))
     if parts:
-        error.trajectory = SegmentedTrajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
+        error.trajectory = Trajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
 
 
-def resampled(run: Trajectory, times: np.ndarray | None) -> Trajectory:
+def resampled(run: Segment, times: np.ndarray | None) -> Segment:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run

@@ -17,7 +17,7 @@ from catena.system import System
 if TYPE_CHECKING:
     from catena.mechanism import Joint
     from catena.simulation.acting.excitation import Excitation
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 
 def near_rows(system: System, near: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, np.ndarray]:
@@ -133,7 +133,7 @@ class Wound:
     def __init__(self, positions: Mapping[str, np.ndarray]) -> None:
         self.positions = {joint: np.asarray(x).reshape(-1) for joint, x in positions.items()}
 
-    def know(self, run: Trajectory) -> None:
+    def know(self, run: Segment) -> None:
         """Take over where joints are at the end of a run."""
         self.positions |= {joint: np.array(x[-1]) for joint, x in run.loop_positions.items()}
         self.know_tree(run.system, run.q[-1])

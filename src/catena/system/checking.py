@@ -73,7 +73,7 @@ def _try(mechanism: Mechanism, name: str) -> list[Finding]:
     try:
         system = System(mechanism)
         if system.constrained:
-            q = system.assemble(mechanism.initial.q)
+            q = system.assemble()
             system.closure(q, np.zeros(system.nv))
     except CatenaError as error:
         what = "loop" if mechanism.joints else "plan"

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from catena import kinematics
 from catena.errors import CatenaError, LoopError
 from catena.given import is_one_of
+from catena.mechanism import InitialState
+from catena.mechanism.validation import known
 from catena.system import arrays, flexible_loops, loop_closure, projection
 from catena.system.by_name import Given
 from catena.system.dimension_repair import in_words, smallest_repair
@@ -20,6 +22,10 @@ from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
     from catena.system.system import System
+
+
+NEAR = 0.05
+"""How far [rad, or part of the size] a state that has a name may leave loops open."""
 
 
 def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
@@ -37,10 +43,79 @@ def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
 
 
 def assemble(
-    system: System, given: Given | None, guess: ArrayLike | Given | None, slack: float
+    system: System,
+    given: Given | str | InitialState | None,
+    guess: ArrayLike | Given | None,
+    slack: float,
 ) -> np.ndarray:
-    """Return the coordinates (..., nq) that close all loops and hold what is given."""
-    start = guessed(system, guess)
+    """Return the coordinates (..., nq) that close all loops and hold what is given; with nothing given, those that a
+    motion starts from."""
+    if given is None and guess is None:
+        initial = system.mechanism.initial
+        given = initial if _is_named(system, initial) else initial.q
+    if isinstance(given, str | InitialState):
+        return _near(system, state_of(system, given), guess, slack)
+    return _assembled(system, given, guessed(system, guess), slack, repair=True)
+
+
+def start(system: System, state: str | InitialState | None, slack: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the closed coordinates (nq,) and velocities (nv,) that a motion starts from, in a state of the
+    mechanism."""
+    q = assemble(system, state, None, slack)
+    chosen = system.mechanism.initial if state is None else state_of(system, state)
+    given = _planned(system, chosen.v)
+    try:
+        return q, velocity(system, q, given, slack)
+    except LoopError:
+        if not _is_named(system, chosen):
+            raise
+    v = np.zeros(system.nv)
+    for name, value in given.items():
+        if name in system.joints:
+            v[system.slice_v(name)] = value
+    closed = project(system, q, v, None)[1]
+    assert closed is not None
+    return q, closed
+
+
+def state_of(system: System, state: str | InitialState) -> InitialState:
+    """Return the state of a name, or the one that is given."""
+    if isinstance(state, InitialState):
+        return state
+    states = system.mechanism.states
+    return states[known("state", state, states, repr(system.mechanism.name))]
+
+
+def _is_named(system: System, state: InitialState) -> bool:
+    """Return whether a state is one of those that the mechanism has by name, which say where it is near."""
+    return any(state is one for one in system.mechanism.states.values())
+
+
+def _planned(system: System, values: Given) -> dict[str, Any]:
+    """Return those of the values that belong to joints which this plan moves."""
+    return {name: x for name, x in values.items() if name in system.joints or name in system.loops}
+
+
+def _near(system: System, state: InitialState, guess: ArrayLike | Given | None, slack: float) -> np.ndarray:
+    """Return the closed coordinates (nq,) of a state: with its joints where it says or, where that leaves loops open,
+    those nearest to it. Keyframes of soft constraints are such states: they name all joints, to a few digits."""
+    given = _planned(system, state.q)
+    in_tree = {name: x for name, x in given.items() if name in system.joints}
+    if len(in_tree) == len(system.joints):
+        begin = loop_closure.put(system.evaluator, system.neutral(), in_tree)
+        return _assembled(system, None, begin, slack, repair=True)
+    begin = guessed(system, guess)
+    try:
+        return _assembled(system, given, begin, slack, repair=False)
+    except LoopError:
+        return _assembled(system, given, begin, max(slack, NEAR), repair=True)
+
+
+def _assembled(
+    system: System, given: Given | None, start: np.ndarray, slack: float, repair: bool
+) -> np.ndarray:
+    """Return the coordinates (..., nq) near a start that close all loops and hold what is given; where there are none,
+    the error tells the smallest `repair` if that is asked for."""
     system.settle()
     if system.plan.owner is not None and system.loops:
         # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
@@ -52,7 +127,7 @@ def assemble(
     try:
         q = _closed(system, given, start, slack)
     except LoopError as error:
-        raise _with_repair(system, error) from None
+        raise (_with_repair(system, error) if repair else error) from None
     return _closed(system, given, start, slack) if system.settle(q) else q
 
 

@@ -31,7 +31,7 @@ from catena.kinematics import stacks
 from catena.kinematics.closure import loop_state
 from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.near_redundancy import ACCURACY
-from catena.mechanism import GROUND, Mechanism
+from catena.mechanism import GROUND, InitialState, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
@@ -365,19 +365,30 @@ class System:
 
     @by_one_blas_thread
     def assemble(
-        self, given: Given | None = None, guess: ArrayLike | Given | None = None, slack: float = 1e-5
+        self,
+        given: Given | str | InitialState | None = None,
+        guess: ArrayLike | Given | None = None,
+        slack: float = 1e-5,
     ) -> np.ndarray:
-        """Return the coordinates, shape (..., nq), that close all loops and hold what is given.
+        """Return the coordinates, shape (..., nq), that close all loops and hold what is given; without arguments those
+        that motions of the mechanism start from.
 
-        `given` maps joints, of the tree or of loops, to coordinates (..., nq of the joint), or to a number where there
-        is one; None leaves a coordinate free. The branch is that of `guess` (the neutral configuration unless given):
-        coordinates (..., nq), or positions of some joints by name.
+        `given` may be a state of the mechanism, or the name of one in `m.states`: where its positions leave loops open,
+        the closed configuration nearest to them. Else it maps joints, of the tree or of loops, to coordinates (..., nq
+        of the joint), or to a number where there is one; None leaves a coordinate free. The branch is that of `guess`
+        (the neutral configuration unless given): coordinates (..., nq), or positions of some joints by name.
         If the given values over-determine the loops by no more than `slack` [rad or m, of mechanisms smaller than a
         metre that part of their size] they move by the least amount that closes them; otherwise a LoopError tells what
         is left of each loop. Configurations with joints within their limits come first; where none is found, a
         warning names a joint, its position and its limit.
         """
         return closed_states.assemble(self, given, guess, slack)
+
+    @by_one_blas_thread
+    def start(self, state: str | InitialState | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates (nq,) and velocities (nv,) of a state, one of `m.states` by its name, or of where
+        motions of the mechanism start: what `m.initial` says. Loops are closed."""
+        return closed_states.start(self, state, 1e-5)
 
     @by_one_blas_thread
     def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError
 from catena.mechanism import Joint
-from catena.simulation import Trajectory
+from catena.simulation import Segment
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.view.scene import Scene
 from catena.view.sites import SLIDES
@@ -78,7 +78,7 @@ def longest_arrow(scene: Scene) -> float:
 
 
 def arrows_of(
-    run: Trajectory,
+    run: Segment,
     scene: Scene,
     pressing: Sequence[ContactForceHistory] = (),
     tick: Callable[[float], None] = lambda t: None,
@@ -96,7 +96,7 @@ def arrows_of(
     return tuple(_joined(pieces)) if len(pieces) > 1 else tuple(pieces[0][1])
 
 
-def _stretch(run: Trajectory, at: slice) -> Trajectory:
+def _stretch(run: Segment, at: slice) -> Segment:
     """Some samples of a run that follow each other."""
     besides = run.besides.at(at)
     return replace(
@@ -122,9 +122,7 @@ def _joined(pieces: Sequence[tuple[int, Sequence[Arrows]]]) -> Iterable[Arrows]:
         yield replace(one, vectors=np.concatenate(vectors), offset=offset)
 
 
-def _piece(
-    run: Trajectory, scene: Scene, pressing: Sequence[ContactForceHistory]
-) -> tuple[int, list[Arrows]]:
+def _piece(run: Segment, scene: Scene, pressing: Sequence[ContactForceHistory]) -> tuple[int, list[Arrows]]:
     """The number of samples of a run, and its arrows."""
     system, joints = run.system, run.system.mechanism.joints
     poses = scene.poses(run.q)

@@ -86,6 +86,15 @@ class Course:
         """What was met on the way: nothing is looked for."""
         return ()
 
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that carry coordinates."""
+        return tuple(self.system.joints)
+
+    def system_of(self, joint: str) -> System:
+        """The system that has a joint: the only one."""
+        return self.system
+
     def __getitem__(self, joint: str) -> Floats:
         """The coordinates of a joint, (n, nq of the joint)."""
         return np.asarray(self.system.joint_position(self.q, joint))

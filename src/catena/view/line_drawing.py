@@ -74,7 +74,7 @@ def line_drawing(
     require_matplotlib()
     from matplotlib.figure import Figure
 
-    q = system.assemble(system.mechanism.initial.q) if q is None else np.asarray(q, dtype=np.float64)
+    q = system.assemble() if q is None else np.asarray(q, dtype=np.float64)
     if q.shape != (system.nq,):
         raise StateError(f"a drawing shows one configuration: q has shape {q.shape}, give ({system.nq},).")
     plane = _Plane(system, exaggerated(system, q, checked_factor(exaggerate)), view)

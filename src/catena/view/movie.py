@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, StateError
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation import Segment as RunSegment, Trajectory
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
+from catena.simulation.results.batch import StateByState
 from catena.simulation.results.quaternions import quaternions
 from catena.system import System
 from catena.system.arrays import as_list
@@ -30,12 +31,11 @@ from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
 from catena.view.plots.panels import Panel, default_panels, position_panels
-from catena.view.plots.segmented import contact_panels, segmented_panels
 from catena.view.scene import Scene, scene
 
 Floats = NDArray[np.float64]
-Motion = Trajectory | SegmentedTrajectory | Course
-Stretch = Trajectory | Course
+Motion = Trajectory | Course
+Stretch = RunSegment | Course
 """A motion of one structure."""
 
 RATE = 30.0
@@ -126,17 +126,15 @@ def movie(
     count = prod(run.batch)
     if isinstance(motion, bool) or not isinstance(motion, int | np.integer) or not 0 <= motion < count:
         raise StateError(f"motion is {shown(motion)}; the run has {count} motions, counted from 0.")
+    run, events, motion = with_motion(run, int(motion))
     mechanism = run.segments[0].system.mechanism
     if title is not None and not isinstance(title, str):
         raise StateError(f"title is {shown(title)}; give a text.")
     names = _few(mechanism.frames) if traces is None else traced(run, traces)
     factor = checked_factor(exaggerate)
-    parts = [_motions(part, int(motion)) for part in run.segments]
+    parts = [_motions(part, motion) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
-    events = [(found.t, found.name) for found in run.events if _is_of(found.state, run.batch, motion)]
-    told = (
-        {change.t: change.name for change in run.transitions} if isinstance(run, SegmentedTrajectory) else {}
-    )
+    told = {change.t: change.name for change in run.transitions} if isinstance(run, Trajectory) else {}
     events += [
         (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
     ]
@@ -155,9 +153,11 @@ def movie(
         segments,
         ()
         if ghost is None
-        else tuple(cutter.segment(_motions(part, 0)[0], None, False) for part in ghost.segments),
+        else tuple(
+            cutter.segment(_motions(part, 0)[0], None, False) for part in with_motion(ghost, 0)[0].segments
+        ),
         np.concatenate([main.t for main, _ in parts]),
-        tuple(_panels(run, [main for main, _ in parts])) if plots else (),
+        tuple(_panels(run, motion)) if plots else (),
         tuple(sorted(events)),
         tuple(names),
         _pace(duration),
@@ -184,13 +184,14 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def pressing_of(run: Motion, segment: int) -> tuple[ContactForceHistory, ...]:
     """What contacts are pushed with during a segment of a run."""
-    return run.pressing(segment) if isinstance(run, SegmentedTrajectory) else ()
+    part = run.segments[segment]
+    return part.pressing if isinstance(part, RunSegment) else ()
 
 
 def floor_of(run: Motion) -> float | None:
     """How high [m] the level plane of ground is that contacts are on; None where there is none, or several."""
     heights = set()
-    for contact in run.contacts if isinstance(run, SegmentedTrajectory) else ():
+    for contact in run.contacts if isinstance(run, Trajectory) else ():
         system = run.segments[0].system
         up = upward(system.mechanism.gravity)
         if contact.on_radius is not None:
@@ -211,17 +212,23 @@ def _visible(parts: Sequence[Stretch]) -> float:
     return max(1.0, float(power * max(x for x in (1.0, 2.0, 5.0) if x * power <= wanted * (1.0 + 1e-9))))
 
 
-def _panels(run: Motion, parts: Sequence[Stretch]) -> Iterable[Panel]:
-    """What is plotted beside a run, whose main motion has these parts of one structure each."""
-    first = parts[0]
-    if isinstance(first, Course):
-        return [panel for panel in position_panels(first) if isinstance(panel, Panel)]
-    if len(parts) > 1:
-        own = tuple(part for part in parts if isinstance(part, Trajectory))
-        touching = run.contact_forces if isinstance(run, SegmentedTrajectory) else {}
-        return segmented_panels(SegmentedTrajectory(own, contact_forces=touching))
-    usual = [panel for panel in default_panels(first) if isinstance(panel, Panel) and panel.curves]
-    return usual + (contact_panels(run) if isinstance(run, SegmentedTrajectory) else [])
+def _panels(run: Motion, motion: int) -> Iterable[Panel]:
+    """What is plotted beside the main motion of a run."""
+    if isinstance(run, Course):
+        found = position_panels(run)
+    else:
+        main = run.state(*(int(k) for k in np.unravel_index(motion, run.batch))) if run.batch else run
+        found = default_panels(main)
+    return [panel for panel in found if isinstance(panel, Panel) and panel.curves]
+
+
+def with_motion(run: Motion, motion: int) -> tuple[Motion, list[tuple[float, str]], int]:
+    """The run that has a motion, the events of that, and its number in it. States that moved one by one have segments
+    of their own, so that none accompanies another."""
+    events = [(hit.t, hit.name) for hit in run.events if _is_of(hit.state, run.batch, motion)]
+    if isinstance(run, StateByState):
+        return run.states[motion], events, 0
+    return run, events, motion
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
@@ -262,7 +269,7 @@ def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
         return run, None
     count = prod(run.batch)
 
-    def only(which: Sequence[int] | int) -> Trajectory:
+    def only(which: Sequence[int] | int) -> RunSegment:
         def pick(x: np.ndarray, trailing: int) -> np.ndarray:
             return x.reshape(count, *x.shape[x.ndim - trailing :])[which]
 
@@ -300,7 +307,7 @@ class _Cutter:
         run, others = _at(run, others, _times(run, picture, motions, min(1.0, share)))
         q = run.q[None] if others is None else np.concatenate([run.q[None], others.q])
         arrows: tuple[Arrows, ...] = ()
-        if forces and isinstance(run, Trajectory):
+        if forces and isinstance(run, RunSegment):
             arrows = arrows_of(run, picture, pressing, self._tick)
         deforms, most = bool(picture.flexings), self._most
         return Segment(

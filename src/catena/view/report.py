@@ -22,8 +22,9 @@ from catena.errors import FormatError
 from catena.formats.complete import own_name, write_complete
 from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
-from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation import Segment, Trajectory
 from catena.simulation.results.audit import Audit
+from catena.simulation.results.batch import StateByState
 from catena.simulation.results.sizing import HEADS, MotorUse
 from catena.system import System
 from catena.view import theme
@@ -33,7 +34,6 @@ from catena.view.movie import movie
 from catena.view.player.page import POLICY, fragment, styles
 from catena.view.plots.figure import figure_of
 from catena.view.plots.panels import PANELS, AnyPanel, PathPanel, default_panels
-from catena.view.plots.segmented import segmented_panels
 from catena.view.plots.sizing import sizing_figure
 from catena.view.plotting import require_matplotlib
 from catena.view.structure_diagram import graph_edges, structure_diagram, tree_layout
@@ -44,6 +44,8 @@ FEW_BODIES = 60
 NAMED_JOINTS = 16
 # So many motors get a picture; the table has them all.
 MOST_MOTORS = 12
+# So many common times a page has of states that moved one by one.
+SAMPLES = 101
 # Tables longer than this open on request.
 SHORT = 12
 LEVELS = {"ok": "fine", "note": "note", "warn": "warning"}
@@ -59,7 +61,7 @@ INKS = {
 
 
 def report(
-    run: Trajectory | SegmentedTrajectory,
+    run: Trajectory,
     path: str | os.PathLike[str] | None = None,
     title: str | None = None,
 ) -> None:
@@ -70,12 +72,11 @@ def report(
     write_complete(file, page(run, title).encode("utf-8"))
 
 
-def page(run: Trajectory | SegmentedTrajectory, title: str | None = None) -> str:
+def page(run: Trajectory, title: str | None = None) -> str:
     """The page as HTML text."""
     require_matplotlib()
-    name = title or f"{run.segments[0].system.mechanism.name}: {run.t[-1] - run.t[0]:g} s of motion"
-    own = _segmented_parts(run, name) if isinstance(run, SegmentedTrajectory) else _parts(run, name)
-    parts = [*own, f"<footer>Written by Catena{_version()}.</footer>"]
+    name = title or f"{run.all_segments[0].system.mechanism.name}: {_duration(run)} of motion"
+    parts = [*_parts(run, name), f"<footer>Written by Catena{_version()}.</footer>"]
     body = "\n".join(part for part in parts if part)
     policy = POLICY.format(talk="'none'")
     return (
@@ -87,84 +88,85 @@ def page(run: Trajectory | SegmentedTrajectory, title: str | None = None) -> str
     )
 
 
+def _duration(run: Trajectory) -> str:
+    parts = run.all_segments
+    return f"{max(part.t[-1] for part in parts) - min(part.t[0] for part in parts):g} s"
+
+
 def _parts(run: Trajectory, name: str) -> list[str]:
-    """What there is to tell of a run."""
-    audit = run.audit()
+    """What there is to tell of a run: the whole motion, what changed in it, and the mechanism that it begins with."""
+    if isinstance(run, StateByState):
+        # Plots need common times, of which a page has room for some.
+        run = run.resample(SAMPLES)
+    audit, first = run.audit(), run.all_segments[0]
     panels = default_panels(run)
     panels += PANELS["power"](run) if any(np.any(x) for x in run.power.values()) else []
     panels += PANELS["reactions"](run)
     return [
-        f"<header><h1>{escape(name)}</h1><p>{_summary(run)}</p>{_verdict([audit])}</header>",
+        f"<header><h1>{escape(name)}</h1><p>{_summary(run)}</p>{_verdict(audit)}</header>",
         _section("Audit", _audit_table(audit)),
         _section("Animation", _animation(run)),
+        _section("Changes", _changes(run)) if run.transitions else "",
+        _section("Structures", _structures(run, audit)) if len(audit.parts) > 1 else "",
         _section("Motion", _figures(run, panels)),
         _motors(run),
         _section("Events", _events(run)) if run.events or run.ended else "",
-        _section("Mechanism", _mechanism(run)),
-        _section("Settings", _settings(run)),
+        _section("Mechanism" if len(run.all_segments) == 1 else "Mechanism at the start", _mechanism(first)),
+        _section("Settings", _settings(first)),
     ]
 
 
-def _segmented_parts(run: SegmentedTrajectory, name: str) -> list[str]:
-    """What there is to tell of a run whose structure changes: the whole motion, and each structure by itself."""
-    audits = run.audit()
-    first = run.segments[0]
-    told = escape(
-        f"{run.t[-1] - run.t[0]:g} s in {run.steps} steps, with "
-        f"{_count(len(run.segments) - 1, 'change')} of structure."
-    )
-    changes = [
+def _changes(run: Trajectory) -> str:
+    """What happened between segments, as a table."""
+    rows = [
         (
             f"{change.t:.9g} s", escape(change.name), f"{change.energy_loss:.4g}",
             "<br>".join(escape(line) for line in change.told),
         )
         for change in run.transitions
     ]  # fmt: skip
-    table = (
-        _table(("Time", "What", "Energy lost [J]", "In words"), changes, numbers=(0, 2)) if changes else ""
-    )
-    ended = f"<p>The run stopped early: {escape(run.ended)}</p>" if run.ended else ""
-    structures = [
+    return _table(("Time", "What", "Energy lost [J]", "In words"), rows, numbers=(0, 2))
+
+
+def _structures(run: Trajectory, audit: Audit) -> str:
+    """The segments of a run, or the states of a batch that moved one by one, with what the audit says of each."""
+    if isinstance(run, StateByState):
+        parts, heads = [one.segments[0] for one in run.states], "State"
+        titles = [str(k) for k in range(len(parts))]
+    else:
+        parts, heads = list(run.segments), "From, to"
+        titles = [f"{part.t[0]:.6g} to {part.t[-1]:.6g} s" for part in parts]
+    rows = [
         (
-            f"{part.t[0]:.6g} to {part.t[-1]:.6g} s", str(part.system.nv), str(len(part.system.loops)),
-            "nothing to warn of" if all(line.ok for line in audit) else escape("; ".join(
-                line.text for line in audit if not line.ok)),
+            title, str(part.system.nv), str(len(part.system.loops)),
+            "nothing to warn of" if own.ok else escape("; ".join(line.text for line in own if not line.ok)),
         )
-        for part, audit in zip(run.segments, audits, strict=False)
+        for title, part, own in zip(titles, parts, audit.parts, strict=True)
     ]  # fmt: skip
-    heads = ("From, to", "Velocity coordinates", "Loop joints", "Audit")
-    over_changes = audits[len(run.segments) :]
-    return [
-        f"<header><h1>{escape(name)}</h1><p>{told}</p>{_verdict(audits)}</header>",
-        _section("Animation", _animation(run)),
-        _section("Changes", table + ended) if table or ended else "",
-        _section("Structures", _table(heads, structures, numbers=(1, 2))),
-        *(_section("Audit of the changes", _audit_table(audit)) for audit in over_changes),
-        _section("Motion", _figures(run, segmented_panels(run))),
-        _motors(run),
-        _section("Mechanism at the start", _mechanism(first)),
-        _section("Settings", _settings(first)),
-    ]
+    return _table((heads, "Velocity coordinates", "Loop joints", "Audit"), rows, numbers=(1, 2))
 
 
-def _animation(run: Trajectory | SegmentedTrajectory) -> str:
+def _animation(run: Trajectory) -> str:
     """The motion in space, to be played, with plots beside it that have its time; all plots are below, for paper."""
     return f'<div class="player">{fragment(movie(run), "player")}</div>'
 
 
 def _summary(run: Trajectory) -> str:
-    system = run.system
+    system = run.all_segments[0].system
     states = f"{prod(run.batch)} motions, " if run.batch else ""
+    changes = (
+        f", with {_count(len(run.transitions), 'change')} of structure or contacts" if run.transitions else ""
+    )
     bodies = len(system.mechanism.bodies) - 1
     loops = f", {_count(len(system.loops), 'loop joint')}" if system.loops else ""
     return escape(
-        f"{states}{run.t[-1] - run.t[0]:g} s in {run.steps} steps and {len(run.t)} samples. The mechanism has "
+        f"{states}{_duration(run)} in {run.steps} steps and {len(run.t)} samples{changes}. The mechanism has "
         f"{_count(bodies, 'moving body', 'moving bodies')} and {_count(system.nv, 'velocity coordinate')}{loops}."
     )
 
 
-def _verdict(audits: Sequence[Audit]) -> str:
-    bad = sum(not line.ok for audit in audits for line in audit)
+def _verdict(audit: Audit) -> str:
+    bad = sum(not line.ok for line in audit)
     if not bad:
         return '<p class="verdict ok">The audit found nothing to warn of.</p>'
     return f'<p class="verdict warn">The audit has {_count(bad, "warning")}.</p>'
@@ -185,7 +187,7 @@ def _audit_table(audit: Audit) -> str:
     return f'<div class="stacked">{table}</div>'
 
 
-def _figures(run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel]) -> str:
+def _figures(run: Trajectory, panels: Sequence[AnyPanel]) -> str:
     figures = []
     for k, panel in enumerate(panels):
         svg = _svg(figure_of(run, [panel]), f"p{k}", _description(run, panel))
@@ -193,7 +195,7 @@ def _figures(run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel]) 
     return f'<div class="grid">{"".join(figures)}</div>'
 
 
-def _motors(run: Trajectory | SegmentedTrajectory) -> str:
+def _motors(run: Trajectory) -> str:
     """What the motion asks of its motors, where it has any: the table, and efforts over speeds."""
     sizing = run.sizing()
     if not sizing.motors:
@@ -217,7 +219,7 @@ def _motor_in_words(motor: MotorUse) -> str:
     )
 
 
-def _description(run: Trajectory | SegmentedTrajectory, panel: AnyPanel) -> str:
+def _description(run: Trajectory, panel: AnyPanel) -> str:
     """A panel in words, for those who cannot see it."""
     if isinstance(panel, PathPanel):
         return f"{panel.title} in ground."
@@ -244,7 +246,7 @@ def _events(run: Trajectory) -> str:
     return text + (_table(("Event", "Time", "State"), rows, numbers=(1,)) if rows else "")
 
 
-def _mechanism(run: Trajectory) -> str:
+def _mechanism(run: Segment) -> str:
     system, mechanism = run.system, run.system.mechanism
     pictures = _pictures(run) if len(mechanism.bodies) <= FEW_BODIES else ""
     roles = dict.fromkeys(system.joints, "tree") | dict.fromkeys(system.loops, "closes a loop")
@@ -273,7 +275,7 @@ def _mechanism(run: Trajectory) -> str:
     )
 
 
-def _elements(run: Trajectory) -> str:
+def _elements(run: Segment) -> str:
     """What acts on the mechanism, in lists of names."""
     mechanism = run.system.mechanism
     named = (
@@ -286,7 +288,7 @@ def _elements(run: Trajectory) -> str:
     return f"<p>{' '.join(texts)}</p>" if texts else ""
 
 
-def _pictures(run: Trajectory) -> str:
+def _pictures(run: Segment) -> str:
     """The mechanism at the first and last sample (of the first motion), and its graph."""
     from matplotlib.figure import Figure
 
@@ -320,7 +322,7 @@ def _graph_size(system: System, joint_names: bool) -> tuple[float, float]:
     )
 
 
-def _settings(run: Trajectory) -> str:
+def _settings(run: Segment) -> str:
     rows = [(escape(str(key)), escape(str(value))) for key, value in run.settings.items()]
     rows += [
         ("steps", str(run.steps)),

@@ -19,7 +19,7 @@ from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
 from catena.mechanism.validation import known
-from catena.simulation import Trajectory
+from catena.simulation import Segment as RunSegment
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
 from catena.system.arrays import as_list
@@ -27,7 +27,7 @@ from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
-from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced
+from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced, with_motion
 from catena.view.raster import Painter, Window, require_pillow
 from catena.view.scene import Scene, scene
 from catena.view.sites import joint_sites
@@ -84,6 +84,7 @@ def save_video(
             f"the film would have {count} pictures; raise speed or lower rate to stay below {MOST}."
         )
     times = np.minimum(short.start + speed / rate * np.arange(count), short.end)
+    run, _, motion = with_motion(run, int(motion))
     groups, eye, names = _groups(forces), _eye(camera), traced(run, traces)
     pictures = _pictures(run, motion, times, (width, height), eye, names, clock, floor, groups, factor)
     counted = _counted(pictures, times - short.start, duration, progress)
@@ -209,7 +210,7 @@ def _arrows(
     pressing: Sequence[ContactForceHistory],
 ) -> list[Arrows]:
     """The forces of a run at some times, of the groups that are asked for."""
-    if not groups or not isinstance(run, Trajectory):
+    if not groups or not isinstance(run, RunSegment):
         return []
     main = run.state(*(int(k) for k in np.unravel_index(motion, run.batch))) if run.batch else run
     try:

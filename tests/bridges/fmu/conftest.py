@@ -52,6 +52,7 @@ def four_bar(request, export):
         inputs=["A.tau", "C.tau", "coupler.wrench"],
         outputs=["A.q", "A.v", "B.q", "D.q", "A.a", "C.q", "C.v", "energy", "closure_error"],
         parameters=["crank.mass", "gravity", "B.in_parent.p.length"],
+        derivatives=True,
         events=[ct.Event(lambda t, q, v: q[0] - 1.0, name="one rad", direction=1)],
     )
     return m, path

@@ -30,7 +30,7 @@ def test_sources_alone_compile_later_without_a_warning(version, tmp_path, compil
     path = tmp_path / "sources.fmu"
     ct.export_fmu(
         m, path, version=version, compiler=False, initial=[0.3, 0.4], parameters=["stab ü'.mass", "b.c.com.x"],
-        inputs=["x\"y'.tau"], outputs=["knie */ \n<U+000A>.q", "b.c.position"],
+        inputs=["x\"y'.tau"], derivatives=True, outputs=["knie */ \n<U+000A>.q", "b.c.position"],
     )  # fmt: skip
     with zipfile.ZipFile(path) as zipped:
         names = zipped.namelist()
@@ -39,6 +39,11 @@ def test_sources_alone_compile_later_without_a_warning(version, tmp_path, compil
     assert ("sources/buildDescription.xml" in names) == (version == "3.0")
     assert all("*/ <c>" not in text and str(tmp_path) not in text for text in texts)
     folder = compiled_sources(path, tmp_path / "out", compiler, version)
+    if version == "3.0":
+        (how,) = fmpy.model_description.read_build_description(
+            str(folder / "sources" / "buildDescription.xml")
+        )
+        assert how.sourceFileSets[0].sourceFiles == ["fmi3.c"]
     found = run_fmu(folder, "CoSimulation", 0.2)
     run = ct.simulate(m.system(), [0.3, 0.4], None, 0.2, samples=26)
     first, *rest = found.dtype.names[1:]
@@ -102,6 +107,7 @@ def test_without_a_compiler_a_warning_says_so(tmp_path, monkeypatch):
         ({"outputs": ["crnk.position"]}, "Did you mean 'crank.position'"),
         ({"parameters": ["crank.mas"]}, "Did you mean 'crank.mass'"),
         ({"inputs": ["crank.mass"], "parameters": ["crank.mass"]}, "crank.mass"),
+        ({"inputs": ["B.in_parent.p.length"]}, "moves the loops"),
         ({"integrator": "radau"}, "an FMU has"),
         ({"integrator": "rk4"}, "step is None"),
         ({"rtol": 0.0}, "rtol"),
@@ -115,3 +121,21 @@ def test_what_cannot_be_is_refused_in_words(options, words, tmp_path):
     with pytest.raises(ct.CatenaError, match=re.escape(words)):
         ct.export_fmu(ct.generators.four_bar(), tmp_path / "x.fmu", compiler=False, **options)
     assert not (tmp_path / "x.fmu").exists()
+
+
+def test_mechanisms_that_are_no_fmu_are_refused_by_what_is_at_fault(tmp_path):
+    told = ct.generators.four_bar()
+    told.add_force("push", ct.forces.AppliedWrench(), between=("ground", "coupler"))
+    with pytest.raises(ct.EquationsError, match="Force 'push', a AppliedWrench, waits to be told"):
+        ct.export_fmu(told, tmp_path / "x.fmu", compiler=False)
+    fixed = ct.Mechanism("block")
+    fixed.add_body("stone", mass=1.0, inertia=1.0)
+    fixed.add_joint("glue", "ground", "stone", ct.Fixed())
+    with pytest.raises(ct.EquationsError, match="'block' has no joint that moves"):
+        ct.export_fmu(fixed, tmp_path / "x.fmu", compiler=False)
+    with pytest.raises(ct.FormatError, match="ends with .fmu"):
+        ct.export_fmu(ct.generators.four_bar(), tmp_path / "x.zip", compiler=False)
+    turning = ct.generators.four_bar()
+    turning.add_spring("coil", "C", stiffness=1.0)
+    with pytest.warns(ct.CatenaWarning, match="forces look at the angles of 'C'"):
+        ct.export_fmu(turning.system(cut=["C"]), tmp_path / "x.fmu", compiler=False)

@@ -54,7 +54,8 @@ def test_parameters_are_those_of_a_changed_mechanism(four_bar):
     q = s.assemble(START[0], guess=m.system().assemble(START[0]))
     run = ct.simulate(s, q, s.velocity(q, START[1]), 0.5, samples=26, rtol=1e-12)
     for kind in TYPES:
-        found = run_fmu(path, kind, start_values=values)
+        # Some importers set every start value that the description has, and these hold nothing.
+        found = run_fmu(path, kind, start_values=values, apply_default_start_values=kind == "CoSimulation")
         assert found["A.q"][0] == pytest.approx(0.4, abs=1e-12)
         assert np.abs(final(found) - run.q[-1]).max() <= 1e-8, kind
 
@@ -80,7 +81,8 @@ def test_loops_that_cannot_be_closed_are_an_error_in_words(four_bar):
     for kind in TYPES:
         with pytest.raises(Exception, match="InitializationMode"):
             run_fmu(path, kind, start_values={"B.in_parent.p.length": 30.0}, logger=logger)
-        assert "cannot be closed" in said.pop()
+        words = said.pop()
+        assert "cannot be closed" in words and "the loop of joint C leaves a gap" in words
 
 
 def instances(path, count):
@@ -89,7 +91,8 @@ def instances(path, count):
     folder = fmpy.extract(str(path))
     made = []
     for k in range(count):
-        fmu = fmpy.instantiate_fmu(folder, description, fmi_type="CoSimulation")
+        # FMPy has one logger in a process, and forgets to go back to its own when that of another FMU is gone.
+        fmu = fmpy.instantiate_fmu(folder, description, fmi_type="CoSimulation", logger=lambda *said: None)
         fmu.instanceName = f"instance {k}"
         made.append(fmu)
     reference = {v.name: v.valueReference for v in description.modelVariables}
@@ -151,6 +154,12 @@ def test_two_instances_do_not_know_of_each_other_and_states_are_kept(four_bar):
         assert angle(one, is_two, reference) == end
         free(state)
     assert angle(two, is_two, reference) == other
+    # A mass may change between steps, a length that would open the loop may not.
+    set_number = two.setReal if is_two else two.setFloat64
+    set_number([reference["crank.mass"]], [8.0])
+    with pytest.raises(Exception, match="set(Real|Float64)|status"):
+        set_number([reference["B.in_parent.p.length"]], [0.5])
+    walk(two, 0.3, 0.35)
     # Other steps of communication lead to the same place.
     one.reset()
     initialise(one, is_two, {}, reference)

@@ -20,9 +20,10 @@ def test_a_point_leaves_a_ball_at_two_thirds_of_its_height():
     top = ct.Contact("mass", on_radius=1.0)
     run = ct.simulate(s, q, np.zeros(s.nv), 1.5, contacts=[top], rtol=1e-9, atol=1e-11, check=False)
     leaves = next(change for change in run.transitions if "lifts" in change.name)
-    part, q_then, v_then = run.at(leaves.t)
-    assert part.system.pose(q_then, "mass").p[2] == pytest.approx(2.0 / 3.0 * z, abs=2e-6)
-    assert np.linalg.norm(part.system.pose(q_then, "mass").p) == pytest.approx(1.0, abs=1e-7)
+    then = run.at(leaves.t)
+    q_then, v_then = then
+    assert then.system.pose(q_then, "mass").p[2] == pytest.approx(2.0 / 3.0 * z, abs=2e-6)
+    assert np.linalg.norm(then.system.pose(q_then, "mass").p) == pytest.approx(1.0, abs=1e-7)
     f = run.contact_forces["mass"]
     at = run.position("mass")
     along = (f * at).sum(axis=1)

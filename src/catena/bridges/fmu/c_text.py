@@ -27,6 +27,19 @@ static void closure_jacobian(const double *q, const double *p, double *J) {
 }
 """
 
+_OPEN_SLOPE = """static void closure_slope(const double *q, const double *v, const double *p, const double *dq,
+                          const double *dv, const double *dp, double *position, double *velocity) {
+    (void)q;
+    (void)v;
+    (void)p;
+    (void)dq;
+    (void)dv;
+    (void)dp;
+    (void)position;
+    (void)velocity;
+}
+"""
+
 
 def numbers_text(model: Model, solver: Solver, token: str, kinds: Iterable[str]) -> str:
     """Return mechanism.h: sizes, numbers to begin with, and how steps are taken."""
@@ -35,6 +48,7 @@ def numbers_text(model: Model, solver: Solver, token: str, kinds: Iterable[str])
         "NQ": system.nq, "NV": system.nv, "NX": system.nq + system.nv, "NU": len(model.inputs),
         "NP": len(model.parameters), "NY": model.functions["outputs"].outputs["y"].size, "NE": len(events),
         "NG": len(model.rows), "NROTATIONS": len(model.rotations), "IS_FIXED": int(solver.step is not None),
+        "HAS_SLOPES": int(model.has_slopes),
         "HAS_CO_SIMULATION": int("co-simulation" in kinds), "HAS_MODEL_EXCHANGE": int("model-exchange" in kinds),
     }  # fmt: skip
     numbers = {
@@ -57,6 +71,7 @@ def numbers_text(model: Model, solver: Solver, token: str, kinds: Iterable[str])
         _array("unsigned char", "TUNABLE", map(str, model.tunable.astype(int))),
         _array("double", "ROWS", map(_number, model.rows)),
         _array("double", "UNITS", map(_number, model.units)),
+        _array("char *const", "CONSTRAINTS", (f'"{_spoken(name)}"' for name in model.constraints)),
         _array("unsigned char", "PLACED", map(str, model.placed.astype(int))),
         _array("unsigned char", "DRIVEN", map(str, model.driven.astype(int))),
         _array("int", "MOVED_BY", (str(first) for first, _ in model.moved)),
@@ -75,7 +90,7 @@ def equations_text(model: Model) -> str:
     """Return equations.h: everything that is computed, as functions."""
     texts = [function_text(graph, name, "double", static=True) for name, graph in model.functions.items()]
     if "closure" not in model.functions:
-        texts.append(_OPEN)
+        texts += [_OPEN, _OPEN_SLOPE] if model.has_slopes else [_OPEN]
     guard = "CATENA_EQUATIONS_H"
     head = [f"/* The equations of {in_comment(model.title)}. */", f"#ifndef {guard}", f"#define {guard}", ""]
     return "\n".join([*head, *texts, "#endif", ""])
@@ -83,6 +98,11 @@ def equations_text(model: Model) -> str:
 
 def _array(kind: str, name: str, entries: Iterable[str]) -> str:
     return f"static const {kind} {name}[] = {{{', '.join(entries) or '0'}}};"
+
+
+def _spoken(name: str) -> str:
+    """A text for a message: FMI 2.0 takes messages for formats, in which a percent sign means something."""
+    return in_comment(name).replace("%", "<U+0025>")
 
 
 def _number(x: float) -> str:

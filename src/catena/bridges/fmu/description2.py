@@ -15,7 +15,8 @@ from catena.bridges.fmu.markup import (
     outputs,
     units,
 )
-from catena.bridges.fmu.model import Model, Variable
+from catena.bridges.fmu.model import Model
+from catena.bridges.fmu.variables import Variable
 
 FACE = "fmi2.c"
 
@@ -29,6 +30,7 @@ def description(
         "modelIdentifier": identifier,
         "canGetAndSetFMUstate": True,
         "canSerializeFMUstate": True,
+        "providesDirectionalDerivative": model.has_slopes,
     }
     own = {
         "model-exchange": element("ModelExchange", common, sources),

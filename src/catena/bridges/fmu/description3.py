@@ -15,7 +15,8 @@ from catena.bridges.fmu.markup import (
     outputs,
     units,
 )
-from catena.bridges.fmu.model import Model, Variable
+from catena.bridges.fmu.model import Model
+from catena.bridges.fmu.variables import Variable
 
 FACE = "fmi3.c"
 
@@ -28,6 +29,7 @@ def description(
         "modelIdentifier": identifier,
         "canGetAndSetFMUState": True,
         "canSerializeFMUState": True,
+        "providesDirectionalDerivatives": model.has_slopes,
     }
     own = {
         "model-exchange": element("ModelExchange", {**common, "needsCompletedIntegratorStep": True}),

@@ -19,7 +19,7 @@ from catena.bridges.fmu.model import make_model
 from catena.bridges.fmu.packing import packed
 from catena.bridges.fmu.solver import make_solver
 from catena.equations.graph import identifier
-from catena.errors import StateError
+from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import is_one_of, is_positive, listed, shown
 from catena.mechanism import Mechanism
@@ -28,7 +28,7 @@ from catena.system import System
 
 VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")
-SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h")
+SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h")
 _LONGEST = 60
 
 
@@ -49,6 +49,7 @@ def export_fmu(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     stabilisation: float = 0.05,
+    derivatives: bool = False,
     duration: float = 1.0,
     compiler: str | PathLike[str] | bool | None = None,
 ) -> Path:
@@ -72,7 +73,8 @@ def export_fmu(
 
     In co-simulation `integrator` takes the steps: "dopri5" by `rtol` (the importer's tolerance, if it gives one) and
     `atol`, or "rk4" with a `step`; loops are closed after each. In model exchange gaps of loops fade within
-    `stabilisation` seconds, as `ct.Baumgarte` has it. `duration` is what importers run by default.
+    `stabilisation` seconds, as `ct.Baumgarte` has it. With `derivatives` there are exact directional derivatives, in
+    about three times as much code. `duration` is what importers run by default.
     """
     if isinstance(system, Mechanism):
         system = system.system()
@@ -89,9 +91,13 @@ def export_fmu(
     if not is_positive(duration):
         raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
     place = file_path(path)
+    if place.suffix.lower() != ".fmu":
+        raise FormatError(
+            f"{place}: importers know FMUs by their ending: give a file name that ends with .fmu"
+        )
     command = find_compiler(compiler, str(place))
     solver = make_solver(integrator, step, rtol, atol, stabilisation)
-    model = make_model(system, inputs, outputs, parameters, initial, velocity, events)
+    model = make_model(system, inputs, outputs, parameters, initial, velocity, events, bool(derivatives))
 
     face = VERSIONS[version]
     name = identifier(model.title)[:_LONGEST]

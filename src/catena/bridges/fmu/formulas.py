@@ -19,7 +19,7 @@ from catena.system import System
 
 class Formulas:
     """Symbols for time `t`, state `q` and `v`, accelerations `a`, inputs `u` and parameters `p`, and the equations of a
-    system in them."""
+    system in them. `seeds` are changes of all but time."""
 
     def __init__(self, system: System, inputs: Inputs, parameters: Sequence[Parameter]) -> None:
         self.system, self.inputs = system, inputs
@@ -28,6 +28,9 @@ class Formulas:
             "p": sum(len(p.entries) for p in parameters),
         }  # fmt: skip
         self.symbols = {name: new_symbols(name, size) for name, size in sizes.items()}
+        self.seeds = {
+            f"d{name}": new_symbols(f"d{name}", size) for name, size in sizes.items() if name != "t"
+        }
         self._numbers = dict(inputs.numbers(self.symbols["u"]))
         at = 0
         for parameter in parameters:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from xml.sax.saxutils import quoteattr
 
-from catena.bridges.fmu.model import Model, Variable
+from catena.bridges.fmu.model import Model
 from catena.bridges.fmu.naming import UNITS, printable
+from catena.bridges.fmu.variables import Variable
 
 TOOL = "Catena"
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>'

@@ -130,7 +130,7 @@ def _energy(formulas: Formulas, name: str) -> Any:
 def _gap(formulas: Formulas) -> Any:
     import casadi
 
-    if not formulas.system.constrained:
+    if not formulas.system.effective_plan.total_constraints:
         return 0.0
     e = formulas.of("closure")["position"] / scales_of(formulas.system.effective_plan).rows
     return casadi.sqrt(sum(x * x for x in e))

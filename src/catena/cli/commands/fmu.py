@@ -6,8 +6,7 @@ from argparse import Namespace
 
 from catena.bridges.fmu import export_fmu
 from catena.cli.console import Console, Exit, counted
-from catena.cli.models import resolve
-from catena.cli.options import add_model, add_state, initial_state
+from catena.cli.options import add_model, add_state, initial_state, model_of
 from catena.cli.parsing import Commands, any_file, by_name, positive
 
 ABOUT = "write a model as an FMU for Simulink, Dymola, OpenModelica, Amesim and others"
@@ -43,7 +42,7 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Write the file and say what is in it."""
-    system = resolve(arguments.model, arguments.kind, arguments.search).system()
+    system = model_of(arguments).system()
     q, v = initial_state(system, by_name(arguments.q), by_name(arguments.v))
     written = export_fmu(
         system, arguments.out, version=arguments.fmi, initial=q, velocity=v, inputs=arguments.input,

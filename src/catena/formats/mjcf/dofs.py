@@ -18,8 +18,8 @@ from catena.formats.mjcf.names import HINGE, SLIDE
 Numbers = NDArray[np.float64]
 FLAGS = ("GRAVITY", "SPRING", "DAMPER", "PASSIVE", "FRICTIONLOSS", "LIMIT", "EQUALITY", "CONSTRAINT", "ACTUATION",
          "CLAMPCTRL")  # fmt: skip
-JOINT, JOINT_IN_PARENT = 0, 1
-"""The transmissions of `actuator_trntype` to a joint, in the axes of the child or of the parent."""
+JOINT, JOINT_IN_PARENT, TENDON = 0, 1, 3
+"""The transmissions of `actuator_trntype` to a joint, in the axes of the child or of the parent, and to a tendon."""
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,11 @@ DROPPED = {
     "custom",
     "deformable",
     "extension",
+    "plugin",
     "size",
 }
 """Elements that mechanics does not need, or that are not read, some of which name files."""
-ACTING = {"deformable", "extension"}
+ACTING = {"deformable", "extension", "plugin"}
 """Those of them that act in MuJoCo."""
 MESHES = 256 * 2**20
 """How many bytes the meshes of a model may have together."""
@@ -55,6 +56,7 @@ class Prepared:
         self.assets: dict[str, bytes] = {}
         self.paths: dict[str, str] = {}
         self.without: set[str] = set()
+        self.keys = [key for part in root.all("keyframe") for key in part.all("key")]
         self._missing: set[str] = set()
         self._size = 0
         self._clean(root)
@@ -63,22 +65,25 @@ class Prepared:
             self._drop_missing(root)
         self.text = _written(root)
 
-    def _include(self, element: Element, depth: int) -> None:
-        """Put the content of included files in their place."""
+    def _include(self, element: Element, depth: int, folder: Path | None = None) -> None:
+        """Put the content of included files in their place; `folder` is that of the included file which the element is
+        from, where the files that it includes may lie as well."""
         children: list[Element] = []
         for child in element.children:
             if child.tag != "include":
-                self._include(child, depth)
+                self._include(child, depth, folder)
                 children.append(child)
                 continue
             if depth > 20:
                 child.fail("files include each other more than 20 deep")
             written = child.needed("file")
             found = self._source.find(written, child.where, "include")
+            if folder is not None and (found is None or not os.path.isfile(found)):
+                found = self._source.find(str(folder / written), child.where, "include")
             if found is None or not os.path.isfile(found):
                 child.fail(f"the file {written!r} is not there")
             inner = parse(self._text(found), str(found), self._source.budget)
-            self._include(inner, depth + 1)
+            self._include(inner, depth + 1, found.parent)
             children += inner.children
         element.children = children
 

@@ -17,6 +17,7 @@ from catena.formats.findings import Severity
 from catena.formats.mjcf.actuators import add_actuators
 from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
+from catena.formats.mjcf.keyframes import add_states, controls, default_keyframe, keyframes
 from catena.formats.mjcf.merging import Elementary, Merged, merge
 from catena.formats.mjcf.names import (
     BALL,
@@ -32,6 +33,7 @@ from catena.formats.mjcf.passive import add_free_spring, add_passive, yields
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.preparing import Prepared
 from catena.formats.mjcf.shapes import shapes_of
+from catena.formats.mjcf.tendons import add_tendons, tendons_as_joints
 from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.joints import Fixed, Free
@@ -86,6 +88,7 @@ class _Builder:
             _add_body(mechanism, model, index, self.prepared, self.source)
         holds = "EQUALITY" not in off
         coupled = coupled_joints(model) if holds else frozenset()
+        coupled |= {joint for terms in tendons_as_joints(model, off).values() for joint in terms}
         for index in range(1, model.nbody):
             self._add_joints(index, coupled)
         sites = self._add_sites()
@@ -95,9 +98,15 @@ class _Builder:
             self.source.note(
                 Severity.NOTE, "", "equality constraints are switched off and left out", what="unread"
             )
-        add_actuators(mechanism, model, off, self.source, self.unread)
-        add_passive(mechanism, model, off, sites, self.unread)
-        self._set_initial(held_bodies(model) if holds else set())
+        keys = keyframes(model, self.prepared.keys, self.unread)
+        begin = default_keyframe(keys)
+        told = (np.zeros(controls(model)), np.zeros(model.na)) if begin is None else (begin.ctrl, begin.act)
+        slides = add_tendons(mechanism, model, off, sites, self.unread)
+        signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
+        add_passive(mechanism, model, off)
+        add_states(mechanism, model, keys, signals, self.unread)
+        if not mechanism.states:
+            self._set_initial(held_bodies(model) if holds else set())
         if self.prepared.without:
             self.unread.add(f"the elements {', '.join(f'<{tag}>' for tag in sorted(self.prepared.without))}")
         if self.unread:
@@ -207,7 +216,7 @@ class _Builder:
         if not stiffness.any():
             return False
         bends = stiffness[1:].any() and not may_bend
-        if bends or yields(self.model, "jnt", joint):
+        if bends or yields(self.model, joint):
             self.unread.add(
                 "springs that yield or are of higher order at the joints", joint_name(self.model, joint)
             )

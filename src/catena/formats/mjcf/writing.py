@@ -7,6 +7,7 @@ something to say, go into the tree.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from catena.errors import FormatError, warn
 from catena.formats.markup import quoted
 from catena.formats.mjcf.inertias import inertial, needs_balance
 from catena.formats.mjcf.joint_values import SERVOS, joint_values
+from catena.formats.mjcf.keyframes import StateOf
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
 from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
@@ -32,6 +34,7 @@ from catena.mechanism import (
     Shape,
 )
 from catena.mechanism.locking import fixed_where_locked
+from catena.mechanism.mechanism import HOME, NOWHERE
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 from catena.spatial import Pose
 
@@ -39,6 +42,8 @@ APART = 0.1
 """Metres between the two points that hold an axis."""
 ORDER = (Fixed, Revolute, Spherical, Free)
 """Kinds that may close a loop, those that are better in the tree first."""
+LEAST = 1e-300
+"""A width of a range that stands for none."""
 DEGREE = 4
 """The highest power in an equality between joints."""
 
@@ -75,6 +80,7 @@ class _Writer:
         self.sites: dict[str, list[str]] = {name: [] for name in mechanism.bodies}
         self.meshes: dict[tuple[str, Any], str] = {}
         self.tendons: list[str] = []
+        self.servos: list[str] = []
         self._site_names: set[str] = set()
 
     def _rank(self, joint: Joint) -> tuple[int, bool]:
@@ -109,6 +115,7 @@ class _Writer:
             for (file, scale), name in self.meshes.items()
         ]
         actuators = self._actuators()
+        keys = self._keyframes(len(actuators))
         self._note_lost()
         name = quoted(self.mechanism.name)
         lines = [
@@ -122,6 +129,7 @@ class _Writer:
             ("tendon", self.tendons),
             ("equality", equalities),
             ("actuator", actuators),
+            ("keyframe", keys),
         ):
             if content or tag == "worldbody":
                 lines += [f"  <{tag}>", *content, f"  </{tag}>"]
@@ -423,12 +431,52 @@ class _Writer:
             "biastype": "affine",
             "biasprm": _numbers(servo.bias),
         }
-        if servo.signal:
-            # MuJoCo keeps no signal in a file: that the range has no other value tells it.
-            options["ctrlrange"] = _numbers(sorted((servo.signal, servo.signal * (1.0 + 1e-9))))
+        kept = self._kept_signal(name)
+        if servo.signal != kept:
+            # A keyframe does not tell it: that the range has no other value does.
+            beyond = servo.signal * 1e-9 if servo.signal else -LEAST * np.sign(kept)
+            options["ctrlrange"] = _numbers(sorted((servo.signal, servo.signal + beyond)))
         if servo.limits:
             options["forcerange"] = _numbers(servo.limits)
+        self.servos.append(name)
         return [f"    <general name={quoted(name)} joint={quoted(driven)}{_attributes(options)}/>"]
+
+    def _kept_signal(self, servo: str) -> float:
+        """The signal of a servo in the keyframe that motions start from."""
+        m = self.mechanism
+        begin = m.states.get(HOME) or next(iter(m.states.values()), NOWHERE)
+        return float(begin.signals.get(servo, 0.0))
+
+    def _keyframes(self, actuators: int) -> list[str]:
+        """The states with a name. The servos are the first of the actuators."""
+        lines, m = [], self.mechanism
+        order = list(self._in_order())
+        follows = bool(self.loops or m.couplings)
+        for name, state in m.states.items():
+            if any(joint.name in state.q or joint.name in state.v for joint in self.loops):
+                self.lost.add("positions of joints that close loops in the states", name)
+            told = {branch.joint.name for branch in order if branch.motions}
+            if follows and not told <= set(state.q):
+                self.lost.add("states that leave joints to the loops", name)
+                continue
+            numbers = StateOf(state)
+            ctrl = [float(state.signals.get(servo, 0.0)) for servo in self.servos]
+            options = {
+                "qpos": _numbers(x for branch in order for x in numbers.qpos(branch)),
+                "qvel": _numbers(x for branch in order for x in numbers.qvel(branch)),
+            }
+            if any(ctrl):
+                options["ctrl"] = _numbers([*ctrl, *[0.0] * (actuators - len(ctrl))])
+            lines.append(f"    <key name={quoted(name)}{_attributes(options)}/>")
+        return lines
+
+    def _in_order(self) -> Iterator[Branch]:
+        """The branches as they stand in the file."""
+        open_ = list(reversed(self.branches[GROUND]))
+        while open_:
+            branch = open_.pop()
+            yield branch
+            open_ += reversed(self.branches[branch.child])
 
     def _driven(self, joint: str, component: int) -> str | None:
         """What the file calls the motion of a component of a joint, None if it is none of one freedom in the tree."""
@@ -443,8 +491,9 @@ class _Writer:
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
         told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
+        is_named = any(m.initial is state for state in m.states.values())
         starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]
-        if starts:
+        if starts and not is_named:
             self.lost.add("initial states of the joints", *starts)
         for joint in m.joints.values():
             if joint.velocity_limit is not None:

@@ -15,6 +15,7 @@ from catena.forces import (
     Cable,
     ConstantWrench,
     Drag,
+    EllipsoidInFluid,
     ForceKind,
     GasSpring,
     JointFriction,
@@ -47,6 +48,7 @@ BUILT_IN: dict[str, type[ForceKind]] = {
     "bushing": Bushing,
     "drag": Drag,
     "box_in_fluid": BoxInFluid,
+    "ellipsoid_in_fluid": EllipsoidInFluid,
     "constant_wrench": ConstantWrench,
 }
 _WORDS = {made: word for word, made in BUILT_IN.items()}

@@ -98,6 +98,7 @@ def json_schema() -> Schema:
         "ground": {"$ref": "#/$defs/ground"},
         "linkage": {"$ref": "#/$defs/linkage"},
         "initial": {"$ref": "#/$defs/initial"},
+        "states": {"type": "object", "additionalProperties": {"$ref": "#/$defs/state"}},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -120,7 +121,8 @@ def _definitions() -> Schema:
         "joint": {"oneOf": [*(_joint(word, keys) for word, (_, keys) in BUILT_IN.items()), _users("joint")]},
         "force": {"oneOf": [*(_force(word, made) for word, made in FORCES.items()), _users("force")]},
         "spring": {"oneOf": [_table("spring at a joint"), _table("spring between frames")]},
-        "initial": _initial(),
+        "initial": _state("initial"),
+        "state": _state("state"),
     }
     for word in (
         "mechanism",
@@ -241,6 +243,8 @@ def _shape(word: str) -> Schema:
     return _object(properties, ("shape", *required))
 
 
-def _initial() -> Schema:
+def _state(word: str) -> Schema:
     values = {"type": "object", "additionalProperties": {"$ref": "#/$defs/numbers"}}
-    return _object({"q": values, "v": values}, ())
+    signals = {"type": "object", "additionalProperties": NUMBER}
+    _, keys = KEYS[word]
+    return _object({key: signals if key == "signals" else values for key in keys}, ())

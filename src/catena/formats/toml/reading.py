@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,6 +27,7 @@ from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
+from catena.mechanism.new_parts import initial_values, signal_values
 from catena.mechanism.origin import Origin
 from catena.mechanism.profiles import Spline
 
@@ -130,6 +131,10 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
             mechanism = ADD[word](mechanism, table)
     for table in initial:
         _set_initial(mechanism, table)
+    if "states" in top:
+        states = top.inner("states", "states")
+        for name in states.content:
+            _add_state(mechanism, name, states.inner(name, f"state {name!r}"))
     # The tables of a run may use parameters too, and are read by others.
     says_run = any(word in top for word in (*RUN_ONCE, *RUN_MANY, "wrench"))
     for name in () if says_run else top.document.parameters:
@@ -355,19 +360,35 @@ def _set_initial(mechanism: Mechanism, table: Table) -> None:
     required, optional = KEYS["initial"]
     # Whether loops are closed around the values is a matter of the run.
     table.check_keys(required, (*optional, "assemble"))
-    before = mechanism.initial
-    state: dict[str, dict[str, Any]] = {"q": dict(before.q), "v": dict(before.v)}
-    for what in ("q", "v"):
-        if what not in table:
-            continue
-        joints = table.inner(what, f"initial {what}")
+    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
+    if not any(mechanism.initial is one for one in mechanism.states.values()):
+        state = {"q": dict(mechanism.initial.q), "v": dict(mechanism.initial.v)}
+    for what, name, value in _state_values(mechanism, table, "initial"):
+        state[what][name] = value
+    mechanism.set_initial(**state)
+
+
+def _add_state(mechanism: Mechanism, name: str, table: Table) -> None:
+    table.check_keys(*KEYS["state"])
+    state: dict[str, dict[str, Any]] = {"q": {}, "v": {}, "signals": {}}
+    for what, joint, value in _state_values(mechanism, table, f"state {name!r}"):
+        state[what][joint] = value
+    with table.at_fault():
+        mechanism.add_state(name, **state)
+
+
+def _state_values(mechanism: Mechanism, table: Table, who: str) -> Iterator[tuple[str, str, Any]]:
+    """What a state says, (q, v or signals, name, value), each checked so that the fault is on the line of its joint."""
+    for what in (what for what in table.content if what != "assemble"):
+        joints = table.inner(what, f"{who} {what}")
         for name in joints.content:
             value = joints.numbers(name)
-            # One at a time, so that the fault is on the line of its joint.
             with joints.at_fault(name):
-                mechanism.set_initial(**{what: {name: value}})
-            state[what][name] = value
-    mechanism.set_initial(**state)
+                if what == "signals":
+                    signal_values(mechanism, {name: value})
+                else:
+                    initial_values(mechanism, what, {name: value})
+            yield what, name, value
 
 
 ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 FORMAT = 1
 """The number of this version of the format; a file that asks for a later one is refused."""
 
-ONCE = ("mechanism", "parameters", "ground", "linkage", "initial")
+ONCE = ("mechanism", "parameters", "ground", "linkage", "initial", "states")
 """Tables that stand once, in single brackets."""
 
 PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "force", "coupling")
@@ -84,6 +84,7 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "include": (("file",), ("prefix", "on", "at")),
     "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
     "initial": ((), ("q", "v")),
+    "state": ((), ("q", "v", "signals")),
 }
 """The keys of each table: those it must have and those it may have. A joint and a force have those of their kind
 besides."""

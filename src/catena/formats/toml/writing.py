@@ -104,7 +104,7 @@ def _rest(
     yield from (_part("wrench", _wrench(wrench)) for wrench in mechanism.wrenches.values())
     yield from (_part("force", _force(force, file)) for force in mechanism.forces.values())
     yield from (_part("coupling", _coupling(coupling)) for coupling in couplings)
-    yield from _initial(mechanism.initial)
+    yield from _states(mechanism)
 
 
 def write_rest(
@@ -320,10 +320,23 @@ def _coupling(coupling: Coupling) -> Pairs:
             )
 
 
-def _initial(initial: InitialState) -> Iterator[Block]:
-    for what, values in (("q", initial.q), ("v", initial.v)):
+def _states(mechanism: Mechanism) -> Iterator[Block]:
+    """The state that motions start in, unless it is one of those with a name, and these."""
+    initial, named = mechanism.initial, mechanism.states
+    if not any(initial is state for state in named.values()):
+        told = list(_state(("initial",), initial))
+        # Where there are others, that nothing is said has to be said.
+        yield from told or ([Block(("initial",), False, {})] if named else [])
+    for name, state in named.items():
+        yield from list(_state(("states", name), state)) or [Block(("states", name), False, {})]
+
+
+def _state(path: tuple[str, ...], state: InitialState) -> Iterator[Block]:
+    for what, values in (("q", state.q), ("v", state.v)):
         if values:
-            yield Block(("initial", what), False, {name: _single(value) for name, value in values.items()})
+            yield Block((*path, what), False, {name: _single(value) for name, value in values.items()})
+    if state.signals:
+        yield Block((*path, "signals"), False, {name: value_text(x) for name, x in state.signals.items()})
 
 
 def _pose(key: str, pose: Pose, width: int = WIDTH) -> str:

@@ -134,7 +134,8 @@ def _referred(mechanism: Mechanism) -> set[str]:
     named = {force.at_joint for force in mechanism.force_elements.values() if force.at_joint is not None}
     named |= {actuator.joint for actuator in mechanism.actuators.values()}
     named |= {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
-    return named | set(mechanism.initial.q) | set(mechanism.initial.v)
+    states = (mechanism.initial, *mechanism.states.values())
+    return named | {name for state in states for name in (*state.q, *state.v)}
 
 
 def _tellable(branch: Branch, referred: set[str]) -> Branch:

@@ -26,7 +26,7 @@ from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 
 @dataclass(eq=False)
@@ -83,7 +83,7 @@ class Acting:
         counted = [force.at for force in self.system.elements.placed if force.counts]
         return TurnsAlong(self.system, tuple(dict.fromkeys(counted)), self.near)
 
-    def know(self, run: Trajectory) -> None:
+    def know(self, run: Segment) -> None:
         """Take over how the motion went on."""
         self.turns.know(run.t, run.q, run.v, run.loop_positions)
         self.near = {**self.near, **{joint: x[-1] for joint, x in run.loop_positions.items()}}

@@ -25,7 +25,7 @@ from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
 # Contacts nearer than this many times the way of a step [m] are looked at.
@@ -82,7 +82,7 @@ class CarefulSteps:
         end: float,
         stays: Callable[[np.ndarray, np.ndarray, np.ndarray], bool],
         gap: np.ndarray | None = None,
-    ) -> tuple[Trajectory, np.ndarray]:
+    ) -> tuple[Segment, np.ndarray]:
         """Return the motion from a state q (nq,), v (nv,), with gaps (contacts,) if they are known, at the time t to
         `end`, or to where such steps are not needed any more (`stays`, asked with impulses and velocities (contacts, 3)
         and how contacts yield along their planes (contacts,), says so), and the forces (samples, contacts, 3) in the
@@ -270,7 +270,7 @@ class CarefulSteps:
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
         taken: list[_Taken], steps: np.ndarray, motors: dict[str, np.ndarray],
-    ) -> tuple[Trajectory, np.ndarray]:  # fmt: skip
+    ) -> tuple[Segment, np.ndarray]:  # fmt: skip
         """Return the run, whose wrenches and works are computed when somebody looks at them, and what is told of
         forces."""
         places, system = self.acting.places, self.acting.system
@@ -291,7 +291,7 @@ class CarefulSteps:
         if driven:
             tau = loads.with_drives(system, q, v, tau, wrenches(), driven, loads.Besides(motors, near=near))
         names = tuple(dict.fromkeys((*given, *places.bodies)))
-        run = Trajectory(
+        run = Segment(
             system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),
             wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True, loop_forces=motors,
             loop_positions=near,

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
 
 
-def joined(runs: Sequence[Trajectory]) -> Trajectory:
+def joined(runs: Sequence[Segment]) -> Segment:
     """Return runs of one system, each beginning with the sample that the one before it ends with, as one. Forces that
     hold from a sample on are those of the later run there."""
     if len(runs) == 1:
@@ -56,7 +56,7 @@ def joined(runs: Sequence[Trajectory]) -> Trajectory:
     )
 
 
-def cut(run: Trajectory, t: float) -> Trajectory:
+def cut(run: Segment, t: float) -> Segment:
     """Return a run up to a time, with the events that it has met by then."""
     events = tuple(event for event in run.events if event.t <= t)
     if t <= run.t[0]:

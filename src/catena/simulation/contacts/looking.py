@@ -17,7 +17,7 @@ from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
 
 # Places within an interval that are looked at, and how often that is repeated to find a time.
 PLACES, ROUNDS = 8, 5
@@ -60,7 +60,7 @@ class Looking:
         """Begin with gaps (contacts,): a contact that has just opened may be a little in its plane, and comes out."""
         self.deep = 0.1 * CLOSED * self.holding.length - np.minimum(gap, 0.0)
 
-    def first(self, run: Trajectory) -> Change | None:
+    def first(self, run: Segment) -> Change | None:
         """Return the first change along a run, in its times; None if there is none."""
         values, gap, rate = self._values(run.t, run.q, run.v, run.tree_forces)
         wrong = values < 0.0
@@ -99,7 +99,7 @@ class Looking:
             ]
         return np.concatenate(parts, axis=1), gap, rate
 
-    def _dips(self, run: Trajectory, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
+    def _dips(self, run: Segment, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
         """Return the first interval, up to the lowest place, in which an open contact dips into the other side between
         two of the first steps of a run, where gaps and their rates (states, contacts) are known."""
         if len(gap) < 2 or not self.open:
@@ -119,7 +119,7 @@ class Looking:
                 found.append((begin, begin + at * h))
         return min(found, default=None)
 
-    def _hidden(self, run: Trajectory, t: np.ndarray, values: np.ndarray) -> tuple[float, float] | None:
+    def _hidden(self, run: Segment, t: np.ndarray, values: np.ndarray) -> tuple[float, float] | None:
         """Return the first interval between steps that end at the times t (states,), with what must stay above zero
         there (states, margins), in which a force pulls or leaves its cone for a while."""
         least = self.duration / OFTEN
@@ -154,7 +154,7 @@ class Looking:
                 break
         return (float(t[-2]), float(t[-1])) if (f[-1] < 0.0).any() else None
 
-    def _located(self, run: Trajectory, begin: float, end: float) -> Change | None:
+    def _located(self, run: Segment, begin: float, end: float) -> Change | None:
         """Return the first change between two times at the first of which all margins are above zero."""
         which = -1
         low = high = 0.0
@@ -177,7 +177,7 @@ class Looking:
         part = max(0.0, low) / (max(0.0, low) - high)
         return Change(begin + part * (end - begin), *self.margins[which])
 
-    def _forces_at(self, run: Trajectory, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _forces_at(self, run: Segment, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (times, nv) at times between steps."""
         if run.held:
             k = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)

@@ -17,7 +17,7 @@ import numpy as np
 from catena.simulation.contacts.joining import cut
 from catena.simulation.guards.events import Event, crosses
 from catena.simulation.guards.locating import Passage, hits
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Segment
 from catena.system import System
 
 
@@ -90,7 +90,7 @@ class _Between(NamedTuple):
     v: np.ndarray
 
 
-def met(run: Trajectory, events: Sequence[Event], begins: bool) -> Trajectory:
+def met(run: Segment, events: Sequence[Event], begins: bool) -> Segment:
     """Return a run of careful steps with the events it meets, up to the first that ends it; whether the motion `begins`
     with it."""
     if not events or len(run.t) < 2:
@@ -115,7 +115,7 @@ def met(run: Trajectory, events: Sequence[Event], begins: bool) -> Trajectory:
     return replace(run, events=tuple(found))
 
 
-def _ended(run: Trajectory, found: Sequence[EventHit]) -> Trajectory:
+def _ended(run: Segment, found: Sequence[EventHit]) -> Segment:
     """Return a run up to the last of the events that were found, which ended it."""
     last = found[-1]
     shorter = cut(run, last.t)

@@ -29,7 +29,7 @@ from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.methods.work import SOURCES
@@ -584,7 +584,7 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
     return high
 
 
-def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajectory:
+def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Segment:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
     problem, q, v, work = acting.problem, made.q, made.v, made.work
     forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
@@ -599,7 +599,7 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Trajector
         "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
         "steps taken by": "compiled steps with contacts inside",
     }
-    return Trajectory(
+    return Segment(
         acting.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,

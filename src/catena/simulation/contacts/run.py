@@ -43,8 +43,10 @@ from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
-from catena.simulation.results.segment import EventHit, Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory, Transition
+from catena.simulation.results.audit import audit_of_changes
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
@@ -82,8 +84,8 @@ class ContactRun:
     def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
-        self.segments: list[Trajectory] = []
-        self.pressing: list[Callable[[Trajectory], np.ndarray]] = []
+        self.segments: list[Segment] = []
+        self.pressing: list[Callable[[Segment], np.ndarray]] = []
         self.places: list[Places] = []
         self.made: list[Transition] = []
         self.jumps = Jumps()
@@ -129,7 +131,7 @@ class ContactRun:
         if self.is_inside:
             self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
 
-    def go(self, q: Any, v: Any) -> SegmentedTrajectory:
+    def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
         times = self.changing.sample_times()
         try:
@@ -371,7 +373,7 @@ class ContactRun:
         ]
 
     def _ended(
-        self, run: Trajectory, standing: Standing
+        self, run: Segment, standing: Standing
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after an event has ended a run, and whether the motion goes on."""
         t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
@@ -404,7 +406,7 @@ class ContactRun:
         return self._changed([event], last, t, q, v) if event.then is not None else (t, q, v, standing, False)
 
     def _changed(
-        self, happened: Sequence[Event], run: Trajectory | None, t: float, q: np.ndarray, v: np.ndarray
+        self, happened: Sequence[Event], run: Segment | None, t: float, q: np.ndarray, v: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after events at the end of a run, or at the start, have changed the
         structure."""
@@ -428,8 +430,8 @@ class ContactRun:
 
     # What is kept.
 
-    def _keep(self, run: Trajectory, holding: Holding) -> None:
-        def pressing(run: Trajectory) -> np.ndarray:
+    def _keep(self, run: Segment, holding: Holding) -> None:
+        def pressing(run: Segment) -> np.ndarray:
             f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tree_forces
             if holding.closed:
                 if asks and len(run.t) != nodes:
@@ -447,13 +449,13 @@ class ContactRun:
             self.pressing.append(pressing)
             self.places.append(holding.acting.places)
 
-    def _keep_quick(self, made: Quick, holding: Holding) -> Trajectory:
+    def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
         run = quick_trajectory(self.acting, made, holding)
         if len(made.t) < 2:
             return run
         times, forces, places = made.t, made.forces, self.acting.places
 
-        def pressing(run: Trajectory) -> np.ndarray:
+        def pressing(run: Segment) -> np.ndarray:
             k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
             if not np.array_equal(times[k], run.t):
                 return by_modes(run)
@@ -465,19 +467,21 @@ class ContactRun:
         self.pressing[-1] = pressing
         return run
 
-    def _found(self, times: np.ndarray | None, note: str) -> SegmentedTrajectory:
+    def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
         runs = [resampled(run, times) for run in self.segments]
         pressed = [f(run) for f, run in zip(self.pressing, runs, strict=True)]
+        labels = [contact.label for contact in self.contacts]
         segments = tuple(
-            with_stops_in_joints(run, places, f)
+            replace(
+                with_stops_in_joints(run, places, f),
+                contacts=self.touching,
+                contact_forces={label: f[:, k] for k, label in enumerate(labels)},
+            )
             for run, f, places in zip(runs, pressed, self.places, strict=True)
         )
-        forces = np.concatenate(pressed)
-        by_name = {contact.label: forces[:, k] for k, contact in enumerate(self.contacts)}
-        found = SegmentedTrajectory(segments, tuple(self.made), note, self.touching, by_name)
+        found = Trajectory(segments, tuple(self.made), note)
         if self.changing.check:
-            for audit in found.audit()[len(found.segments) :]:
-                audit.warn()
+            audit_of_changes(found).warn()
         return found
 
     def _require_outside(self, q: np.ndarray) -> None:

@@ -21,7 +21,7 @@ from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem, Touching
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
 from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.stepping.compiled import BrokenOff
 from catena.system import System
@@ -48,7 +48,7 @@ class Stretched:
     """A stretch of motion, None if it did not get on at all, the contact whose change ended it, or None; and whether it
     is `stiff`: friction made it get on more slowly than careful steps would, or it did not at all."""
 
-    run: Trajectory | None
+    run: Segment | None
     change: Change | None
     stiff: bool
 
@@ -81,7 +81,7 @@ class Stretch:
         system = self.acting.system if self.pushes else self._stuck(q, v)
         looking, duration = Looking(self.holding, self.window.duration), self.window.duration
         looking.begin(self.acting.places.gaps(q[None])[0])
-        runs: list[Trajectory] = []
+        runs: list[Segment] = []
         inside = Inside(self.acting.places)
         self.inside = self.pushes and can_be_inside(self.acting.problem, self.acting.places)
         asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
@@ -124,7 +124,7 @@ class Stretch:
 
     def _part(
         self, system: System, span: Span, q: np.ndarray, v: np.ndarray, most: int
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
         given = self.acting.problem
@@ -140,7 +140,7 @@ class Stretch:
 
     def _compiled(
         self, inside: Inside, span: Span, q: np.ndarray, v: np.ndarray, deep: np.ndarray, most: int
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
         holding = self.holding
@@ -157,7 +157,7 @@ class Stretch:
 
     def _moved(
         self, problem: Problem, span: Span, q: np.ndarray, v: np.ndarray
-    ) -> tuple[Trajectory | None, bool]:
+    ) -> tuple[Segment | None, bool]:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
@@ -169,7 +169,7 @@ class Stretch:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)
         if found is None or len(found.t) < 2:
             return None, enough
-        cut = replace(found, ended="")
+        cut = replace(found.segments[0], ended="")
         if problem.control is not None and not cut.held:
             # The run was cut off within a step, and knows no control forces of where it has come to.
             self._tell_last(cut)
@@ -186,7 +186,7 @@ class Stretch:
         acting = self.acting
         return None if acting.excitation.clock is None else acting.excitation.as_given(acting.told(t, q, v))
 
-    def _until(self, run: Trajectory, t: float) -> Trajectory:
+    def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
         found = cut(run, t)
         if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
@@ -194,7 +194,7 @@ class Stretch:
             self._tell_last(found)
         return found
 
-    def _tell_last(self, run: Trajectory) -> None:
+    def _tell_last(self, run: Segment) -> None:
         """Ask for the control forces at the end of a run."""
         told = self.acting.told(float(run.t[-1]), run.q[-1], run.v[-1])
         run.tau[-1] = told[: self.acting.system.nv]

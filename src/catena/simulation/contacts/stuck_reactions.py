@@ -12,25 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from catena.simulation.acting import loads
-from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.contacts.geometry import Places
-from catena.simulation.results.segment import Trajectory
+from catena.simulation.results.segment import Segment
+from catena.system import System
 
 
-def reactions_beside_contacts(
-    run: Trajectory, pressing: Sequence[ContactForceHistory]
-) -> dict[str, np.ndarray]:
-    """Return the wrench (samples, 6) that each joint of a run passes to its child, beside contacts that push so; those
-    of contacts which stick as joints are among them."""
-    stuck = [each for each in pressing if each.contact.joint in run.system.loops]
+def reactions_beside_contacts(run: Segment) -> dict[str, np.ndarray]:
+    """Return the wrench (samples, 6) that each joint of a segment passes to its child, beside its contacts; those of
+    contacts which stick as joints are among them."""
+    stuck = [each for each in run.pressing if each.contact.joint in run.system.loops]
     names = [each.contact.joint for each in stuck]
-    if not stuck:
-        return run.reactions()
-    mechanism, plan = run.system.mechanism, run.system.plan
-    for name in names:
-        mechanism = mechanism.detach(name)
-    # Joints of contacts are no part of the tree, so that its coordinates are the same without them.
-    system = mechanism.system(root=plan.root, cut=[x for x in plan.cut if x not in names], keep=plan.keep)
+    system = without_contacts(run.system, names)
     places = Places(system, [each.contact for each in stuck])
     touches = places.at(run.q, run.v)
     in_ground = np.stack([each.f for each in stuck], axis=1)[..., None, :] @ touches.axes
@@ -46,3 +38,12 @@ def reactions_beside_contacts(
         force = (in_ground[:, k] @ turned)[:, 0]
         found[name] = np.concatenate([np.zeros_like(force), force], axis=-1)
     return found
+
+
+def without_contacts(system: System, joints: Sequence[str]) -> System:
+    """Return a system without the joints as which contacts stick. They are no part of the tree, so that its coordinates
+    are the same."""
+    mechanism, plan = system.mechanism, system.plan
+    for name in joints:
+        mechanism = mechanism.detach(name)
+    return mechanism.system(root=plan.root, cut=[x for x in plan.cut if x not in joints], keep=plan.keep)

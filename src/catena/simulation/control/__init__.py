@@ -9,6 +9,7 @@ from catena.simulation.control.holding import hold
 from catena.simulation.control.pid import PID
 from catena.simulation.control.protocol import Controller, Law
 from catena.simulation.control.sampled import sampled
+from catena.simulation.control.servos import ServoSignals
 from catena.simulation.control.sum import Sum
 from catena.simulation.control.symbolic import SymbolicControl
 from catena.simulation.control.task_space import TaskSpace
@@ -21,6 +22,7 @@ __all__ = [
     "Feedforward",
     "GravityCompensation",
     "Law",
+    "ServoSignals",
     "Sum",
     "SymbolicControl",
     "TaskSpace",

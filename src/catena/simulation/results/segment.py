@@ -1,9 +1,11 @@
-"""What a simulation leaves behind: states over time with names, values between them, and what follows from them."""
+"""A part of a run that has one structure: states over time, values between them, and what follows from them.
+
+A `Trajectory` is made of segments and asks them one by one. Whatever depends on coordinates is computed here.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -13,30 +15,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import CatenaError, FormatError, StateError, UnknownNameError
+from catena.errors import CatenaError, StateError, UnknownNameError
 from catena.given import is_one_of, real_array, real_number, shown
-from catena.hooks import hook
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import turns
 from catena.simulation.acting import loads
 from catena.simulation.arguments import MOST_SAMPLES
+from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
 from catena.system.resultants import along_beam
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from xarray import Dataset
-
-    from catena.simulation.results.audit import Audit
-    from catena.simulation.results.recording.table import Table
-    from catena.simulation.results.sizing import Sizing, TriedMotor
+    from catena.simulation.contacts.contact import Contact
     from catena.simulation.sensors import Sensor
-    from catena.view.live.view import View
 
-PathLike = str | os.PathLike[str]
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
 OPEN = 1e-6
 
@@ -63,22 +58,22 @@ def _nothing() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
-    """States at the times t (samples,): q (..., samples, nq), v (..., samples, nv) and the control forces tau (...,
-    samples, nv) after the limits of actuators, which acted from each time on.
+class Segment:
+    """A motion of one structure: states at the times t (samples,), q (..., samples, nq), v (..., samples, nv), and the
+    control forces tau (..., samples, nv) after the limits of actuators, which acted from each time on.
 
     `steps` is how many steps were taken, rejected ones included. `work` maps "actuators", "friction", "wrenches" and
     "motion" to the work (..., samples) since the start, where the simulation kept count of it. `wrenches` are the given
     wrenches (..., samples, 6) on bodies or frames, `driven` the joints whose motion was prescribed with their
     accelerations (..., samples, nv of the joint); tau has the forces of their drives. `events` are what was met on the
-    way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed
-    the same between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly. `failed`
-    maps indices of the batch that was asked for to words, where states of it could not be simulated and are left out.
+    way. `ended` says why a run stopped early, and `settings` how it was made. `held` says that tau stayed the same
+    between samples, as that of a sampled controller does; otherwise it is taken to vary smoothly.
 
     Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
     some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
     something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
-    tree.
+    tree. `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
+    forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch.
     """
 
     system: System
@@ -97,7 +92,8 @@ class Trajectory:
     loop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     stop_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
-    failed: Mapping[tuple[int, ...], str] = field(default_factory=lambda: MappingProxyType({}))
+    contacts: tuple[Contact, ...] = ()
+    contact_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
@@ -105,23 +101,20 @@ class Trajectory:
         return type(self), tuple(dict(x) if isinstance(x, Mapping) else x for x in values)
 
     def __repr__(self) -> str:
+        return f"Segment({self.system.mechanism.name!r}, {self.told})"
+
+    @property
+    def told(self) -> str:
+        """Return how many motions, samples and steps it has, in words."""
         batch = f"{self.batch} states, " if self.batch else ""
-        return (
-            f"Trajectory({self.system.mechanism.name!r}, {batch}{len(self.t)} samples from {self.t[0]:g} s to "
-            f"{self.t[-1]:g} s, {self.steps} steps)"
-        )
+        return f"{batch}{len(self.t)} samples from {self.t[0]:g} s to {self.t[-1]:g} s, {self.steps} steps"
 
     @property
     def batch(self) -> tuple[int, ...]:
         """Return the batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
 
-    @property
-    def segments(self) -> tuple[Trajectory, ...]:
-        """Return the parts of the motion that have one structure each: this one. See `SegmentedTrajectory`."""
-        return (self,)
-
-    def state(self, *index: int) -> Trajectory:
+    def state(self, *index: int) -> Segment:
         """Return the motion of one state of a batch, given by its index, with a system of its own where parameters
         differ from state to state."""
         try:
@@ -131,29 +124,34 @@ class Trajectory:
                 f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
             ) from None
         over = self.q.shape[:-1]
-        wrenches, driven, motors, stops, near = (
-            {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
-            for given in (self.wrenches, self.driven, self.loop_forces, self.stop_forces, self.loop_positions)
-        )
+        rows = {
+            what: {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
+            for what, given in self._rows.items()
+        }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
             self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
-            work={name: x[index] for name, x in self.work.items()}, wrenches=wrenches, driven=driven, events=events,
-            loop_forces=motors, stop_forces=stops, loop_positions=near,
+            work={name: x[index] for name, x in self.work.items()}, events=events, **rows,
         )  # fmt: skip
 
-    def shifted(self, start: float) -> Trajectory:
+    def shifted(self, start: float) -> Segment:
         """Return this run with its times moved so that it begins at `start` [s]."""
-        try:
-            offset = real_number(start) - float(self.t[0])
-        except ValueError as error:
-            raise StateError(f"start is {shown(start)} ({error}); give a number of seconds.") from error
-        if not np.isfinite(offset):
-            raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
+        return self.later(start_offset(self.t, start))
+
+    def later(self, offset: float) -> Segment:
+        """Return this segment with its times moved by so many seconds."""
         events = tuple(replace(event, t=event.t + offset) for event in self.events)
         by_event = bool(self.events) and self.ended == self.events[-1].ended
         ended = events[-1].ended if by_event else self.ended
         return replace(self, t=self.t + offset, events=events, ended=ended)
+
+    @property
+    def pressing(self) -> tuple[ContactForceHistory, ...]:
+        """Return what contacts are pushed with."""
+        forces = self.contact_forces
+        return tuple(
+            ContactForceHistory(x, self.t, forces[x.label]) for x in self.contacts if x.label in forces
+        )
 
     # Named access.
 
@@ -206,7 +204,7 @@ class Trajectory:
         one power less where control forces jump, and wrenches may with them. Loops are closed again where the samples
         are closed.
         """
-        asked = self._times(times)
+        asked = asked_times(self.t, times)
         if len(self.t) == 1:
             q, v = (np.repeat(x, len(asked), axis=-2) for x in (self.q, self.v))
         else:
@@ -217,34 +215,25 @@ class Trajectory:
             )
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
-    def resample(self, times: int | ArrayLike) -> Trajectory:
+    def resample(self, times: int | ArrayLike) -> Segment:
         """Return this run at other times: increasing ones within it, or a whole number of them from first to last.
         States are those of `at`, works are cubic between samples, and control forces held, or, as those of drives
         always, cubic without overshoot."""
-        if isinstance(times, int | np.integer) and not isinstance(times, bool):
-            if not 2 <= times <= MOST_SAMPLES:
-                raise StateError(
-                    f"{shown(times)} samples make no trajectory; give 2 to {MOST_SAMPLES}, or the times themselves."
-                )
-            times = np.linspace(self.t[0], self.t[-1], int(times))
-        asked = self._times(times)
-        if np.ndim(times) != 1 or np.any(np.diff(asked) <= 0.0):
-            raise StateError(
-                "The times of a resampled run must increase; give a one-dimensional array or a number of them."
-            )
+        asked = increasing_times(self.t, times)
         k = np.searchsorted(self.t, asked)
         if np.array_equal(self.t[k], asked):
             return self._picked(k)
         q, v = self.at(asked)
-        tau = self._forces_at(asked)
         besides = self._besides_at(asked, q)
         return replace(
-            self, t=asked, q=q, v=v, tau=tau, work=self._work_at(asked), wrenches=self._wrenches_at(asked),
-            driven=self._driven_at(asked), held=self.held and bool(np.isin(self.t, asked).all()),
-            loop_forces=besides.motors, stop_forces=besides.stops, loop_positions=besides.near,
+            self, t=asked, q=q, v=v, tau=self._forces_at(asked), work=self._work_at(asked),
+            wrenches=self._wrenches_at(asked), driven=self._driven_at(asked), loop_forces=besides.motors,
+            stop_forces=besides.stops, loop_positions=besides.near,
+            contact_forces={name: _between(self.t, f, asked) for name, f in self.contact_forces.items()},
+            held=self.held and bool(np.isin(self.t, asked).all()),
         )  # fmt: skip
 
-    def _picked(self, k: np.ndarray) -> Trajectory:
+    def _picked(self, k: np.ndarray) -> Segment:
         """Return this run at some of its samples, given by number in order."""
 
         def rows(given: Mapping[str, np.ndarray], axis: int) -> Mapping[str, np.ndarray]:
@@ -253,9 +242,18 @@ class Trajectory:
 
         return replace(
             self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
-            work=rows(self.work, -1), wrenches=rows(self.wrenches, -2), driven=rows(self.driven, -2),
+            work=rows(self.work, -1), **{what: rows(given, -2) for what, given in self._rows.items()},
             held=self.held and bool(np.isin(self.t, self.t[k]).all()),
         )  # fmt: skip
+
+    @property
+    def _rows(self) -> dict[str, Any]:
+        """Return what has a row of numbers (..., samples, n) for each sample, by name."""
+        return {
+            "wrenches": self.wrenches, "driven": self.driven, "loop_forces": self.loop_forces,
+            "stop_forces": self.stop_forces, "loop_positions": self.loop_positions,
+            "contact_forces": self.contact_forces,
+        }  # fmt: skip
 
     # Energy, momentum, forces.
 
@@ -314,17 +312,17 @@ class Trajectory:
     def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
         """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
         sample on."""
-        from catena.simulation.sensors import Encoder, Sensor, Situation
+        from catena.simulation.sensors import Encoder, Sensor, SituationInRun
 
         if not isinstance(sensor, Sensor):
             raise StateError(
                 f"{shown(sensor)} is no sensor; give one such as ct.IMU('head') or ct.Encoder('elbow')."
             )
         sensor.check(self.system)
-        at = Situation(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
+        at = SituationInRun(self)
         if isinstance(sensor, Encoder) and sensor.joint in self.system.loops:
             near = {sensor.joint: self[sensor.joint]}
-            at.besides = loads.Besides(self.loop_forces, self.stop_forces, {**self.loop_positions, **near})
+            at.besides = replace(self.besides, near={**self.loop_positions, **near})
         return sensor.read(at)
 
     def reactions(self) -> dict[str, np.ndarray]:
@@ -362,17 +360,18 @@ class Trajectory:
         found = loads.powers(self.system, self.q, self.v, self.tau, self.wrenches, self.driven, self.besides)
         return {**found, "total": sum(found.values(), np.zeros(self.q.shape[:-1]))}
 
+    def joint_acceleration(self, joint: str) -> np.ndarray:
+        """Return the accelerations of a joint of the tree, (..., samples, nv_joint)."""
+        if self._joint(joint) in self.system.loops:
+            raise StateError(
+                f"Joint {joint!r} closes a loop and has no acceleration among the coordinates; plan it into the tree, "
+                f"m.system(keep=[{joint!r}])."
+            )
+        return self.acceleration[..., self.system.slice_v(joint)].copy()
+
     def joint_power(self, joint: str) -> np.ndarray:
         """Return the power of the control forces at a joint, tree or loop, tau . v, (..., samples)."""
         return np.einsum("...i,...i->...", self.force(joint), self.velocity(joint))
-
-    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
-        """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
-        motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
-        {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}."""
-        from catena.simulation.results.sizing import sizing
-
-        return sizing(self, motors)
 
     # Loops.
 
@@ -381,101 +380,15 @@ class Trajectory:
         """Return the largest position error of a loop at each sample, (..., samples) [rad or m]."""
         return np.max(np.abs(self.system.closure(self.q)[0]), axis=-1, initial=0.0)
 
+    @cached_property
+    def closure_rate(self) -> np.ndarray:
+        """Return the largest velocity at which a loop moves apart at each sample, (..., samples) [rad/s or m/s]."""
+        return np.max(np.abs(self.system.closure(self.q, self.v)[1]), axis=-1, initial=0.0)
+
     @property
     def closure_error(self) -> float:
         """Return the largest position error of a loop [rad or m]."""
         return float(np.max(self.closure, initial=0.0))
-
-    # Looking at it, keeping it.
-
-    def audit(self) -> Audit:
-        """Check energy, momentum, loops, quaternions, limits and actuators of this run; print the result."""
-        from catena.simulation.results.audit import audit
-
-        return audit(self)
-
-    def plot(self, *what: str | Sequence[str], show: bool = False, path: PathLike | None = None) -> Figure:
-        """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
-        and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure", the
-        name of a joint or a list of joints, or the name of a frame or body for its path. `path` writes a file."""
-        return hook("plot")(self, *what, show=show, path=path)
-
-    def report(self, path: PathLike | None = None, title: str | None = None) -> None:
-        """Write one self-contained page, run.html unless a path is given: what was simulated and how, plots, events,
-        and the audit in words."""
-        hook("report")(self, path, title)
-
-    def view(self, **options: Any) -> View:
-        """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
-
-        `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn, `motion` says which
-        of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
-        where it is served. The others of a batch accompany the main motion.
-        """
-        return hook("view")(self, **options)
-
-    def save_html(self, path: PathLike, **options: Any) -> None:
-        """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
-        disk and asks no network for anything. Options are those of `view`."""
-        hook("save_html")(self, path, **options)
-
-    def save_video(self, path: PathLike, **options: Any) -> None:
-        """Write the motion as a film: .mp4 (needs `pip install "catena-dynamics[view]"`) or .gif. `size` are pixels,
-        `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
-        hook("save_video")(self, path, **options)
-
-    def to_xarray(self) -> Dataset:
-        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install
-        "catena-dynamics[record]"`."""
-        from catena.simulation.results.recording.dataset import to_dataset
-
-        return to_dataset(self)
-
-    def table(
-        self,
-        reactions: bool | Sequence[str] = False,
-        frames: bool | Sequence[str] = (),
-        power: bool = False,
-        acceleration: bool = False,
-    ) -> Table:
-        """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
-        energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
-        `acceleration` what they say. `dict(run.table())` is what data frames are made of."""
-        from catena.simulation.results.recording.table import table
-
-        return table(self, reactions, frames, power, acceleration)
-
-    def save(
-        self,
-        path: PathLike,
-        reactions: bool | Sequence[str] = False,
-        frames: bool | Sequence[str] = (),
-        power: bool = False,
-        acceleration: bool = False,
-        units: bool = False,
-    ) -> None:
-        """Write the run to a file; the ending of its name says the format: .nc or .h5 (NetCDF 4, which is HDF5, with
-        the mechanism in it; `load_run` reads it back to the last digit), or a table: .csv, .xlsx (Excel), .parquet or
-        .mat (MATLAB). The others choose what a table has, as in `table`; `units` puts them into the names of a .csv
-        file. The file appears complete or not at all."""
-        from catena.simulation.results.recording import save_run
-
-        save_run(
-            self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
-        )
-
-    @staticmethod
-    def load(
-        path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
-    ) -> Trajectory:
-        """Read a run of one structure from a .nc or .h5 file; its mechanism comes from the file unless a system is
-        given. `kinds` are those of your own that it may use."""
-        from catena.simulation.results.recording import load_run
-
-        found = load_run(path, system, kinds)
-        if not isinstance(found, Trajectory):
-            raise FormatError(f"{path}: the structure changes in this run: read it with load_run")
-        return found
 
     # Behind the scenes.
 
@@ -497,18 +410,6 @@ class Trajectory:
         if is_one_of(name, self.system.mechanism.joints) and name not in moving:
             raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
         return known("joint", name, moving, who)
-
-    def _times(self, times: Any) -> np.ndarray:
-        try:
-            asked = np.atleast_1d(real_array(times))
-        except ValueError as error:
-            raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
-        if asked.ndim != 1 or not len(asked):
-            raise StateError(
-                f"times have shape {np.shape(times)}; give one number or a one-dimensional array."
-            )
-        dense.check_times(self.t, asked)
-        return np.clip(asked, self.t[0], self.t[-1])
 
     def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
         """Return the accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
@@ -623,10 +524,53 @@ class Trajectory:
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
+        if any(each.contact.joint in self.system.loops for each in self.pressing):
+            from catena.simulation.contacts.stuck_reactions import reactions_beside_contacts
+
+            return reactions_beside_contacts(self)
         known_motion = self.acceleration if self.driven else None
         return loads.reactions(
             self.system, self.q, self.v, self.tau, self.wrenches, known_motion, self.besides
         )
+
+
+def asked_times(t: np.ndarray, times: Any) -> np.ndarray:
+    """Return times (n,) within a run that has samples at t, from one number or a row of them."""
+    try:
+        asked = np.atleast_1d(real_array(times))
+    except ValueError as error:
+        raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
+    if asked.ndim != 1 or not len(asked):
+        raise StateError(f"times have shape {np.shape(times)}; give one number or a one-dimensional array.")
+    dense.check_times(t, asked)
+    return np.clip(asked, t[0], t[-1])
+
+
+def increasing_times(t: np.ndarray, times: Any) -> np.ndarray:
+    """Return the times (n,) of a resampled run that has samples at t: those given, or so many from first to last."""
+    if isinstance(times, int | np.integer) and not isinstance(times, bool):
+        if not 2 <= times <= MOST_SAMPLES:
+            raise StateError(
+                f"{shown(times)} samples make no trajectory; give 2 to {MOST_SAMPLES}, or the times themselves."
+            )
+        times = np.linspace(t[0], t[-1], int(times))
+    asked = asked_times(t, times)
+    if np.ndim(times) != 1 or np.any(np.diff(asked) <= 0.0):
+        raise StateError(
+            "The times of a resampled run must increase; give a one-dimensional array or a number of them."
+        )
+    return asked
+
+
+def start_offset(t: np.ndarray, start: Any) -> float:
+    """Return by how much the times t of a run are moved so that it begins at `start` [s]."""
+    try:
+        offset = real_number(start) - float(t[0])
+    except ValueError as error:
+        raise StateError(f"start is {shown(start)} ({error}); give a number of seconds.") from error
+    if not np.isfinite(offset):
+        raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
+    return offset
 
 
 def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -23,13 +23,11 @@ from catena.hooks import hook
 from catena.mechanism import GROUND, Actuator, Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.results.labels import joint_labels
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
+from catena.simulation.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Run = Trajectory | SegmentedTrajectory
 # A motor that gives this part of what it can is at its limit: what was cut there is equal up to rounding.
 AT_LIMIT = 1.0 - 1e-9
 HEADS = (
@@ -238,7 +236,7 @@ class Sizing:
         return hook("plot_sizing")(self, show=show, path=path)
 
 
-def sizing(run: Run, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
+def sizing(run: Trajectory, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
     """Return what a run asks of each motor: of all actuators of the mechanism, and of joints that were driven without
     one, as if by a motor without gear and limits.
 
@@ -291,7 +289,7 @@ def _plain(mechanisms: Sequence[Mechanism], joint: str) -> Actuator:
     return Actuator(joint, joint, tuple(range(nv)), np.ones(nv), endless, np.full(nv, np.inf))
 
 
-def _uses(run: Run, actuator: Actuator) -> Iterator[MotorUse]:
+def _uses(run: Trajectory, actuator: Actuator) -> Iterator[MotorUse]:
     """Return what a run asks of an actuator, for each component that it drives; nothing of a joint that never moves."""
     joint = actuator.joint
     moving = [part for part in run.segments if joint in (*part.system.joints, *part.system.loops)]

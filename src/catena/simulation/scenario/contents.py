@@ -30,7 +30,6 @@ FUNCTIONS = (
     functools.partial,
     np.ufunc,
 )
-PARTS = ("bodies", "joints", "frames", "actuators", "springs", "wrenches", "forces", "couplings")
 # What is deeper than this contains itself.
 DEEPEST = 100
 
@@ -97,8 +96,9 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
         return ("set", *sorted((inner(entry, place=place) for entry in value), key=repr))
     if isinstance(value, Mechanism):
         # The order of parts is that of the coordinates.
-        parts = tuple(tuple(map(inner, getattr(value, name).values())) for name in PARTS)
-        return ("mechanism", value.name, inner(value.gravity), inner(value.initial), *parts)
+        parts = {name: tuple(x.values()) for name, x in vars(value).items() if isinstance(x, dict)}
+        told = tuple((name, *map(inner, x)) for name, x in parts.items() if x)
+        return ("mechanism", value.name, inner(value.gravity), inner(value.initial), *told)
     if isinstance(value, type):
         return ("class", _name(value)) if _is_known(value) else _unknown(value, opaque, place)
     if (

@@ -33,7 +33,7 @@ from catena.system import System
 
 if TYPE_CHECKING:
     from catena.mechanism.origin import Origin
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.trajectory import Trajectory
 
 PLAN = ("root", "cut", "keep", "accuracy")
 """The arguments of `Mechanism.system` that a scenario may say."""

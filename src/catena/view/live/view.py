@@ -145,7 +145,7 @@ def view(
 
 def _start(system: System, q: Any) -> np.ndarray:
     if q is None:
-        return system.assemble(system.mechanism.initial.q)
+        return system.assemble()
     try:
         start = np.asarray(q, dtype=np.float64)
     except (TypeError, ValueError):

@@ -12,7 +12,7 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
 from catena.given import printable, shown
-from catena.simulation import SegmentedTrajectory, Trajectory
+from catena.simulation import Trajectory
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
 from catena.view.plots.panels import AnyPanel, Panel, PathPanel, chosen_panels, default_panels
@@ -27,9 +27,9 @@ def plot(run: Trajectory, *what: Any, show: bool = False, path: str | os.PathLik
 
     Without `what`: positions, velocities, control forces (if there are any), energy and its balance, and the error of
     the loops. `what` chooses panels ("positions", "velocities", "forces", "energy", "power", "momentum", "reactions",
-    "closure"), joints by name, lists of joints, or frames and bodies, whose path is drawn. Of a batch all motions are
-    drawn as thin lines, or as median and band where they are many. `path` writes the figure to a file, `show` opens a
-    window.
+    "closure", "contacts"), joints by name, lists of joints, or frames and bodies, whose path is drawn. Curves pause
+    where a joint is not there. Of a batch all motions are drawn as thin lines, or as median and band where they are
+    many. `path` writes the figure to a file, `show` opens a window.
     """
     if not isinstance(show, bool):
         raise FormatError(f"show is {shown(show)}: give True or False")
@@ -50,9 +50,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
     write_complete(file_path(path), _content(figure, file_path(path)))
 
 
-def figure_of(
-    run: Trajectory | SegmentedTrajectory, panels: Sequence[AnyPanel], title: str = "", canvas: Any = None
-) -> Any:
+def figure_of(run: Trajectory, panels: Sequence[AnyPanel], title: str = "", canvas: Any = None) -> Any:
     """A figure with a grid of panels; one that belongs to `canvas` (pyplot), or to nobody."""
     from matplotlib.figure import Figure
 
@@ -95,17 +93,20 @@ def _is_path(panels: Sequence[AnyPanel]) -> bool:
 
 def _title(run: Trajectory) -> str:
     states = prod(run.batch)
-    title = run.system.mechanism.name
+    title = run.all_segments[0].system.mechanism.name
     if states == 1:
         return title
     shown = f"median and {BAND[0]:g}-{BAND[1]:g} % band" if states > LINES else "each a line"
     return f"{title}: {states} motions, {shown}"
 
 
-def _mark_events(ax: Any, run: Trajectory | SegmentedTrajectory, panel: Panel, is_named: bool) -> None:
-    """Thin vertical lines where a single motion met events; named in the first panel only."""
+def _mark_events(ax: Any, run: Trajectory, panel: Panel, is_named: bool) -> None:
+    """Thin vertical lines where segments of a single motion begin and where it met events, which are named in the
+    first panel only."""
     if run.batch or not panel.curves:
         return
+    for t in run.changes:
+        ax.axvline(t, color=theme.FAINT_INK, linewidth=0.7)
     for found in run.events:
         ax.axvline(
             found.t, color=theme.FAINT_INK, linewidth=0.7, linestyle=":", gid=f"event:{printable(found.name)}"

@@ -13,6 +13,7 @@ from catena.mechanism.validation import known
 from catena.simulation import Trajectory
 from catena.simulation.results.audit import energy_balance
 from catena.simulation.results.labels import Quantity, joint_labels
+from catena.view.course import Course
 
 # An error of zero has no place on a logarithmic axis; this is below the rounding of anything of size 1.
 NO_ERROR = 1e-17
@@ -66,9 +67,10 @@ AnyPanel = Panel | PathPanel
 def default_panels(run: Trajectory) -> list[AnyPanel]:
     """What people want to see first."""
     names = ["positions", "velocities"]
-    names += ["forces"] if np.any(run.tau) else []
+    names += ["forces"] if any(np.any(part.tau) for part in run.all_segments) else []
+    names += ["contacts"] if run.contact_forces else []
     names += ["energy"]
-    names += ["closure"] if run.system.constrained else []
+    names += ["closure"] if _is_constrained(run) else []
     return [panel for name in names for panel in PANELS[name](run)]
 
 
@@ -80,7 +82,7 @@ def chosen_panels(run: Trajectory, what: Sequence[Any]) -> list[AnyPanel]:
             panels += joint_panels(run, [_known(run, name, is_list=True) for name in choice])
         elif choice in PANELS:
             panels += PANELS[choice](run)
-        elif _known(run, choice) in (*run.system.joints, *run.system.loops):
+        elif _known(run, choice) in _moving(run):
             panels += joint_panels(run, [choice])
         else:
             panels += path_panels(run, choice)
@@ -88,12 +90,20 @@ def chosen_panels(run: Trajectory, what: Sequence[Any]) -> list[AnyPanel]:
 
 
 def _known(run: Trajectory, name: Any, is_list: bool = False) -> str:
-    system = run.system
-    joints = (*system.joints, *system.loops)
-    who = repr(system.mechanism.name)
+    joints, places = _moving(run), run.names(lambda part: part.system.plan.body_pose)
+    who = repr(run.all_segments[0].system.mechanism.name)
     if is_list:
         return known("joint", name, joints, who)
-    return known("plot, joint, frame or body", name, [*PANELS, *joints, *system.plan.body_pose], who)
+    return known("plot, joint, frame or body", name, [*PANELS, *joints, *places], who)
+
+
+def _moving(run: Trajectory) -> tuple[str, ...]:
+    """The joints that move in some segment, of the tree and of loops."""
+    return run.names(lambda part: (*part.system.joints, *part.system.loops))
+
+
+def _is_constrained(run: Trajectory) -> bool:
+    return any(part.system.constrained for part in run.all_segments)
 
 
 def joint_panels(run: Trajectory, joints: Sequence[str]) -> list[AnyPanel]:
@@ -109,26 +119,26 @@ def path_panels(run: Trajectory, frame: str) -> list[AnyPanel]:
     return [PathPanel(f"Path of {frame}", p), Panel(f"Position of {frame}", "m", curves)]
 
 
-def position_panels(run: Any) -> list[AnyPanel]:
+def position_panels(run: Trajectory | Course) -> list[AnyPanel]:
     """The positions of all joints of a run or course, a panel for each unit."""
-    return _by_unit(run, "position", run.system.joints)
+    return _by_unit(run, "position", run.joints)
 
 
 def _velocities(run: Trajectory) -> list[AnyPanel]:
-    return _by_unit(run, "velocity", run.system.joints)
+    return _by_unit(run, "velocity", run.joints)
 
 
 def _forces(run: Trajectory) -> list[AnyPanel]:
-    return _by_unit(run, "force", run.system.joints) or [Panel("Control forces: none acted", "N", ())]
+    return _by_unit(run, "force", run.joints) or [Panel("Control forces: none acted", "N", ())]
 
 
-def _by_unit(run: Trajectory, quantity: Quantity, joints: Sequence[str]) -> list[AnyPanel]:
+def _by_unit(run: Trajectory | Course, quantity: Quantity, joints: Sequence[str]) -> list[AnyPanel]:
     """A panel for each unit in turn, so that angles and displacements do not share an axis."""
     curves: dict[tuple[str, str], list[Curve]] = {}
     for joint in joints:
         values = _values(run, quantity, joint)
-        for k, label in enumerate(joint_labels(run.system, joint, quantity)):
-            if quantity != "force" or np.any(values[..., k]):
+        for k, label in enumerate(joint_labels(run.system_of(joint), joint, quantity)):
+            if quantity != "force" or np.any(np.nan_to_num(values[..., k])):
                 curves.setdefault(panel_of(joint, quantity, label.unit), []).append(
                     Curve(label.text, values[..., k])
                 )
@@ -140,15 +150,10 @@ def panel_of(joint: str, quantity: Quantity, unit: str) -> tuple[str, str]:
     return (MODAL[quantity] if joint.endswith(MODES) else TITLES[quantity, unit]), unit
 
 
-def _values(run: Trajectory, quantity: Quantity, joint: str) -> np.ndarray:
-    if quantity == "position":
+def _values(run: Trajectory | Course, quantity: Quantity, joint: str) -> np.ndarray:
+    if quantity == "position" or isinstance(run, Course):
         return run[joint]
-    if quantity == "velocity":
-        return run.velocity(joint)
-    if joint in run.system.loops:
-        # A joint that closes a loop has no control force of its own.
-        return np.zeros((*run.q.shape[:-1], len(joint_labels(run.system, joint, quantity))))
-    return run.force(joint)
+    return run.velocity(joint) if quantity == "velocity" else run.force(joint)
 
 
 def _energy(run: Trajectory) -> list[AnyPanel]:
@@ -186,14 +191,19 @@ def _reactions(run: Trajectory) -> list[AnyPanel]:
 
 
 def _closure(run: Trajectory) -> list[AnyPanel]:
-    if not run.system.constrained:
+    if not _is_constrained(run):
         return [Panel("Loop closure: there are no loops", "m or rad", ())]
-    position, rate = (np.max(np.abs(x), axis=-1, initial=0.0) for x in run.system.closure(run.q, run.v))
+    position, rate = run.closure, run.closure_rate
     curves = (
         Curve("position", np.maximum(position, NO_ERROR)),
         Curve("velocity", np.maximum(rate, NO_ERROR), dashed=True),
     )
     return [Panel("Loop closure error", "m or rad, per s", curves, logarithmic=True)]
+
+
+def _contacts(run: Trajectory) -> list[AnyPanel]:
+    curves = tuple(Curve(name, force[..., 2]) for name, force in run.contact_forces.items())
+    return [Panel("Contacts press with", "N", curves)]
 
 
 def _momentum(run: Trajectory) -> list[AnyPanel]:
@@ -219,4 +229,5 @@ PANELS: dict[str, Callable[[Trajectory], list[AnyPanel]]] = {
     "momentum": _momentum,
     "reactions": _reactions,
     "closure": _closure,
+    "contacts": _contacts,
 }

@@ -151,6 +151,17 @@ static void mark(const double *given, int from, const unsigned char *first, unsi
             for (int i = MOVED_BY[k]; i < MOVED_BY[k] + MOVED[k]; i++) held[i] = 1;
 }
 
+/* The constraint that is violated most. */
+static int widest(const Model *m) {
+    double e[ROOM(NG)], opening[ROOM(NG)];
+    int found = 0;
+    if (NG == 0) return 0;
+    closure(m->now.x, m->now.x + NQ, m->now.p, e, opening);
+    for (int r = 1; r < NG; r++)
+        if (fabs(e[r] / ROWS[r]) > fabs(e[found] / ROWS[found])) found = r;
+    return found;
+}
+
 /* The state to begin with: what was given, with its loops closed.
 
    Joints that the exporter placed, and those that were given other numbers than the mechanism begins with, stay where
@@ -177,8 +188,8 @@ static int settle(Model *m) {
     if (gap > OPEN || !all_finite(s->x, NX)) {
         snprintf(words, sizeof words,
                  "The loops of the mechanism cannot be closed with these parameters and this state to begin with: "
-                 "a gap of %g (radians and lengths of %g m) is left. Set parameters or start values back, or export "
-                 "the mechanism with these dimensions.", gap, LENGTH);
+                 "%.120s leaves a gap of %g (radians and lengths of %g m). Set parameters or start values back.",
+                 CONSTRAINTS[widest(m)], gap, LENGTH);
         say(m, SAID_ERROR, words);
         return 0;
     }

@@ -1,4 +1,5 @@
 /* FMI 3.0: the functions that importers call, for co-simulation and model exchange. */
+#include "slopes.h"
 #include "stepping.h"
 
 #include <stdbool.h>
@@ -345,19 +346,12 @@ STATUS NAMED(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte byte
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3GetDirectionalDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,
-                                           const fmi3ValueReference knowns[], size_t n_knowns,
-                                           const fmi3Float64 seed[], size_t n_seed, fmi3Float64 sensitivity[],
-                                           size_t n_sensitivity) {
-    UNUSED(unknowns);
-    UNUSED(n_unknowns);
-    UNUSED(knowns);
-    UNUSED(n_knowns);
-    UNUSED(seed);
-    UNUSED(n_seed);
-    UNUSED(sensitivity);
-    UNUSED(n_sensitivity);
-    return refused(c, "This FMU has no directional derivatives.");
+STATUS NAMED(fmi3GetDirectionalDerivative)(fmi3Instance instance, const fmi3ValueReference unknowns[], size_t n_unknowns,
+                                           const fmi3ValueReference knowns[], size_t n_knowns, const fmi3Float64 seed[],
+                                           size_t n_seed, fmi3Float64 sensitivity[], size_t n_sensitivity) {
+    Instance *c = instance;
+    if (n_seed != n_knowns || n_sensitivity != n_unknowns) return refused(c, "All variables are single numbers.");
+    return directional(&c->model, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity) ? fmi3OK : fmi3Error;
 }
 
 STATUS NAMED(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,

@@ -1,9 +1,19 @@
 """A run that checks itself: what must hold for any motion, how far it is off, and what to do about it, in words."""
 
+from catena.simulation.results.audit.changes import audit_of_changes
 from catena.simulation.results.audit.energy_balance import Balance, energy_balance, works
 from catena.simulation.results.audit.lines import Audit, Line
 from catena.simulation.results.audit.momentum import is_free_flying
-from catena.simulation.results.audit.segmented import SegmentedAudit
-from catena.simulation.results.audit.whole import audit
+from catena.simulation.results.audit.whole import audit, audit_of_segment
 
-__all__ = ["Audit", "Balance", "Line", "SegmentedAudit", "audit", "energy_balance", "is_free_flying", "works"]
+__all__ = [
+    "Audit",
+    "Balance",
+    "Line",
+    "audit",
+    "audit_of_changes",
+    "audit_of_segment",
+    "energy_balance",
+    "is_free_flying",
+    "works",
+]

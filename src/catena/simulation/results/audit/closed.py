@@ -11,14 +11,14 @@ from catena.kinematics.scales import scales_of
 from catena.simulation.results.audit.lines import Line, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # What a run at default tolerances stays well below: loops [rad or sizes of the mechanism; per second for a speed of 1
 # or less, and for more a part of it], and lengths of quaternions.
 CLOSURE, CLOSURE_RATE, QUATERNION = 1e-8, 1e-6, 1e-9
 
 
-def closure(run: Trajectory) -> list[Line]:
+def closure(run: Segment) -> list[Line]:
     """Return how far loops are open, and how fast they move apart."""
     if not run.system.constrained:
         return []
@@ -43,7 +43,7 @@ def closure(run: Trajectory) -> list[Line]:
     return lines
 
 
-def quaternions(run: Trajectory) -> list[Line]:
+def quaternions(run: Segment) -> list[Line]:
     """Return how far quaternions are off length 1."""
     plan = run.system.plan
     lengths = [

@@ -8,13 +8,13 @@ from catena.mechanism import MODES
 from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # A deflection up to this part of a body's length is small: modes are good to about one part in a hundred there.
 SMALL_RANGE = 0.13
 
 
-def deformation(run: Trajectory) -> list[Line]:
+def deformation(run: Segment) -> list[Line]:
     """Return how far flexible bodies are deformed, as a part of their length."""
     lines = []
     for name, body in run.system.mechanism.bodies.items():

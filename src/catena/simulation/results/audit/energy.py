@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import LoopError, StateError
-from catena.simulation.results.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, energy_balance
+from catena.simulation.results.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, balance_of_segment
 from catena.simulation.results.audit.lines import COARSE, Line, listed, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 
-def energy(run: Trajectory) -> list[Line]:
+def energy(run: Segment) -> list[Line]:
     """Return how much the energy changes beyond the work that is known."""
     try:
-        balance = energy_balance(run)
+        balance = balance_of_segment(run)
     except (LoopError, StateError) as error:
         text = (
             f"The samples are too far apart to tell what work was done between them, so the energy says nothing: "

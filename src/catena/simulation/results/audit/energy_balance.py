@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from catena.kinematics.extent import largest_coordinate
 from catena.simulation.acting import loads
+from catena.simulation.results.batch import StateByState
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
+    from catena.simulation.results.trajectory import Trajectory
 
 # What a run at default tolerances stays well below, as a part of the energy that is moved about; where works are
 # estimated from samples, the second.
@@ -25,7 +28,7 @@ _NODES, _WEIGHTS = (
 )
 
 
-def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
+def works_of_segment(run: Segment) -> tuple[dict[str, np.ndarray], bool]:
     """Return the works (..., samples) since the start by source, and whether they are an estimate: those the
     simulation kept count of, or else the integral of the powers along the interpolated motion by three Gauss points
     an interval."""
@@ -61,19 +64,65 @@ class Balance:
     is_estimate: bool
 
 
-def energy_balance(run: Trajectory) -> Balance:
-    """Compare the energy of a run with the work done on its mechanism."""
-    done, is_estimate = works(run)
+def balance_of_segment(run: Segment) -> Balance:
+    """Compare the energy of a motion of one structure with the work done on its mechanism."""
+    done, is_estimate = works_of_segment(run)
     rest = run.energy - run.energy[..., :1]
     potential = np.abs(run.potential_energy - run.potential_energy[..., :1])
     moved = np.max(run.kinetic_energy + potential, axis=-1) + _least_energy(run)
     for work in done.values():
         moved = moved + np.max(np.abs(work), axis=-1)
-        rest = rest - work
+        # A run that was resampled may begin when work has been done already.
+        rest = rest - (work - work[..., :1])
     return Balance(rest, moved, done, is_estimate)
 
 
-def _least_energy(run: Trajectory) -> float:
+def energy_balance(run: Trajectory) -> Balance:
+    """Compare the energy of a run with the work done on its mechanism. What is lost or gained between two segments is
+    left out."""
+    if isinstance(run, StateByState):
+        return _stacked([energy_balance(one) for one in run.states], run.batch)
+    parts = [balance_of_segment(part) for part in run.segments]
+    if len(parts) == 1:
+        return parts[0]
+    names = dict.fromkeys(name for part in parts for name in part.works)
+    rest = _behind_each_other([part.rest for part in parts])
+    done = {
+        name: _behind_each_other([part.works.get(name, np.zeros(part.rest.shape)) for part in parts])
+        for name in names
+    }
+    moved = np.max([part.moved for part in parts], axis=0)
+    return Balance(rest, moved, done, any(part.is_estimate for part in parts))
+
+
+def works(run: Trajectory) -> tuple[dict[str, np.ndarray], bool]:
+    """Return the works (..., samples) since the start by source, and whether they are an estimate."""
+    balance = energy_balance(run)
+    return balance.works, balance.is_estimate
+
+
+def _behind_each_other(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return sums (..., samples) that go on from segment to segment."""
+    total, found = np.zeros(parts[0].shape[:-1]), []
+    for part in parts:
+        found.append(part - part[..., :1] + total[..., None])
+        total = found[-1][..., -1]
+    return np.concatenate(found, axis=-1)
+
+
+def _stacked(states: Sequence[Balance], batch: tuple[int, ...]) -> Balance:
+    """Return the balances of all states of a batch as one."""
+    names = dict.fromkeys(name for one in states for name in one.works)
+
+    def rows(parts: Sequence[np.ndarray]) -> np.ndarray:
+        return np.stack(parts).reshape(*batch, *parts[0].shape)
+
+    done = {name: rows([one.works.get(name, np.zeros(one.rest.shape)) for one in states]) for name in names}
+    is_estimate = any(one.is_estimate for one in states)
+    return Balance(rows([x.rest for x in states]), rows([x.moved for x in states]), done, is_estimate)
+
+
+def _least_energy(run: Segment) -> float:
     """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
     micrometre, or by a millionth of its size if that is more, and a millionth of what its springs store. A structure
     that cannot move has nothing else to be compared with but the rounding of where its bodies are."""
@@ -84,7 +133,7 @@ def _least_energy(run: Trajectory) -> float:
     return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-6 * stored + HEAT / ENERGY
 
 
-def _exchanges_energy(run: Trajectory) -> bool:
+def _exchanges_energy(run: Segment) -> bool:
     plan = run.system.plan
     rubs = any(x.any() for x in (plan.damping, plan.friction))
     rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)

@@ -10,7 +10,7 @@ from catena.simulation.results.audit.lines import Line, worst
 from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # How far joints may be beyond limits that should be rigid [m or rad].
 LIMIT = 1e-2
@@ -18,7 +18,7 @@ LIMIT = 1e-2
 AT_LIMIT = 1e-9
 
 
-def limits(run: Trajectory) -> list[Line]:
+def limits(run: Segment) -> list[Line]:
     """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
     little."""
     most: dict[bool, tuple[float, str]] = {}
@@ -46,13 +46,14 @@ def limits(run: Trajectory) -> list[Line]:
         else:
             text = (
                 f"Joints are far beyond their limits: the stops give way, most of all {words}. Check that the motion "
-                f"starts within the limits and what drives it there, or end the run before with an event."
+                "starts within the limits and what drives it there, make the stop rigid with contacts=[ct.Stop(...)], "
+                "or end the run before with an event."
             )
             lines.append(Line(name, value, bound, "rad or m", "warn", text))
     return lines
 
 
-def actuators(run: Trajectory) -> list[Line]:
+def actuators(run: Segment) -> list[Line]:
     """Return how long actuators gave all they can, and what acted where there is none."""
     shares = {}
     for name, actuator in run.system.mechanism.actuators.items():
@@ -86,7 +87,7 @@ def actuators(run: Trajectory) -> list[Line]:
     return [Line("actuators", value, np.inf, "", "note", text)]
 
 
-def _idle_joints(run: Trajectory) -> list[str]:
+def _idle_joints(run: Segment) -> list[str]:
     """Return the joints that are not actuated and got forces all the same."""
     joints = run.system.mechanism.joints
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated

@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import warn
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 Level = Literal["ok", "note", "warn"]
 # With more steps than this for a sample, samples do not show what happened between them.
@@ -39,10 +39,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Audit:
-    """The lines of an audit; print it to read them."""
+    """The lines of an audit; print it to read them. Where a run has several segments, or several states that moved one
+    by one, `parts` are the audits of each, and the lines tell the worst of each kind; `over` says over what."""
 
     mechanism: str
     lines: tuple[Line, ...]
+    parts: tuple[Audit, ...] = ()
+    over: str = ""
 
     @property
     def ok(self) -> bool:
@@ -66,8 +69,9 @@ class Audit:
 
     def __str__(self) -> str:
         verdict = "nothing to warn of" if self.ok else "look at the lines marked 'warn'"
-        wide = max(len(line.name) for line in self.lines)
-        text = [f"Audit of {self.mechanism!r}: {verdict}."]
+        over = f" in {self.over}, the worst of each kind" if self.over else ""
+        wide = max((len(line.name) for line in self.lines), default=0)
+        text = [f"Audit of {self.mechanism!r}{over}: {verdict}."]
         for line in self.lines:
             head = f"  {line.level:<4}  {line.name:<{wide}}  "
             text.append(textwrap.fill(line.text, 110, initial_indent=head, subsequent_indent=" " * len(head)))
@@ -80,7 +84,7 @@ class Audit:
                 warn(f"{self.mechanism!r}: {line.text}")
 
 
-def worst(run: Trajectory, x: np.ndarray) -> tuple[float, str]:
+def worst(run: Segment, x: np.ndarray) -> tuple[float, str]:
     """Return the largest entry of x (..., samples), and where it is, in words."""
     at = np.unravel_index(int(np.argmax(x)), x.shape)
     *state, sample = (int(k) for k in at)

@@ -11,13 +11,13 @@ from catena.joints import Free, described
 from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # What a run at default tolerances stays well below, as a part of the momentum of this motion.
 MOMENTUM = 1e-6
 
 
-def momentum(run: Trajectory) -> list[Line]:
+def momentum(run: Segment) -> list[Line]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
     mass = float(system.plan.inertia[1:, 0].sum())
@@ -55,7 +55,7 @@ def momentum(run: Trajectory) -> list[Line]:
     return lines
 
 
-def is_free_flying(run: Trajectory) -> bool:
+def is_free_flying(run: Segment) -> bool:
     """Return whether the mechanism touches ground through free joints only and nothing outside acts on it but
     gravity."""
     plan = run.system.plan
@@ -77,7 +77,7 @@ def is_free_flying(run: Trajectory) -> bool:
     return True
 
 
-def _moment_of_inertia(run: Trajectory, c: np.ndarray) -> float:
+def _moment_of_inertia(run: Segment, c: np.ndarray) -> float:
     """Return the largest sum of the principal moments about the mass centre, as a scale."""
     rows = np.ascontiguousarray(run.q.reshape(-1, run.system.nq))
     inertia = run.system.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]

@@ -11,14 +11,14 @@ from catena.simulation.results.audit.lines import COARSE, Level, Line, percent, 
 from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
 # sample to sample; what moves less than STILL [rad or sizes] stands still.
 VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
 
 
-def velocities(run: Trajectory) -> list[Line]:
+def velocities(run: Segment) -> list[Line]:
     """Return whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 -
     a1) / 12 up to the fifth power of h; intervals in which the second term is not small say nothing."""
     # Of a batch that stopped early some states rest at their end with the velocity they came with.

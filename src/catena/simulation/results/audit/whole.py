@@ -1,12 +1,14 @@
-"""All checks of a run, one after the other."""
+"""All checks of a run as one report: those of its segments, of which the worst is told, and of what is between them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena.errors import CatenaError
+from catena.simulation.results.audit.changes import change_lines
 from catena.simulation.results.audit.closed import closure, quaternions
 from catena.simulation.results.audit.deformation import deformation
 from catena.simulation.results.audit.energy import energy
@@ -15,39 +17,74 @@ from catena.simulation.results.audit.lines import Audit, Line
 from catena.simulation.results.audit.momentum import momentum
 from catena.simulation.results.audit.velocities import velocities
 from catena.simulation.results.audit.work import work
+from catena.simulation.results.batch import StateByState
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
+    from catena.simulation.results.trajectory import Trajectory
+
+_RANK = {"ok": 0, "note": 1, "warn": 2}
 
 
 def audit(run: Trajectory) -> Audit:
-    """Check a run: energy against work, work against power, positions against velocities, momentum where nothing
-    outside acts, loops, quaternions, limits, actuators. What cannot be checked is said in a line of its own."""
+    """Check a run: of each segment energy against work, work against power, positions against velocities, momentum
+    where nothing outside acts, loops, quaternions, limits, actuators; and the changes between segments. What cannot be
+    checked is said in a line of its own."""
+    if isinstance(run, StateByState):
+        states = [audit(one) for one in run.states]
+        names = [_state(run.batch, k) for k in range(len(states))]
+        over = f"{len(states)} states"
+        return Audit(states[0].mechanism, _worst(states, names), tuple(states), over)
+    parts = [audit_of_segment(part) for part in run.segments]
+    if len(parts) == 1:
+        lines, over = parts[0].lines, ""
+    else:
+        lines, over = _worst(parts, [f"Segment {k}" for k in range(len(parts))]), f"{len(parts)} segments"
+    return Audit(parts[0].mechanism, (*_end(run), *lines, *change_lines(run)), tuple(parts), over)
+
+
+def audit_of_segment(part: Segment) -> Audit:
+    """Check a motion of one structure."""
     lines: list[Line] = []
     for name, check in (
-        ("end", _end), ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum),
-        ("loops", closure), ("quaternions", quaternions), ("limits", limits), ("actuators", actuators),
-        ("deformation", deformation),
+        ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
+        ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
     ):  # fmt: skip
         try:
-            lines += check(run)
+            lines += check(part)
         except (CatenaError, np.linalg.LinAlgError) as error:
             text = f"The {name} of this run could not be checked: {error}"
             lines.append(Line(name, np.nan, np.inf, "", "note", text))
-    return Audit(run.system.mechanism.name, tuple(lines))
+    return Audit(part.system.mechanism.name, tuple(lines))
 
 
 def _end(run: Trajectory) -> list[Line]:
     if not run.ended:
         return []
     reason = run.ended[0].upper() + run.ended[1:].rstrip(".")
-    return [
-        Line(
-            "end",
-            float(run.t[-1]),
-            np.inf,
-            "s",
-            "note",
-            f"The run stopped at t = {run.t[-1]:.6g} s. {reason}.",
-        )
-    ]
+    text = f"The run stopped at t = {run.t[-1]:.6g} s. {reason}."
+    return [Line("end", float(run.t[-1]), np.inf, "s", "note", text)]
+
+
+def _worst(audits: Sequence[Audit], names: Sequence[str]) -> tuple[Line, ...]:
+    """Return of each thing that was checked the line of the part in which it is worst, and which part that is."""
+    found: dict[str, tuple[Line, str]] = {}
+    for part, name in zip(audits, names, strict=True):
+        for line in part:
+            if line.name not in found or _badness(line) > _badness(found[line.name][0]):
+                found[line.name] = line, name
+    return tuple(
+        Line(line.name, line.value, line.bound, line.unit, line.level, f"{name}: {line.text}")
+        for line, name in found.values()
+    )
+
+
+def _badness(line: Line) -> tuple[int, float]:
+    """Return how bad a line is, to be compared with others of its name."""
+    part = line.value / line.bound if line.bound > 0.0 else line.value
+    return _RANK[line.level], part if np.isfinite(part) else 0.0
+
+
+def _state(batch: tuple[int, ...], number: int) -> str:
+    index = tuple(int(k) for k in np.unravel_index(number, batch))
+    return f"State {index[0] if len(index) == 1 else index}"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.results.audit.energy_balance import ESTIMATED_ENERGY, energy_balance
+from catena.simulation.results.audit.energy_balance import ESTIMATED_ENERGY, balance_of_segment
 from catena.simulation.results.audit.lines import Line, percent, worst
 
 if TYPE_CHECKING:
-    from catena.simulation.results.segment import Trajectory
+    from catena.simulation.results.segment import Segment
 
 # So many samples at least say something.
 FEW = 9
@@ -24,12 +24,12 @@ TRUST = 3.0
 COMPARED = ("actuators", "friction", "wrenches")
 
 
-def work(run: Trajectory) -> list[Line]:
+def work(run: Segment) -> list[Line]:
     """Return how far the works differ from the integrals of the powers over the samples, beyond what these leave
     open. Where there are more steps than samples, it is the steps that have seen more."""
     if not run.driven or not run.work or len(run.t) < max(FEW, run.steps):
         return []
-    moved = energy_balance(run).moved
+    moved = balance_of_segment(run).moved
     found = []
     for name in COMPARED:
         power, t = run.power[name], run.t

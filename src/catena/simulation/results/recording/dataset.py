@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from catena.errors import CatenaError, FormatError
 from catena.formats import toml
 from catena.formats.kinds import Kinds
 from catena.formats.source import LARGEST, Source
+from catena.simulation.contacts.contact import Contact
 from catena.simulation.results.labels import labels
-from catena.simulation.results.segment import EventHit, Trajectory
+from catena.simulation.results.recording.table import table
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
 
 VERSION = 2
@@ -33,15 +37,41 @@ def require_xarray() -> Any:
 
 
 def to_dataset(run: Trajectory) -> Any:
-    """Return the run as a dataset over `time`, with `coordinate` along q and `component` along v and tau, and a
+    """Return a run as a dataset to work with: that of its segment, or, of several, the columns of its table over `time`
+    (and `state`), with q, v and tau where all have the same coordinates, and with the changes along `change`."""
+    if len(run.all_segments) == 1 and not run.transitions and run.given_before is None:
+        return segment_dataset(run.all_segments[0])
+    xarray = require_xarray()
+    states = _state_names(len(run.batch))
+    over, shape = (*states, "time"), (*run.batch, len(run.t))
+    data: dict[str, Any] = {}
+    for column in table(run).columns:
+        if column.name in ("t", "state"):
+            continue
+        about = {"long_name": column.meaning} | ({"units": column.unit} if column.unit else {})
+        data[_file_name(column.name)] = (over, column.values.reshape(shape), about)
+    for name, force in run.contact_forces.items():
+        data[f"contact_force.{_file_name(name)}"] = ((*over, "axis"), np.array(force), {"units": "N"})
+    coords: dict[str, Any] = {"time": ("time", run.t, {"units": "s"})}
+    if run.is_one_structure:
+        data |= _along_coordinates(run, over)
+        coords |= _coordinate_names(run.system)
+    if run.transitions:
+        data["change_time"] = ("change", np.array([change.t for change in run.transitions]), {"units": "s"})
+        data["change_name"] = ("change", [change.name for change in run.transitions])
+        losses = np.array([change.energy_loss for change in run.transitions])
+        data["energy_loss"] = ("change", losses, {"units": "J"})
+    return xarray.Dataset(data, coords, {"ended": run.ended}).copy(deep=True)
+
+
+def segment_dataset(run: Segment) -> Any:
+    """Return a segment as a dataset over `time`, with `coordinate` along q and `component` along v and tau, and a
     dimension `state` for a batch (`state_0`, `state_1` ... where it has more dimensions)."""
     xarray = require_xarray()
     states = _state_names(len(run.batch))
     over = (*states, "time")
     data: dict[str, Any] = {
-        "q": ((*over, "coordinate"), run.q, {"long_name": "positions of the tree joints"}),
-        "v": ((*over, "component"), run.v, {"long_name": "velocities of the tree joints"}),
-        "tau": ((*over, "component"), run.tau, {"long_name": "control forces"}),
+        **_along_coordinates(run, over),
         "kinetic_energy": (over, run.kinetic_energy, {"units": "J"}),
         "potential_energy": (over, run.potential_energy, {"units": "J"}),
         "closure": (
@@ -59,17 +89,12 @@ def to_dataset(run: Trajectory) -> Any:
         for name, vdot in run.driven.items()
     }
     for prefix, words, found in _of_joints(run):
-        data |= {
-            f"{prefix}_{name}": ((*over, f"{prefix} of {name}"), np.array(x), {"long_name": words})
-            for name, x in found.items()
-        }
+        for name, x in found.items():
+            dimensions = (*over, f"{prefix} of {_file_name(name)}")
+            data[f"{prefix}_{_file_name(name)}"] = (dimensions, np.array(x), {"long_name": words})
     data |= {f"work_{name}": (over, work, {"units": "J"}) for name, work in run.work.items()}
     frames = list(run.wrenches)
-    coords: dict[str, Any] = {"time": ("time", run.t, {"units": "s"})}
-    for dimension, quantity in (("coordinate", "position"), ("component", "velocity")):
-        named = labels(run.system, quantity)  # type: ignore[arg-type]
-        coords[dimension] = [label.key for label in named]
-        coords[f"{dimension}_unit"] = (dimension, [label.unit for label in named])
+    coords: dict[str, Any] = {"time": ("time", run.t, {"units": "s"}), **_coordinate_names(run.system)}
     if frames:
         # A wrench may be the same for all states.
         shape = (*run.q.shape[:-1], 6)
@@ -100,22 +125,43 @@ def to_dataset(run: Trajectory) -> Any:
     return xarray.Dataset(data, coords, _attributes(run)).copy(deep=True)
 
 
-def _of_joints(run: Trajectory) -> tuple[tuple[str, str, Mapping[str, np.ndarray]], ...]:
+def _along_coordinates(run: Trajectory | Segment, over: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "q": ((*over, "coordinate"), run.q, {"long_name": "positions of the tree joints"}),
+        "v": ((*over, "component"), run.v, {"long_name": "velocities of the tree joints"}),
+        "tau": ((*over, "component"), run.tau, {"long_name": "control forces"}),
+    }
+
+
+def _coordinate_names(system: System) -> dict[str, Any]:
+    coords: dict[str, Any] = {}
+    for dimension, quantity in (("coordinate", "position"), ("component", "velocity")):
+        named = labels(system, quantity)  # type: ignore[arg-type]
+        coords[dimension] = [label.key for label in named]
+        coords[f"{dimension}_unit"] = (dimension, [label.unit for label in named])
+    return coords
+
+
+def _file_name(name: str) -> str:
+    """Return a name without what parts groups from each other in a file."""
+    return name.replace("/", "_")
+
+
+def _of_joints(run: Segment) -> tuple[tuple[str, str, Mapping[str, np.ndarray]], ...]:
     """Return what is kept of joints besides what is along q, v and tau: how it is called, what it is, and by joint."""
     return (
         ("loop_force", "control forces at a joint that closes a loop", run.loop_forces),
         ("stop_force", "forces of rigid stops", run.stop_forces),
         ("loop_position", "positions of a joint that closes a loop, with all turns", run.loop_positions),
+        ("contact_force", "forces of a contact in the axes of its plane", run.contact_forces),
     )
 
 
-def from_dataset(
-    dataset: Any, file: str, system: System | None = None, kinds: Kinds = NO_KINDS
-) -> Trajectory:
-    """Return the run that a dataset holds; `file` is what messages call it. A dataset that is damaged, in whatever way,
-    raises a `FormatError`."""
+def segment_from(dataset: Any, file: str, system: System | None = None, kinds: Kinds = NO_KINDS) -> Segment:
+    """Return the segment that a dataset holds; `file` is what messages call it. A dataset that is damaged, in whatever
+    way, raises a `FormatError`."""
     try:
-        return _from_dataset(dataset, file, system, kinds)
+        return _segment_from(dataset, file, system, kinds)
     except FormatError:
         raise
     except CatenaError as error:
@@ -127,7 +173,7 @@ def from_dataset(
         ) from error
 
 
-def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) -> Trajectory:
+def _segment_from(dataset: Any, file: str, system: System | None, kinds: Kinds) -> Segment:
     about = dataset.attrs
     if "catena_run" not in about:
         raise FormatError(f"{file}: this file does not hold a run of Catena: it has no attribute catena_run")
@@ -159,8 +205,8 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
 
     named = json.loads(about.get("of_joints", "{}"))
     of_joints: dict[str, Any] = {
-        f"{prefix}s": {name: values(f"{prefix}_{name}") for name in named.get(prefix, ())}
-        for prefix in ("loop_force", "stop_force", "loop_position")
+        f"{prefix}s": {name: values(f"{prefix}_{_file_name(name)}") for name in named.get(prefix, ())}
+        for prefix in ("loop_force", "stop_force", "loop_position", "contact_force")
     }
     work = {str(name)[5:]: values(str(name)) for name in dataset.data_vars if str(name).startswith("work_")}
     wrenches = {
@@ -172,15 +218,16 @@ def _from_dataset(dataset: Any, file: str, system: System | None, kinds: Kinds) 
               tuple(int(k) for k in event.event_state.values))
         for event in (dataset.isel(event=k) for k in range(dataset.sizes.get("event", 0)))
     )  # fmt: skip
-    return Trajectory(
+    contacts = tuple(Contact(**told) for told in json.loads(about.get("contacts", "[]")))
+    return Segment(
         system, values("time"), values("q"), values("v"), values("tau"), int(about["steps"]), work=work,
         wrenches=wrenches, driven={name: values(f"driven_{name}") for name in json.loads(about["driven"])},
         events=events, ended=str(about["ended"]),
-        settings=json.loads(about["settings"]), held=bool(about["held"]), **of_joints,
+        settings=json.loads(about["settings"]), held=bool(about["held"]), contacts=contacts, **of_joints,
     )  # fmt: skip
 
 
-def _attributes(run: Trajectory) -> dict[str, Any]:
+def _attributes(run: Segment) -> dict[str, Any]:
     plan = run.system.plan
     return {
         "catena_run": VERSION,
@@ -193,6 +240,7 @@ def _attributes(run: Trajectory) -> dict[str, Any]:
         "ended": run.ended,
         "settings": json.dumps(dict(run.settings), default=str),
         "held": int(run.held),
+        "contacts": json.dumps([asdict(contact) for contact in run.contacts]),
     }
 
 

@@ -11,18 +11,16 @@ from catena.errors import FormatError
 from catena.formats.complete import file_path, is_device, write_complete
 from catena.formats.kinds import Kinds
 from catena.given import shown
-from catena.simulation.results.recording import csv, excel, matlab, netcdf, parquet, segmented
+from catena.simulation.results.recording import csv, excel, matlab, netcdf, parquet
 from catena.simulation.results.recording.table import Table, table
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
 
 PathLike = str | os.PathLike[str]
-Run = Trajectory | SegmentedTrajectory
 
 WHOLE = (".nc", ".h5")
 """Endings of files that hold a whole run, with its mechanism, and are read back."""
-TABLES: dict[str, Callable[[Run, Table, bool], bytes]] = {
+TABLES: dict[str, Callable[[Trajectory, Table, bool], bytes]] = {
     ".csv": lambda run, table, units: csv.write(table, units),
     ".xlsx": lambda run, table, units: excel.write(table, _about(run), _events(run)),
     ".parquet": lambda run, table, units: parquet.write(table, _about(run)),
@@ -32,7 +30,7 @@ TABLES: dict[str, Callable[[Run, Table, bool], bytes]] = {
 ENDINGS = (*WHOLE, *TABLES)
 
 
-def save_run(run: Run, path: PathLike, units: bool = False, **columns: Any) -> None:
+def save_run(run: Trajectory, path: PathLike, units: bool = False, **columns: Any) -> None:
     """Write a run to a file: .nc or .h5, which hold all of it, or its table as .csv, .xlsx, .parquet or .mat. One of
     several structures has one time axis and joints by name. The file appears complete or not at all, and the run is
     still in memory whatever happens.
@@ -62,8 +60,7 @@ def save_run(run: Run, path: PathLike, units: bool = False, **columns: Any) -> N
                 f"{file}: {asked[0]} chooses columns of a table, and a {ending} file holds the run from which all of "
                 f"them follow: leave it out, or name a {', '.join(TABLES)} file"
             )
-        write = segmented.write_netcdf if isinstance(run, SegmentedTrajectory) else netcdf.write
-        content = write(run)  # type: ignore[arg-type]
+        content = netcdf.write(run)
     else:
         try:
             content = TABLES[ending](run, table(run, **columns), units)
@@ -72,13 +69,15 @@ def save_run(run: Run, path: PathLike, units: bool = False, **columns: Any) -> N
     write_complete(file, content, "Nothing is lost: the run is still in memory, so save it elsewhere")
 
 
-def _about(run: Run) -> dict[str, str]:
+def _about(run: Trajectory) -> dict[str, str]:
     """Return what a reader should know of a run besides its numbers, as texts."""
-    first = run.segments[0]
+    parts = run.all_segments
+    first = parts[0]
+    starts, ends = [float(part.t[0]) for part in parts], [float(part.t[-1]) for part in parts]
     told = {
         "mechanism": first.system.mechanism.name,
-        "duration": f"{run.t[-1] - run.t[0]:g} s",
-        "samples": str(len(run.t)),
+        "duration": f"{max(ends) - min(starts):g} s",
+        "samples": str(sum(len(part.t) for part in parts)),
         "states": str(prod(run.batch)),
         "steps": str(run.steps),
         "ended": run.ended,
@@ -87,13 +86,13 @@ def _about(run: Run) -> dict[str, str]:
     return {**told, **{str(key): str(value) for key, value in first.settings.items()}}
 
 
-def _events(run: Run) -> list[tuple[str, float, str]]:
+def _events(run: Trajectory) -> list[tuple[str, float, str]]:
     return [(found.name, float(found.t), ", ".join(map(str, found.state))) for found in run.events]
 
 
 def load_run(
     path: PathLike, system: System | None = None, kinds: Iterable[type[Any] | str] = ()
-) -> Trajectory | SegmentedTrajectory:
+) -> Trajectory:
     """Read a run from a .nc or .h5 file. Its mechanism comes from the file and is planned as it was then, unless a
     system is given, which must have the same joints. A run whose structure changed comes with all its mechanisms.
 

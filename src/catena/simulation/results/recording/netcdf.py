@@ -8,11 +8,10 @@ from pathlib import Path
 
 from catena.errors import CatenaError, FormatError
 from catena.formats.kinds import Kinds
-from catena.simulation.results.recording.dataset import from_dataset, require_xarray, to_dataset
+from catena.simulation.results.recording.dataset import require_xarray
+from catena.simulation.results.recording.parts import whole_dataset, whole_run
 from catena.simulation.results.recording.plain_file import require_plain
-from catena.simulation.results.recording.segmented import SEGMENTS, from_dataset as segments_from
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
 
 
@@ -21,11 +20,11 @@ def write(run: Trajectory) -> bytes:
     survive a disk that is full."""
     _require_hdf5()
     stream = io.BytesIO()
-    to_dataset(run).to_netcdf(stream, engine="h5netcdf", format="NETCDF4")
+    whole_dataset(run).to_netcdf(stream, engine="h5netcdf", format="NETCDF4")
     return stream.getvalue()
 
 
-def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory | SegmentedTrajectory:
+def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory:
     """Read a run from a file, with the mechanism in it or the system given; one of several structures has them all in
     it."""
     _require_hdf5()
@@ -37,11 +36,7 @@ def read(file: Path, system: System | None, kinds: Kinds) -> Trajectory | Segmen
     except Exception as error:
         # HDF5, its binding and xarray raise whatever they like on a damaged file.
         raise FormatError(f"{file}: the file is no NetCDF 4 or HDF5 file, or is damaged: {error}") from error
-    if SEGMENTS not in dataset.attrs:
-        return from_dataset(dataset, str(file), system, kinds)
-    if system is not None:
-        raise FormatError(f"{file}: the run has several structures, all in the file: leave the system out")
-    return segments_from(dataset, str(file), kinds)
+    return whole_run(dataset, str(file), system, kinds)
 
 
 def _require_hdf5() -> None:

@@ -1,13 +1,14 @@
 """A run as a table: what other programs get of it, as columns with names, units and meanings.
 
 A run of one structure and one of several have the same table, in which a column has NaN where its joint, frame or force
-is not there. A batch has a first column `state`, which counts its states in the order of a flattened array.
+is not there. A batch has a first column `state`, which counts its states in the order of a flattened array; the rows of
+each state follow those of the one before, whether or not they have the same times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -15,13 +16,12 @@ import numpy as np
 from catena.errors import FormatError
 from catena.given import listed, shown
 from catena.mechanism.validation import known
+from catena.simulation.results.batch import StateByState
 from catena.simulation.results.labels import Quantity, joint_labels
 from catena.simulation.results.quaternions import continued, quaternions
-from catena.simulation.results.segment import Trajectory
-from catena.simulation.results.trajectory import SegmentedTrajectory
-from catena.system import System
+from catena.simulation.results.segment import Segment
+from catena.simulation.results.trajectory import Trajectory
 
-Run = Trajectory | SegmentedTrajectory
 Choice = bool | Sequence[str]
 
 _WRENCH = (("mx", "N m"), ("my", "N m"), ("mz", "N m"), ("fx", "N"), ("fy", "N"), ("fz", "N"))
@@ -88,7 +88,7 @@ class Table:
 
 
 def table(
-    run: Run,
+    run: Trajectory,
     reactions: Choice = False,
     frames: Choice = (),
     power: bool = False,
@@ -105,25 +105,50 @@ def table(
     for what, asked in (("power", power), ("acceleration", acceleration)):
         if not isinstance(asked, bool):
             raise FormatError(f"{what} is {shown(asked)}: give True or False")
-    systems = [part.system for part in run.segments]
-    joints = list(dict.fromkeys(joint for system in systems for joint in system.joints))
-    all_joints = list(dict.fromkeys(name for system in systems for name in system.mechanism.joints))
-    all_frames = list(dict.fromkeys(name for system in systems for name in system.mechanism.frames))
-    bodies = list(dict.fromkeys(name for system in systems for name in system.plan.body_pose))
-    mechanism = repr(systems[0].mechanism.name)
+    all_joints = run.names(lambda part: part.system.mechanism.joints)
+    all_frames = run.names(lambda part: part.system.mechanism.frames)
+    bodies = run.names(lambda part: part.system.plan.body_pose)
+    mechanism = repr(run.all_segments[0].system.mechanism.name)
     jointed = _chosen("reactions", "joint", reactions, all_joints, all_joints, mechanism)
     framed = _chosen("frames", "frame or body", frames, all_frames, [*all_frames, *bodies], mechanism)
+    if isinstance(run, StateByState):
+        return Table(
+            tuple(_below_each_other([_columns(x, jointed, framed, power, acceleration) for x in run.states]))
+        )
+    return Table(tuple(_columns(run, jointed, framed, power, acceleration)))
 
-    columns = [*_time(run), *_joints(run, systems, joints, acceleration)]
-    columns += _whole(run)
+
+def _columns(
+    run: Trajectory, jointed: Sequence[str], framed: Sequence[str], power: bool, acceleration: bool
+) -> list[Column]:
+    """Return the columns of a run, with the reactions and frames of these names that it knows."""
+    columns = [*_time(run), *_joints(run, acceleration), *_whole(run)]
     if power:
-        columns += _powers(run, joints)
-    for joint in jointed:
+        columns += _powers(run)
+    joints = run.names(lambda part: part.system.mechanism.joints)
+    for joint in (name for name in jointed if name in joints):
         meaning = f"wrench that joint {joint} passes to its child, in its child-side frame"
         columns += _parts(f"reaction.{joint}", "reactions", meaning, _WRENCH, run.reaction(joint))
-    for frame in framed:
+    frames = run.names(lambda part: part.system.plan.body_pose)
+    for frame in (name for name in framed if name in frames):
         columns += _frame(run, frame, acceleration)
-    return Table(tuple(columns))
+    return columns
+
+
+def _below_each_other(states: Sequence[Sequence[Column]]) -> Iterator[Column]:
+    """Return the columns of several runs, the rows of one behind those of another, with the number of the state; NaN
+    where one does not have the column."""
+    rows = [len(columns[0].values) for columns in states]
+    numbers = np.repeat(np.arange(len(states)), rows)
+    yield Column("state", "", "time", "number of the state in the flattened batch", numbers)
+    named = [{column.name: column for column in columns} for columns in states]
+    first = {name: column for own in reversed(named) for name, column in own.items()}
+    for name in dict.fromkeys(name for own in named for name in own):
+        values = [
+            own[name].values if name in own else np.full(count, np.nan)
+            for own, count in zip(named, rows, strict=True)
+        ]
+        yield replace(first[name], values=np.concatenate(values))
 
 
 def _chosen(
@@ -142,23 +167,20 @@ def _chosen(
     return [known(what, name, possible, mechanism) for name in dict.fromkeys(names)]
 
 
-def _time(run: Run) -> Iterator[Column]:
+def _time(run: Trajectory) -> Iterator[Column]:
     states, samples = prod(run.batch), len(run.t)
     if run.batch:
         numbers = np.repeat(np.arange(states), samples)
         yield Column("state", "", "time", "number of the state in the flattened batch", numbers)
     yield Column("t", "s", "time", "time", np.tile(run.t, states))
-    if isinstance(run, SegmentedTrajectory):
+    if len(run.segments) > 1:
         counts = [len(part.t) for part in run.segments]
         numbers = np.tile(np.repeat(np.arange(len(counts)), counts), states)
         yield Column("segment", "", "time", "number of the structure", numbers)
 
 
-def _joints(
-    run: Run, systems: Sequence[System], joints: Sequence[str], acceleration: bool
-) -> Iterator[Column]:
+def _joints(run: Trajectory, acceleration: bool) -> Iterator[Column]:
     """Return positions, velocities, forces and, where asked for, accelerations of the joints."""
-    owner = {joint: next(system for system in systems if joint in system.joints) for joint in joints}
     kinds: list[tuple[str, str, Quantity, str]] = [
         ("q", "positions", "position", "position of joint"),
         ("v", "velocities", "velocity", "velocity of joint"),
@@ -167,8 +189,8 @@ def _joints(
     if acceleration:
         kinds.append(("vdot", "accelerations", "velocity", "acceleration of joint"))
     for prefix, group, quantity, meaning in kinds:
-        for joint in joints:
-            labels = joint_labels(owner[joint], joint, quantity)
+        for joint in run.joints:
+            labels = joint_labels(run.system_of(joint), joint, quantity)
             parts = [_of_joint(part, joint, prefix, len(labels)) for part in run.segments]
             values = np.concatenate(parts, axis=-2)
             for k, label in enumerate(labels):
@@ -178,7 +200,7 @@ def _joints(
                 )
 
 
-def _of_joint(part: Trajectory, joint: str, prefix: str, size: int) -> np.ndarray:
+def _of_joint(part: Segment, joint: str, prefix: str, size: int) -> np.ndarray:
     """Return the positions, velocities, forces or accelerations (..., samples, size) of a joint in one structure, NaN
     where it is not there, or closes a loop and has no acceleration of its own."""
     system = part.system
@@ -191,34 +213,27 @@ def _of_joint(part: Trajectory, joint: str, prefix: str, size: int) -> np.ndarra
     return np.full((*part.q.shape[:-1], size), np.nan)
 
 
-def _whole(run: Run) -> Iterator[Column]:
+def _whole(run: Trajectory) -> Iterator[Column]:
     yield Column("kinetic_energy", "J", "energy", "kinetic energy", _flat(run.kinetic_energy))
     meaning = "potential energy of gravity, springs and stops"
     yield Column("potential_energy", "J", "energy", meaning, _flat(run.potential_energy))
     if any(part.system.constrained for part in run.segments):
-        closure = np.concatenate([part.closure for part in run.segments], axis=-1)
-        yield Column("closure", "m or rad", "energy", "largest position error of a loop", _flat(closure))
-    if isinstance(run, Trajectory):
-        for name, work in run.work.items():
-            yield Column(f"work.{name}", "J", "energy", f"work of {name} since the start", _flat(work))
+        yield Column("closure", "m or rad", "energy", "largest position error of a loop", _flat(run.closure))
+    for name, work in run.work.items():
+        yield Column(f"work.{name}", "J", "energy", f"work of {name} since the start", _flat(work))
 
 
-def _powers(run: Run, joints: Sequence[str]) -> Iterator[Column]:
-    names = dict.fromkeys(name for part in run.segments for name in part.power)
-    for name in names:
-        values = [part.power.get(name, np.zeros((*run.batch, len(part.t)))) for part in run.segments]
+def _powers(run: Trajectory) -> Iterator[Column]:
+    for name, values in run.power.items():
         meaning = "all powers together" if name == "total" else f"power of {name}"
-        yield Column(f"power.{name}", "W", "power", meaning, _flat(np.concatenate(values, axis=-1)))
-    loops = dict.fromkeys(name for part in run.segments for name in part.loop_forces)
-    driven = [joint for joint in (*joints, *loops) if _is_driven(run, joint)]
-    for joint in driven:
-        power = np.sum(run.force(joint) * run.velocity(joint), axis=-1)
-        yield Column(
-            f"power.joint.{joint}", "W", "power", f"power of the control force at joint {joint}", _flat(power)
-        )
+        yield Column(f"power.{name}", "W", "power", meaning, _flat(values))
+    loops = run.names(lambda part: part.loop_forces)
+    for joint in (joint for joint in dict.fromkeys((*run.joints, *loops)) if _is_driven(run, joint)):
+        meaning = f"power of the control force at joint {joint}"
+        yield Column(f"power.joint.{joint}", "W", "power", meaning, _flat(run.joint_power(joint)))
 
 
-def _is_driven(run: Run, joint: str) -> bool:
+def _is_driven(run: Trajectory, joint: str) -> bool:
     """Return whether a joint that was described got a control force in some structure."""
     return any(
         np.any(part.force(joint))
@@ -227,7 +242,7 @@ def _is_driven(run: Run, joint: str) -> bool:
     )
 
 
-def _frame(run: Run, frame: str, acceleration: bool) -> Iterator[Column]:
+def _frame(run: Trajectory, frame: str, acceleration: bool) -> Iterator[Column]:
     pose = run.pose(frame)
     quats = continued(quaternions(pose[..., :3, :3]))
     posed = np.concatenate([pose[..., :3, 3], quats], axis=-1)
@@ -237,14 +252,8 @@ def _frame(run: Run, frame: str, acceleration: bool) -> Iterator[Column]:
     yield from _parts(f"frame.{frame}", group, meaning, _RATES, _aligned(pose, run.twist(frame)))
     if acceleration:
         meaning = f"angular acceleration of {frame} and acceleration of its origin, in ground's axes"
-        rates = [_frame_acceleration(part, frame) for part in run.segments]
-        yield from _parts(f"frame.{frame}", group, meaning, _CHANGES, np.concatenate(rates, axis=-2))
-
-
-def _frame_acceleration(part: Trajectory, frame: str) -> np.ndarray:
-    if frame not in part.system.plan.body_pose and frame not in part.system.mechanism.frames:
-        return np.full((*part.q.shape[:-1], 6), np.nan)
-    return part.frame_acceleration(frame, axes="aligned")
+        rates = run.frame_acceleration(frame, axes="aligned")
+        yield from _parts(f"frame.{frame}", group, meaning, _CHANGES, rates)
 
 
 def _aligned(pose: np.ndarray, twist: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""USD: the rigid bodies and joints of UsdPhysics in text files (.usda)."""

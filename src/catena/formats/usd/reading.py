@@ -1,0 +1,192 @@
+"""Reading a mechanism from USD: rigid bodies, mass properties and joints of UsdPhysics, a graph with loops as it is.
+
+Which joints an articulation leaves out (excludeFromArticulation) does not matter here: planning finds the tree. Bodies
+that no joint ties to the world float, with the poses of the file as their initial positions; kinematic ones are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, FormatError
+from catena.formats.findings import Severity
+from catena.formats.source import Source
+from catena.formats.usd.joints import add_drive, joint_kind, joint_limits
+from catena.formats.usd.masses import MassReader
+from catena.formats.usd.places import Places
+from catena.formats.usd.stages import open_stage
+from catena.joints import Fixed, Free
+from catena.mechanism import GROUND, Mechanism
+from catena.mechanism.groups import Groups
+from catena.spatial import Pose, Transform
+
+EARTH = 9.81
+MOST_PRIMS = 100_000
+"""How many prims a stage may have."""
+
+
+def read(text: str, source: Source) -> Mechanism:
+    """Return the mechanism of a USD text. Axes stay those of the stage, lengths become metres and masses kilograms."""
+    stage = open_stage(text, source)
+    try:
+        return _Reading(stage, source).mechanism
+    except FormatError:
+        raise
+    except CatenaError as error:
+        raise FormatError(f"{source.name}: {error}") from error
+    except Exception as error:
+        # A library that reads what anybody may have written raises whatever comes first.
+        raise FormatError(
+            f"{source.name}: it cannot be read: {' '.join(str(error).split())[:300]}"
+        ) from error
+
+
+class _Reading:
+    """The parts of a mechanism as they are read from a stage."""
+
+    def __init__(self, stage: Any, source: Source) -> None:
+        from pxr import Usd, UsdPhysics
+
+        prims = []
+        for prim in stage.Traverse(Usd.TraverseInstanceProxies()):
+            prims.append(prim)
+            if len(prims) > MOST_PRIMS:
+                raise FormatError(f"{source.name}: it has more than {MOST_PRIMS} prims: this is no model")
+        self.stage, self.source = stage, source
+        self.places = Places(stage, source.name)
+        self.masses = MassReader(stage, self.places, source)
+        top = stage.GetDefaultPrim()
+        name = str(top.GetName()) if top else "stage"
+        self.mechanism = Mechanism(name, self._gravity(prims))
+        bodies = [one for one in prims if one.HasAPI(UsdPhysics.RigidBodyAPI) and _is_enabled(one)]
+        if not bodies:
+            raise FormatError(
+                f"{source.name}: there is no rigid body in it: give prims the PhysicsRigidBodyAPI"
+            )
+        self.names = _names(bodies, {GROUND})
+        for prim in bodies:
+            self._refused(prim, self.mechanism.add_body, self.names[prim.GetPath()], **self.masses.body(prim))
+        joints = [one for one in prims if one.IsA(UsdPhysics.Joint)]
+        for prim, joint in ((one, called) for one, called in zip(joints, _names(joints, ()).values())):
+            self._add_joint(prim, joint)
+        self._add_roots(bodies)
+
+    def _gravity(self, prims: Iterable[Any]) -> np.ndarray:
+        """The gravity of the first scene; what it does not tell is that of the Earth, downwards."""
+        from pxr import UsdGeom, UsdPhysics
+
+        down = -np.eye(3)["XYZ".index(str(UsdGeom.GetStageUpAxis(self.stage)))]
+        size = EARTH
+        for prim in prims:
+            if prim.IsA(UsdPhysics.Scene):
+                told = np.array(UsdPhysics.Scene(prim).GetGravityDirectionAttr().Get(), dtype=np.float64)
+                length = float(np.linalg.norm(told))
+                down = told / length if length > 0.0 else down
+                magnitude = float(UsdPhysics.Scene(prim).GetGravityMagnitudeAttr().Get())
+                size = magnitude * self.places.metre if np.isfinite(magnitude) and magnitude >= 0.0 else size
+                break
+        return size * down
+
+    def _add_joint(self, prim: Any, name: str) -> None:
+        from pxr import UsdPhysics
+
+        joint = UsdPhysics.Joint(prim)
+        if not joint.GetJointEnabledAttr().Get():
+            return
+        (parent, in_parent), (child, in_child) = (
+            self._end(prim, joint.GetBody0Rel(), joint.GetLocalPos0Attr(), joint.GetLocalRot0Attr()),
+            self._end(prim, joint.GetBody1Rel(), joint.GetLocalPos1Attr(), joint.GetLocalRot1Attr()),
+        )
+        if parent == child:
+            message = f"both of its ends are on {parent!r}: it is left out"
+            self.source.note(Severity.WARNING, str(prim.GetPath()), message, what="joint")
+            return
+        kind = self._refused(prim, joint_kind, prim, self.source)
+        limits = joint_limits(prim, kind, self.places.metre)
+        driven = any(prim.HasAPI(UsdPhysics.DriveAPI, word) for word in ("angular", "linear"))
+        self._refused(
+            prim, self.mechanism.add_joint, name, parent, child, kind, in_parent, in_child, limits=limits,
+            actuated=driven and kind.nv == 1,
+        )  # fmt: skip
+        if driven:
+            metre, kilogram = self.places.metre, self.masses.kilogram
+            self._refused(prim, add_drive, self.mechanism, name, prim, metre, kilogram, self.source)
+
+    def _end(self, prim: Any, relation: Any, position: Any, rotation: Any) -> tuple[str, Pose]:
+        """The body that an end of a joint is on, and the frame of the joint in it."""
+        targets = relation.GetTargets()
+        p, turn = position.Get(), rotation.Get()
+        quat = np.array([turn.GetReal(), *turn.GetImaginary()], dtype=np.float64)
+        if not np.linalg.norm(quat) > 0.0:
+            raise FormatError(
+                f"{self.source.name}: {prim.GetPath()}: a rotation of it is zero: give a unit quaternion"
+            )
+        here, scale = Pose(), np.ones(3)
+        body = GROUND
+        if targets:
+            on = self.stage.GetPrimAtPath(targets[0])
+            if not on:
+                raise FormatError(
+                    f"{self.source.name}: {prim.GetPath()}: there is no prim {str(targets[0])!r}"
+                )
+            here, scale = self.places.of(on)
+            while on and on.GetPath() not in self.names:
+                on = on.GetParent()
+            body = self.names[on.GetPath()] if on else GROUND
+        place = Pose(p=self.places.metre * scale * np.array(p), quat=quat / np.linalg.norm(quat))
+        base = self.places.of(on)[0] if body != GROUND else Pose()
+        return body, base.inverse() * here * place
+
+    def _add_roots(self, bodies: Iterable[Any]) -> None:
+        """Tie to ground what hangs on nothing, and set positions in which all bodies are where the file has them."""
+        from pxr import UsdPhysics
+
+        m = self.mechanism
+        groups = Groups(m.bodies)
+        at = {GROUND: Pose()}
+        initial: dict[str, Any] = {}
+        for joint in m.joints.values():
+            groups.join(joint.parent, joint.child)
+        for prim in bodies:
+            body = self.names[prim.GetPath()]
+            at[body] = self.places.of(prim)[0]
+            fixed = bool(UsdPhysics.RigidBodyAPI(prim).GetKinematicEnabledAttr().Get())
+            if fixed or groups.top(body) != groups.top(GROUND):
+                groups.join(GROUND, body)
+                self._refused(
+                    prim, m.add_joint, f"{body} root", GROUND, body, Fixed() if fixed else Free(),
+                    in_parent=at[body] if fixed else Pose(), actuated=False,
+                )  # fmt: skip
+        for name, joint in m.joints.items():
+            if joint.kind.nv:
+                place = (at[joint.parent] * joint.in_parent).inverse() * at[joint.child] * joint.in_child
+                initial[name] = joint.kind.coordinates(Transform.from_pose(place))
+        m.set_initial(q=initial)
+
+    def _refused(self, prim: Any, edit: Any, *arguments: Any, **options: Any) -> Any:
+        """Return what an edit returns; what it refuses is a fault of the prim."""
+        try:
+            return edit(*arguments, **options)
+        except FormatError:
+            raise
+        except CatenaError as error:
+            raise FormatError(f"{self.source.name}: {prim.GetPath()}: {error}") from error
+
+
+def _is_enabled(prim: Any) -> bool:
+    from pxr import UsdPhysics
+
+    return bool(UsdPhysics.RigidBodyAPI(prim).GetRigidBodyEnabledAttr().Get())
+
+
+def _names(prims: Iterable[Any], taken: Iterable[str]) -> dict[Any, str]:
+    """The names of prims by their paths: the last word of the path where it is the only one, else the whole path."""
+    listed = list(prims)
+    words = [str(prim.GetName()) for prim in listed]
+    return {
+        prim.GetPath(): word if words.count(word) == 1 and word not in taken else str(prim.GetPath())
+        for prim, word in zip(listed, words)
+    }

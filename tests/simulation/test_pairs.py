@@ -1,0 +1,166 @@
+"""Everything a run can have, in pairs: a run, the same in two pieces, and the same step by step from a saved state."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+INGREDIENTS = (
+    "loop", "coupling", "flexible body", "spring at a loop joint", "prescribed joint", "moving base",
+    "sampled controller", "law", "function", "contact", "structure change", "parameters",
+)  # fmt: skip
+QUICK = {("loop", "function"), ("prescribed joint", "contact"), ("sampled controller", "structure change")}
+# What is refused, in words: every state of a batch would have a motion of its own.
+REFUSED = {("contact", "parameters"), ("structure change", "parameters")}
+END, CUT = 0.06, 0.04
+
+
+def mechanism(having):
+    """Return a pendulum of two links, and beside it whatever the ingredients need."""
+    m = ct.Mechanism(" and ".join(having))
+    m.gravity = (0.0, 0.0, -9.81)
+    base = "ground"
+    if "moving base" in having:
+        m.add_body("base", 2.0, inertia=0.1)
+        m.add_joint("base", "ground", "base", ct.Prismatic("x"))
+        base = "base"
+    for name, at in (("A", base), ("B", "link A")):
+        m.add_body(f"link {name}", 1.0, com=(0.0, 0.0, -0.4), inertia=0.05)
+        place = ct.Pose(p=(0.0, 0.0, -0.8 if name == "B" else 0.0))
+        m.add_joint(name, at, f"link {name}", ct.Revolute("y"), in_parent=place, damping=0.02)
+    if "loop" in having or "spring at a loop joint" in having:
+        for name, at, length in (("C", "ground", 0.0), ("D", "bar C", 0.6), ("G", "bar D", 0.7)):
+            m.add_body(f"bar {name}", 0.5, com=(0.0, 0.0, -0.3), inertia=0.02)
+            place = ct.Pose(p=(2.0 if name == "C" else 0.0, 0.0, -length))
+            m.add_joint(name, at, f"bar {name}", ct.Revolute("y"), in_parent=place)
+        closes = {"in_parent": ct.Pose(p=(2.7, 0.0, -0.1)), "in_child": ct.Pose(p=(0.0, 0.0, -0.6))}
+        m.add_joint("E", "ground", "bar G", ct.Revolute("y"), **closes)
+    if "spring at a loop joint" in having:
+        m.add_spring("spring", "E", stiffness=4.0, rest=0.3)
+    if "coupling" in having:
+        m.add_body("wheel", 0.4, inertia=0.03)
+        m.add_joint("W", "ground", "wheel", ct.Revolute("y"))
+        m.add_coupling("gear", {"A": 2.0, "W": -1.0})
+    if "flexible body" in having:
+        beam = ct.Beam(
+            length=1.0, area=4e-4, inertia=1.3e-8, density=2700.0, young=2e9, modes={"z": 1}, damping=0.01
+        )
+        m.add_body("beam", flexible=beam)
+        m.add_joint("F", "ground", "beam", ct.Revolute("y"))
+    if "prescribed joint" in having:
+        m.add_body("slide", 1.0, inertia=0.1)
+        m.add_joint("P", "link A", "slide", ct.Prismatic("x"))
+    if "contact" in having:
+        m.add_body("ball", 0.3, inertia=0.01)
+        m.add_joint("K", "ground", "ball", ct.Sdof("dx", "dz"))
+    return m
+
+
+def lock(here):
+    return here.system.mechanism.lock("B", at=here.configuration)
+
+
+def control_of(s, having):
+    """Return the sum of the controllers that the ingredients ask for, at the first joint of the pendulum."""
+    at = s.slice_v("A").start
+    n = s.slice_q("A").start
+
+    def pushed(t, q, v):
+        tau = np.zeros(v.shape)
+        tau[..., at] = np.sin(9.0 * t) - 2.0 * q[..., n]
+        return tau
+
+    def formula(t, q, v):
+        return [0.5 * ct.symbols.cos(5.0 * t) - q[n] if k == at else 0.0 * v[k] for k in range(s.nv)]
+
+    def plain(t, q, v):
+        tau = np.zeros(v.shape)
+        tau[..., at] = -0.3 * v[..., at]
+        return tau
+
+    known = {
+        "sampled controller": ct.sampled(pushed, 50.0),
+        "law": ct.SymbolicControl(formula),
+        "function": plain,
+    }
+    parts = [known[name] for name in known if name in having]
+    return parts[0] + parts[1] if len(parts) > 1 else parts[0] if parts else None
+
+
+def given(s, having):
+    """Return the arguments of `simulate` and of `Stepper`."""
+    found = {"rtol": 1e-9, "atol": 1e-11}
+    if {"sampled controller", "law", "function"} & set(having):
+        changes = "structure change" in having
+        found["control"] = (
+            ct.PerStructure(lambda s: control_of(s, having)) if changes else control_of(s, having)
+        )
+    motion = {}
+    if "prescribed joint" in having:
+        motion["P"] = lambda t: (0.1 * np.sin(8.0 * t), 0.8 * np.cos(8.0 * t), -6.4 * np.sin(8.0 * t))
+    if "moving base" in having:
+        motion["base"] = ct.spline([0.0, 0.03, 0.1], [[0.0], [0.01], [0.05]])
+    if motion:
+        found["motion"] = motion
+    if "contact" in having:
+        found["contacts"] = [ct.Contact("ball", friction=0.4, restitution=0.3)]
+    if "structure change" in having:
+        found["events"] = [ct.at_time(0.025, then=lock)]
+    if "parameters" in having:
+        found["parameters"] = {"link B.mass": [1.0, 1.7]}
+    return found
+
+
+def ends(run):
+    """Return the system, positions and velocities at the end of a run."""
+    part = run.segments[-1] if hasattr(run, "segments") else run
+    return part.system, part.q[..., -1, :], part.v[..., -1, :]
+
+
+CASES = [
+    pytest.param(pair, id=" and ".join(pair), marks=[] if pair in QUICK else [pytest.mark.slow])
+    # Of families of like cases the first are the quick ones.
+    for pair in sorted(combinations(INGREDIENTS, 2), key=lambda pair: pair not in QUICK)
+]
+
+
+@pytest.mark.parametrize("having", CASES)
+def test_a_pair_moves_in_one_run_in_two_and_step_by_step(having):
+    s = mechanism(having).system(keep=[x for x in ("P", "base") if x in mechanism(having).joints])
+    first = {"A": 0.4, "B": -0.2, **({"K": (0.0, 0.004)} if "contact" in having else {})}
+    moves = {
+        "A": 1.0,
+        **({"C": 0.8} if "C" in s.mechanism.joints else {}),
+        **({"K": (0.4, -0.3)} if "contact" in having else {}),
+    }
+    q = s.assemble(first)
+    v = s.velocity(q, moves)
+    options, step = {"integrator": "dopri5", **given(s, having)}, END / 6
+    if having in REFUSED:
+        with pytest.raises(ct.StateError):
+            ct.simulate(s, q, v, END, **options)
+        with pytest.raises(ct.StateError):
+            ct.Stepper(s, q, v, step=step, **options)
+        return
+    whole = ends(ct.simulate(s, q, v, END, check=False, **options))
+    system, q_cut, v_cut = ends(ct.simulate(s, q, v, CUT, check=False, **options))
+    late = {k: x for k, x in options.items() if k not in ("parameters", "events")}
+    if isinstance(late.get("control"), ct.PerStructure):
+        late["control"] = late["control"].make(system)
+    if "parameters" in having:
+        late["parameters"] = options["parameters"]
+    two = ends(ct.simulate(system.origin, q_cut, v_cut, END - CUT, start=CUT, check=False, **late))
+    # With an event, which never happens, a step is as exact as a run.
+    stepper = ct.Stepper(s, q, v, step=step, **{"events": [ct.at_time(9.0)]} | options)
+    for k in range(6):
+        if k == 3:
+            saved = stepper.save_state()
+            gone = [np.concatenate(stepper.step(), axis=-1) for _ in range(3)]
+            stepper.restore_state(saved)
+        state = np.concatenate(stepper.step(), axis=-1)
+        if k >= 3:
+            np.testing.assert_allclose(state, gone[k - 3], rtol=0, atol=1e-12)
+    for there in (np.concatenate(two[1:], axis=-1), state):
+        np.testing.assert_allclose(there, np.concatenate(whole[1:], axis=-1), rtol=0, atol=1e-6)
