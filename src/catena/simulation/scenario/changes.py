@@ -132,6 +132,18 @@ class Change:
         return "; ".join(words)
 
 
+def change_list(given: Any) -> tuple[Change, ...]:
+    """Return changes from one or many."""
+    try:
+        listed = (given,) if isinstance(given, Change) else entries(given)
+    except ValueError:
+        listed = (given,)
+    for change in listed:
+        if not isinstance(change, Change):
+            raise StateError(f"changes holds {shown(change)}; give a list of ct.Change.")
+    return listed
+
+
 def check_changes(changes: Sequence[Change], mechanism: Mechanism, events: Sequence[str]) -> None:
     """Refuse changes that name joints which no structure of a run can have, or events that there are none of."""
     made = [name for change in changes for name in change.attached]
@@ -155,7 +167,10 @@ def with_changes(events: Sequence[Event], changes: Sequence[Change]) -> list[Eve
     """Return events that make the changes: those of a run, and one for each time at which something changes."""
     found = list(events)
     for name in dict.fromkeys(change.event for change in changes if change.event is not None):
-        (k,) = (k for k, event in enumerate(found) if event.label == name)
+        k = next((k for k, event in enumerate(found) if event.label == name), None)
+        if k is None:
+            known("event", name, [event.label for event in events], "changes")
+        assert k is not None
         if found[k].then is not None:
             raise StateError(
                 f"Event {name!r} has a `then` of its own; leave that or the change of the structure out."

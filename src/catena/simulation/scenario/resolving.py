@@ -10,8 +10,7 @@ from typing import Any
 from catena.errors import StateError
 from catena.given import is_finite, shown
 from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.guards.events import Event
-from catena.simulation.scenario.changes import Change, with_changes
+from catena.simulation.scenario.changes import Change, change_list, with_changes
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import (
     as_motion,
@@ -73,14 +72,11 @@ def controller(
 
 def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, float]) -> Any:
     """Return events with functions in the place of formulas, and those that make the changes of the structure."""
-    if isinstance(events, Event) or callable(events):
-        events = (events,)
-    if not changes and not any(
-        isinstance(event, Event) and isinstance(event.function, str) for event in events
-    ):
+    listed, changes = event_list(events), change_list(changes)
+    if not changes and not any(isinstance(event.function, str) for event in listed):
         return events
     found = []
-    for event in event_list(events):
+    for event in listed:
         if isinstance(event.function, str):
             who = f"event {event.label!r}"
             event = replace(event, function=event_function(event.function, parameters, who), name=event.label)

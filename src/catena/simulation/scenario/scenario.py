@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import entries, real_array, shown
+from catena.given import real_array, shown
 from catena.mechanism import MODES, InitialState, Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import as_wrench
@@ -21,7 +21,7 @@ from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.problem import Applied, Control, Prescribed, check_settings
 from catena.simulation.references.protocol import is_reference
-from catena.simulation.scenario.changes import Change, check_changes
+from catena.simulation.scenario.changes import Change, change_list, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
 from catena.simulation.scenario.described import Described, together
 from catena.simulation.scenario.formulas import is_text, joints_in
@@ -187,14 +187,7 @@ class Scenario:
                 for frame in (contact.frame, contact.on):  # type: ignore[union-attr]
                     known("body or frame", frame, frames, f"Scenario: Contact {contact.label!r}")  # type: ignore[union-attr]
         self._set("events", tuple(distinct(event_list(self.events))))
-        changes = (self.changes,) if isinstance(self.changes, Change) else self.changes
-        try:
-            listed = entries(changes)
-        except ValueError:
-            listed = (changes,)
-        for change in listed:
-            if not isinstance(change, Change):
-                raise StateError(f"Scenario: changes holds {shown(change)}; give a list of ct.Change.")
+        listed = change_list(self.changes)
         self._set("changes", listed)
         check_changes(listed, self.mechanism, [event.label for event in self.events])  # type: ignore[union-attr]
 
@@ -230,8 +223,7 @@ class Scenario:
     @property
     def _joints(self) -> list[str]:
         """The joints of the mechanism, and those that changes of the structure make."""
-        changes = (self.changes,) if isinstance(self.changes, Change) else self.changes
-        made = [name for change in changes if isinstance(change, Change) for name in change.attached]
+        made = [name for change in change_list(self.changes) for name in change.attached]
         return [*self.mechanism.joints, *self._modes, *made]
 
     @cached_property
