@@ -18,6 +18,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from model_collections import followed
 
 import catena as ct
 from catena.bridges.conventions import mujoco_coordinates
@@ -85,18 +86,12 @@ def difference(m: ct.Mechanism, model: Any) -> float:
     m = m.with_signals(told_signals(m, model, data, rng))
     s = m.system()
     there = mujoco_coordinates(s, model)
-    known = [block.q for block in there.blocks]
-    names = [name for name in s.joints if any(one.start <= s.slice_q(name).start < one.stop for one in known)]
     for _ in range(STATES):
         mujoco.mj_integratePos(model, data.qpos, 0.5 * rng.normal(size=model.nv), 1.0)
         data.qvel[:] = rng.normal(size=model.nv)
         mujoco.mj_forward(model, data)
         q = there.catena_configuration(data.qpos)
-        v = there.catena_velocity(q, data.qvel)
-        if s.constrained:
-            # Tendons have coordinates of their own, which follow.
-            q = s.assemble({name: q[s.slice_q(name)] for name in names}, guess=q)
-            v = s.velocity(q, {name: v[s.slice_v(name)] for name in names})
+        q, v = followed(s, there, q, there.catena_velocity(q, data.qvel))
         ours = there.acceleration(q, v, s.forward_dynamics(q, v, np.zeros(s.nv)))
         most = max(1.0, float(np.abs(data.qacc).max(initial=0.0)))
         worst = max(worst, float(np.abs(ours - data.qacc).max(initial=0.0)) / most)

@@ -14,6 +14,7 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -103,6 +104,16 @@ def with_pinocchio(file: Path, s: ct.System, unread: str) -> Verdict:
     return judged(own, theirs, condition, unread)
 
 
+def followed(s: ct.System, there: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The state with coordinates that the other program has not, those of tendons, as they follow from the others."""
+    if not s.constrained:
+        return q, v
+    known = {block.q.start for block in there.blocks}
+    names = [name for name in s.joints if s.slice_q(name).start in known]
+    q = s.assemble({name: q[s.slice_q(name)] for name in names}, guess=q)
+    return q, s.velocity(q, {name: v[s.slice_v(name)] for name in names})
+
+
 def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
     """Compare a tree of MJCF, with servos at random set points."""
     try:
@@ -125,7 +136,7 @@ def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
             low, high = model.actuator_ctrlrange[k] if model.actuator_ctrllimited[k] else (-1.0, 1.0)
             data.ctrl[k] = parameters[f"{name}.signal"] = random.uniform(low, high)
     q = there.catena_configuration(data.qpos)
-    v = there.catena_velocity(q, np.array(data.qvel))
+    q, v = followed(s, there, q, there.catena_velocity(q, np.array(data.qvel)))
     force = random.normal(size=model.nv)
     data.qfrc_applied[:] = force
     mujoco.mj_forward(model, data)

@@ -3,6 +3,7 @@ density, couplings."""
 
 import json
 
+import casadi
 import numpy as np
 import pytest
 
@@ -262,3 +263,65 @@ def test_cams_and_speeds_of_motors_survive_and_a_cam_of_code_is_refused(tmp_path
     m.add_cam("code", c, b, lambda x: x * x)
     with pytest.raises(ct.FormatError, match="'code': its profile is code"):
         m.save(tmp_path / "m.toml")
+
+
+CAM = """
+[parameters]
+lift = "20 mm"
+[[body]]
+name = "shaft"
+mass = 1.0
+inertia = 0.1
+[[body]]
+name = "valve"
+mass = 0.3
+[[joint]]
+name = "turn"
+kind = "revolute"
+axis = "y"
+parent = "ground"
+child = "shaft"
+[[joint]]
+name = "rise"
+kind = "prismatic"
+axis = "z"
+parent = "ground"
+child = "valve"
+[[coupling]]
+name = "cam"
+joint = "rise"
+of = "turn"
+formula = "lift * (1 - cos(x)) / 2 + if(sin(x) > 0, lift * sin(x)^4, 0)"   # smooth enough
+"""
+
+
+def test_a_cam_by_a_formula_is_the_cam_by_a_function(tmp_path):
+    (tmp_path / "cam.toml").write_text(HEAD + CAM)
+    m = ct.load(tmp_path / "cam.toml", parameters={"lift": -0.05})
+    by_function = m.without_coupling("cam")
+
+    def profile(x):
+        return -0.05 * (1 - casadi.cos(x)) / 2 + casadi.if_else(
+            casadi.sin(x) > 0, -0.05 * casadi.sin(x) ** 4, 0
+        )
+
+    by_function.add_cam("cam", "rise", "turn", profile)
+    m.save(tmp_path / "saved.toml")
+    assert (tmp_path / "saved.toml").read_text() == HEAD + CAM.replace('"20 mm"', "-0.05")
+    written = read(write(m, ""), Source(""))
+    assert written.couplings["cam"].profile == m.couplings["cam"].profile and "lift" not in write(m, "")
+    results = []
+    for one in (m, by_function, written):
+        s = one.system()
+        q = s.assemble({"turn": 1.2})
+        v = s.velocity(q, {"turn": 3.0})
+        results.append(np.concatenate([q, v, s.forward_dynamics(q, v, {"turn": 0.4})]))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-12)
+    np.testing.assert_array_equal(results[0], results[2])
+    for wrong, message in (
+        ('"lift * y"', "m.toml:29:19: coupling 'cam': formula is .*nothing is called 'y' here"),
+        ('"1 / x"', "has no finite value"),
+        ('"x" \npolynomial = [1]', "it has a polynomial and formula"),
+    ):
+        with pytest.raises(ct.FormatError, match=message):
+            made(CAM.replace(CAM[CAM.index('"lift *') : CAM.index("   # smooth")], wrong))

@@ -197,3 +197,25 @@ def test_included_files_are_read_from_the_folder_only(tmp_path):
         load('<mujoco><include file="../inner.xml"/></mujoco>', tmp_path / "sub")
     with pytest.raises(ct.FormatError, match="MuJoCo refuses it"):
         load("<mujoco><worldbody><body><joint/></body></worldbody></mujoco>", tmp_path)
+
+
+def test_included_files_find_their_own_beside_them_as_in_mujoco(tmp_path):
+    (tmp_path / "parts").mkdir()
+    inner = f"<mujocoinclude>{body('<joint/>')}</mujocoinclude>"
+    (tmp_path / "parts" / "inner.xml").write_text(inner)
+    (tmp_path / "parts" / "outer.xml").write_text(
+        '<mujocoinclude><include file="inner.xml"/></mujocoinclude>'
+    )
+    m = load('<mujoco><worldbody><include file="parts/outer.xml"/></worldbody></mujoco>', tmp_path)
+    assert len(m.joints) == 1
+    mujoco.MjModel.from_xml_path(str(next(tmp_path.glob("*.xml"))))
+
+
+def test_plugins_are_left_out_and_told(tmp_path):
+    text = (
+        '<mujoco><extension><plugin plugin="mujoco.pid"><instance name="i"/></plugin></extension><worldbody>'
+        + body('<joint name="j"/>')
+        + '</worldbody><actuator><plugin name="p" joint="j" plugin="mujoco.pid" instance="i"/></actuator></mujoco>'
+    )
+    with pytest.warns(ct.CatenaWarning, match="the elements <extension>, <plugin>"):
+        assert not load(text, tmp_path).servos

@@ -261,6 +261,8 @@ def test_tendons_and_all_sorts_of_actuators_act_as_in_mujoco_at_their_signals(tm
     m.with_signals({"p": 0.4, "i": 0.3, "c": -0.2, "d": 1.5}).save(saved)
     model = mujoco.MjModel.from_xml_string(TENDONS)
     data = mujoco.MjData(model)
+    # A tendon has its length whether or not joints follow others.
+    assert set(ct.load(file, mimic=False).couplings) == set(m.couplings)
     s = ct.load(saved).system()
     names = [model.joint(k).name for k in range(model.njnt)]
     rng = np.random.default_rng(0)

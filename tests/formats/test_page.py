@@ -52,17 +52,20 @@ def test_the_example_shows_every_table_and_every_key():
     content = tomllib.loads(EXAMPLE)
     assert set(content) == {"format", *ONCE, *MANY}
     shown = {key for word in MANY for table in content[word] for key in table}
-    shown |= (
-        set(content["mechanism"]) | set(content["initial"]) | set(content["ground"]) | set(content["linkage"])
-    )
-    # The other ways to describe a flexible body are on the page about those.
-    shown |= {"beam_frame", "finite_elements"}
+    shown |= {key for word in ("mechanism", "initial", "ground", "linkage") for key in content[word]}
+    shown |= {key for state in content["states"].values() for key in state}
+    # The other ways to describe a flexible body are on the page about those, and nothing in the example is a servo.
+    shown |= {"beam_frame", "finite_elements", "signals"}
     assert {key for required, optional in KEYS.values() for key in (*required, *optional)} <= shown
 
 
 def test_the_tables_of_the_page_list_every_key_and_kind():
     listed = PAGE[PAGE.index("## Tables and keys") : PAGE.index("## What the words mean")]
-    keys = {key for required, optional in KEYS.values() for key in (*required, *optional)} - {"q", "v"}
+    keys = {key for required, optional in KEYS.values() for key in (*required, *optional)} - {
+        "q",
+        "v",
+        "signals",
+    }
     arguments = {key for _, names in BUILT_IN.values() for key in names}
     for key in keys | arguments:
         assert f"`{key}`" in listed, key

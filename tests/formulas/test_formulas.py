@@ -198,6 +198,15 @@ def test_names_are_told_apart():
     assert parse("3 [N/m]").number({"m": 2.0}) == 3.0
 
 
+def test_names_are_bound_to_numbers():
+    formula = parse("a / 2 mm * b^2 - c m + q.A")
+    bound = formula.bound({"a": 3.0, "b": -0.1, "c": -7.0})
+    assert bound.names == {("q", "A")} and parse(str(bound)) == bound
+    values = {"a": 3.0, "b": -0.1, "c": -7.0, ("q", "A"): 0.3}
+    assert bound.number({("q", "A"): 0.3}) == formula.number(values)
+    assert parse("1 / (2 mm)").canonical == "1 / (2 mm)"
+
+
 def test_formulas_are_values():
     formula = parse(" 2*( a+1 )", Place("x.toml", 3, 9))
     assert str(formula) == " 2*( a+1 )" and formula.canonical == "2 * (a + 1)"

@@ -7,7 +7,7 @@ import pytest
 import catena as ct
 from catena.dynamics.loop_elimination import sort_for
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism
-from catena.simulation import moving
+from catena.simulation.stepping import compiled
 from catena.simulation.stepping.methods.step import reuses_last_stage
 from catena.simulation.stepping.methods.tableaus import tableau
 from catena.simulation.stepping.methods.variant import LawShape, StepVariant
@@ -115,7 +115,7 @@ def test_stages_that_are_taken_over_and_found_anew(case, integrator, monkeypatch
         )
 
     taken_over = run()
-    monkeypatch.setattr(moving, "LONGEST_CALL", 1)
+    monkeypatch.setattr(compiled, "LONGEST_CALL", 1)
     anew = run()
     assert taken_over.settings["steps taken by"] == "the compiled loop"
     # Where forces are told by the time, that of the last stage is the next one's up to rounding.
@@ -140,7 +140,7 @@ def test_events_and_what_is_between_steps(monkeypatch):
         )
 
     taken_over = run()
-    monkeypatch.setattr(moving, "LONGEST_CALL", 1)
+    monkeypatch.setattr(compiled, "LONGEST_CALL", 1)
     anew = run()
     assert len(anew.events) >= 1
     assert [e.t for e in taken_over.events] == pytest.approx([e.t for e in anew.events], abs=0.0)

@@ -143,7 +143,7 @@ def _existing(mechanism: Mechanism, file: Path) -> str:
 
 def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
     """What a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
-    kinds = {type(joint.kind) for joint in mechanism.joints.values()}
+    kinds: set[type[Any]] = {type(joint.kind) for joint in mechanism.joints.values()}
     kinds |= {type(force.kind) for force in mechanism.forces.values()}
     search = mechanism.origin.search if mechanism.origin is not None else ()
     folder = path.absolute().parent
@@ -292,7 +292,8 @@ def read_and_check(
     elif loops is not False:
         close_given(mechanism, loops)
     if not mimic and mechanism.couplings:
-        mechanism = mechanism.without_coupling(list(mechanism.couplings))
+        follow = [name for name in mechanism.couplings if name not in source.lengths]
+        mechanism = mechanism.without_coupling(follow)
     return mechanism, _readable([*source.findings, *check_mechanism(mechanism, source)], source)
 
 

@@ -39,7 +39,8 @@ class Source:
     has one obvious repair, `macros` to run a macro language on the text; without `mimic` no joint follows another.
     `parameters` are the values that parameters of the file are to have instead of those that it says.
     `findings` collects what readers notice, `places` the lines of parts by ("body", name), `outside` the paths of
-    meshes that lead where it may not reach. `opened` are the files that led to this one, and `open_file` reads one that
+    meshes that lead where it may not reach, `lengths` the couplings that are lengths of tendons and stay without
+    `mimic`. `opened` are the files that led to this one, and `open_file` reads one that
     the text includes; `budget` counts what all of them have used.
     """
 
@@ -54,6 +55,7 @@ class Source:
     findings: list[Finding] = field(default_factory=list)
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     outside: set[str] = field(default_factory=set)
+    lengths: set[str] = field(default_factory=set)
     opened: tuple[Path, ...] = ()
     open_file: Callable[[Path, Source], Mechanism] | None = None
     budget: Budget = field(default_factory=Budget)

@@ -52,6 +52,9 @@ def _written(step: Step, given: list[tuple[str, int]]) -> tuple[str, int]:
     if word == "^":
         # The base is an atom without a unit; the exponent may have a sign, and another exponent.
         return f"{inside(0, ATOM)}^{inside(1, 7)}", strength
+    if word == "/" and given[1][1] == STRENGTH["unit"]:
+        # Without brackets 1 / 2 mm could be read in two ways.
+        return f"{inside(0, strength)} / ({given[1][0]})", strength
     if word in STRENGTH:
         # What stands between equals is taken from the left; comparisons do not follow each other.
         left = strength + 1 if word in COMPARISONS else strength

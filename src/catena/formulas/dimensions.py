@@ -7,7 +7,6 @@ contradicts itself (a length plus a mass, the sine of a length) is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NoReturn
 
 from catena.formulas.functions import COMPARISONS, FUNCTIONS
@@ -72,7 +71,7 @@ class _Checker:
             a, b = numbers
             if a is None or b is None:
                 return None
-            return added(a, b if word == "*" else scaled(b, Fraction(-1)))
+            return added(a, b if word == "*" else scaled(b, -1.0))
         if word == "^":
             return self._power(step, numbers, exponent)
         if word in COMPARISONS:
@@ -102,7 +101,7 @@ class _Checker:
             return base
         if exponent is None or abs(exponent) > 100.0:
             return None
-        return scaled(base, Fraction(exponent).limit_denominator(1000))
+        return scaled(base, exponent)
 
     def _call(self, step: Step, numbers: Sequence[Dimension | None]) -> Dimension | None:
         function = FUNCTIONS[step.word]
@@ -112,5 +111,5 @@ class _Checker:
         if function.gives == "plain":
             return PLAIN
         if function.gives == "root" and found is not None:
-            return scaled(found, Fraction(1, 2))
+            return scaled(found, 0.5)
         return found

@@ -11,7 +11,7 @@ from catena.errors import FormulaError
 from catena.formulas.canonical import canonical
 from catena.formulas.computing import Writing, names, number, symbols
 from catena.formulas.dimensions import check
-from catena.formulas.grammar import Name, Program, read_program
+from catena.formulas.grammar import Name, Program, Step, read_program
 from catena.formulas.places import Place, fail
 from catena.formulas.units import Dimension
 from catena.given import shown
@@ -62,6 +62,19 @@ class Formula:
     def symbolic(self, values: Mapping[Any, Any] | None = None) -> Any:
         """Return the value as a CasADi SX of one entry; `values` maps names to symbols or numbers."""
         return symbols(self._program.steps, self._known(values), self._writing)
+
+    def bound(self, values: Mapping[Any, float]) -> Formula:
+        """Return the formula with numbers in the places of some names; the text is the canonical one."""
+        steps: list[Step] = []
+        for step in self._program.steps:
+            if step.word != "name" or step.value not in self._known(values):
+                steps.append(step)
+                continue
+            value = float(values[step.value])
+            steps.append(Step("number", abs(value), 0, step.column))
+            if value < 0.0:
+                steps.append(Step("negative", None, 1, step.column))
+        return Formula(canonical(steps), self.where)
 
     @property
     def _writing(self) -> Writing:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
-Dimension = tuple[Fraction, Fraction, Fraction]
+Dimension = tuple[float, float, float]
 """The powers of metre, kilogram and second. Angles have none of them."""
 
-PLAIN: Dimension = (Fraction(0), Fraction(0), Fraction(0))
+PLAIN: Dimension = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Unit:
         """Return the unit to a whole power."""
         factor, divisor = (self.factor, self.divisor) if exponent >= 0 else (self.divisor, self.factor)
         size = abs(exponent)
-        return Unit(factor**size, divisor**size, scaled(self.dimension, Fraction(exponent)))
+        return Unit(factor**size, divisor**size, scaled(self.dimension, exponent))
 
     def times(self, other: Unit) -> Unit:
         """Return the product of two units."""
@@ -43,7 +42,7 @@ def added(a: Dimension, b: Dimension) -> Dimension:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def scaled(a: Dimension, exponent: Fraction) -> Dimension:
+def scaled(a: Dimension, exponent: float) -> Dimension:
     """Return the dimension of a power."""
     return a[0] * exponent, a[1] * exponent, a[2] * exponent
 
@@ -54,11 +53,11 @@ def told(dimension: Dimension) -> str:
         if one == dimension:
             return word
     pairs = [(name, power) for name, power in zip(("m", "kg", "s"), dimension) if power]
-    return "[" + "*".join(name if power == 1 else f"{name}^{power}" for name, power in pairs) + "]"
+    return "[" + "*".join(name if power == 1 else f"{name}^{power:g}" for name, power in pairs) + "]"
 
 
 def _unit(factor: float, divisor: float, m: int = 0, kg: int = 0, s: int = 0) -> Unit:
-    return Unit(factor, divisor, (Fraction(m), Fraction(kg), Fraction(s)))
+    return Unit(factor, divisor, (float(m), float(kg), float(s)))
 
 
 UNITS: dict[str, Unit] = {

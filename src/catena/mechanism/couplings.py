@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.given import is_finite, shown
-from catena.mechanism.profiles import Line, Polynomial, Profile
+from catena.mechanism.profiles import Line, Polynomial, Profile, Written
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +160,8 @@ class CamCoupling(Coupling):
     def equation(self) -> str:
         if isinstance(self.profile, Polynomial):
             return f"{self.joint} = {_polynomial_in_words(self.profile.coefficients, self.of)}"
+        if isinstance(self.profile, Written):
+            return f"{self.joint} = {self.profile.text}, x = {self.of}"
         return f"{self.joint} = {type(self.profile).__name__.lower()} of {self.of}"
 
     def renamed(self, name: str, prefix: str) -> CamCoupling:

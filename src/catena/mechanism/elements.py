@@ -198,7 +198,7 @@ class Wrench(ForceElement):
         return (self.axes, self.frame)
 
 
-def _nothing() -> Mapping[str, Numbers]:
+def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -233,14 +233,16 @@ class InitialState:
 
     def renamed(self, prefix: str) -> InitialState:
         """Return the same state of joints and forces that have a prefix before their names."""
-        q, v, signals = (
-            {prefix + name: x for name, x in own.items()} for own in (self.q, self.v, self.signals)
+        parts: tuple[Mapping[str, Any], ...] = (self.q, self.v, self.signals)
+        return InitialState(
+            *(MappingProxyType({prefix + name: x for name, x in own.items()}) for own in parts)
         )
-        return InitialState(MappingProxyType(q), MappingProxyType(v), MappingProxyType(signals))
 
     def joined(self, other: InitialState) -> InitialState:
         """Return the state that says what both say, the other where they differ."""
-        pairs = ((self.q, other.q), (self.v, other.v), (self.signals, other.signals))
+        pairs: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = (
+            (self.q, other.q), (self.v, other.v), (self.signals, other.signals),
+        )  # fmt: skip
         return InitialState(*(MappingProxyType({**one, **more}) for one, more in pairs))
 
 

@@ -433,12 +433,16 @@ class Mechanism:
         return coupling
 
     def add_cam(
-        self, name: str, joint: str, of: str, profile: Profile | Callable[[Any], Any] | Sequence[ArrayLike]
+        self,
+        name: str,
+        joint: str,
+        of: str,
+        profile: Profile | str | Callable[[Any], Any] | Sequence[ArrayLike],
     ) -> CamCoupling:
         """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
 
-        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, or a function of one
-        symbol. It must have a value wherever the joint `of` goes.
+        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, a formula of x as text
+        such as "0.02 * (1 - cos(x))", or a function of one symbol. It must have a value wherever the joint `of` goes.
         """
         naming.require_new("coupling", name, self._couplings)
         who = f"coupling {name!r}"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import ModelError
+from catena.errors import FormulaError, ModelError
 from catena.forces.parameters import Parametric, number, numbers
 from catena.given import is_one_of, shown
 from catena.spatial import is_symbolic
@@ -214,10 +214,59 @@ class Formula(Profile):
         return Formula, (self.function,)
 
 
+@dataclass(frozen=True)
+class Written(Profile):
+    """A formula as text, "0.02 * (1 - cos(x))" of the position x, in the grammar of `catena.formulas`. Unlike a
+    function it can stand in a model file."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        # Few mechanisms have one, and `import catena` must stay quick.
+        from catena.formulas import parse
+
+        formula = parse(self.text)
+        other = sorted(map(str, formula.names - {"x"}))
+        if other:
+            raise ModelError(f"the formula {self.text!r} has the name {other[0]}: the position is called x")
+        object.__setattr__(self, "text", formula.canonical)
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        return "written", self.text
+
+    def value(self, x: Any) -> Any:
+        return self._formula.value(x)
+
+    def slope(self, x: Any) -> Any:
+        return self._formula.slope(x)
+
+    def curvature(self, x: Any) -> Any:
+        return self._formula.curvature(x)
+
+    @cached_property
+    def _formula(self) -> Formula:
+        from catena.formulas import parse
+
+        formula = parse(self.text)
+        return Formula(lambda x: formula.symbolic({"x": x}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Written, (self.text,)
+
+
 def as_profile(who: str, given: Any) -> Profile:
-    """Return a profile from what a user gives: a profile, a function of one symbol, or points as a pair (x, y)."""
+    """Return a profile from what a user gives: a profile, a formula of x as text, a function of one symbol, or points
+    as a pair (x, y)."""
     if isinstance(given, Profile):
         return given
+    if isinstance(given, str):
+        try:
+            return Written(given)
+        except FormulaError as error:
+            raise ModelError(
+                f"{who}: its profile is {shown(given)}, which is no formula: {error.reason}"
+            ) from None
     if callable(given) and not isinstance(given, type):
         return Formula(given)
     try:
@@ -225,8 +274,8 @@ def as_profile(who: str, given: Any) -> Profile:
         return Spline(tuple(np.ravel(x)), tuple(np.ravel(y)))
     except (TypeError, ValueError):
         raise ModelError(
-            f"{who}: its profile is {shown(given)}: give points as a pair (x, y), a Spline, a Polynomial, or a "
-            "function of one symbol"
+            f"{who}: its profile is {shown(given)}: give points as a pair (x, y), a Spline, a Polynomial, a "
+            "formula of x as text, or a function of one symbol"
         ) from None
 
 
@@ -251,4 +300,4 @@ def _cubics(x: np.ndarray, y: np.ndarray, beyond: str) -> np.ndarray:
     return np.concatenate([ends[:1], inner, ends[1:]])
 
 
-__all__ = ["Formula", "Line", "Polynomial", "Profile", "Spline", "as_profile"]
+__all__ = ["Formula", "Line", "Polynomial", "Profile", "Spline", "Written", "as_profile"]

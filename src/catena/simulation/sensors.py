@@ -66,12 +66,12 @@ class SituationInRun(Situation):
         self._run = run
 
     @property
-    def vdot(self) -> np.ndarray:  # type: ignore[override]
+    def vdot(self) -> np.ndarray:
         """Return the accelerations (..., nv)."""
         return self._run.acceleration
 
     @property
-    def reactions(self) -> dict[str, np.ndarray]:  # type: ignore[override]
+    def reactions(self) -> dict[str, np.ndarray]:
         """Return the wrenches (..., 6) that joints pass to their children."""
         return self._run.reactions()
 

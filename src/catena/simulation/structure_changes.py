@@ -395,7 +395,7 @@ def with_events(run: Segment, happened: Sequence[Event]) -> Segment:
 def _keep(error: Exception, segments: Sequence[Segment], transitions: Sequence[Transition]) -> None:
     """Let an error have the motion up to it in its attribute `trajectory`."""
     last = getattr(error, "trajectory", None)
-    parts = (*segments, *([last] if isinstance(last, Trajectory) else []))
+    parts: list[Segment | Trajectory] = [*segments, *([last] if isinstance(last, Trajectory) else [])]
     if parts:
         error.trajectory = Trajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
 

@@ -346,8 +346,14 @@ def test_contradictions_and_bad_cams_are_refused_in_words():
         ct.ModelError, match="'root': its profile has no finite value, slope or curvature at -6.28"
     ):
         m.add_cam("root", "C", "A", lambda x: x**0.5)
-    with pytest.raises(ct.ModelError, match="'word': its profile is 'abc'"):
+    with pytest.raises(
+        ct.ModelError, match="'word': the formula 'abc' has the name abc: the position is called x"
+    ):
         m.add_cam("word", "C", "A", "abc")
+    with pytest.raises(
+        ct.ModelError, match="'sum': its profile is 'x [+]', which is no formula: .* ends too early"
+    ):
+        m.add_cam("sum", "C", "A", "x +")
     with pytest.raises(ct.ModelError, match="Spline: it is periodic, but begins at 0 and ends at 9"):
         m.add_cam("open", "C", "A", ct.profiles.Spline(x, x**2, "periodic"))
     with pytest.raises(ct.UnknownNameError, match="nobody"):

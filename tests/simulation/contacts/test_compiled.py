@@ -7,8 +7,8 @@ import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contact_forces import PLACES, inverse_of
 from catena.simulation.arguments import Window
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
@@ -32,7 +32,7 @@ def situation(seed):
     q = s.integrate(s.neutral(), 0.3 * rng.normal(size=s.nv))
     places = Places(s, contacts)
     places.refer(q)
-    return s, q, rng.normal(size=s.nv), Acting(Problem(s, rtol=1e-6, atol=1e-8), places), rng
+    return s, q, rng.normal(size=s.nv), FreeMotion(Problem(s, rtol=1e-6, atol=1e-8), places), rng
 
 
 @pytest.mark.parametrize(
@@ -41,17 +41,19 @@ def situation(seed):
 )
 def test_forces_with_known_modes(modes):
     """The compiled step and the mobility from the motions of all joints give the same forces, slips and gaps."""
-    s, q, v, acting, rng = situation(3)
+    s, q, v, free_motion, rng = situation(3)
     along = rng.normal(size=(4, 2))
-    holding = Holding(acting, Standing(modes, along / np.linalg.norm(along, axis=1)[:, None]), 1.0, along)
+    holding = Holding(
+        free_motion, Standing(modes, along / np.linalg.norm(along, axis=1)[:, None]), 1.0, along
+    )
     holding.begin(0.0, q, v)
-    inside = Inside(acting.places)
-    assert can_be_inside(acting.problem, acting.places)
-    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
+    inside = Inside(free_motion.places)
+    assert can_be_inside(free_motion.problem, free_motion.places)
+    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
     quick.tell(inside.told(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
     expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv)))
-    touches = acting.places.at(q[None], v[None])
+    touches = free_motion.places.at(q[None], v[None])
     size = np.abs(expected.f).max()
     assert np.abs(told[holding.closed, :3] - expected.f[0]).max() < 1e-10 * size
     assert not told[[k for k in range(4) if modes[k] == "open"], :3].any()
@@ -62,13 +64,13 @@ def test_forces_with_known_modes(modes):
 
 def test_few_contacts_and_more():
     """Four contacts are eliminated in one step, five one after the other; a fifth that is open changes nothing."""
-    s, q, v, acting, rng = situation(5)
-    more = Places(s, [*acting.places.contacts, ct.Contact("trunk", friction=0.5)])
+    s, q, v, free_motion, rng = situation(5)
+    more = Places(s, [*free_motion.places.contacts, ct.Contact("trunk", friction=0.5)])
     more.refer(q)
     modes, along = ("slide", "stick", "slide", "stick", "open"), rng.normal(size=(5, 2))
     told = []
-    for places, count in ((acting.places, 4), (more, 5)):
-        own = Acting(acting.problem, places)
+    for places, count in ((free_motion.places, 4), (more, 5)):
+        own = FreeMotion(free_motion.problem, places)
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
         quick = QuickSteps(own, Inside(places), Window(0.0, 1.0, 1.0), 1.0, 1e-4)
@@ -105,7 +107,7 @@ def test_a_planar_mechanism(turn):
     assert [x.told for x in quick.transitions] == [x.told for x in slow.transitions]
     assert len(quick.transitions) > 2
     times = np.linspace(0.0, 0.3, 14)
-    a, b = (np.array([run.at(t)[1] for t in times]) for run in (quick, slow))
+    a, b = (np.array([run.at(t)[0] for t in times]) for run in (quick, slow))
     # Careful steps are of first order, and each way takes its own.
     assert np.abs(a - b).max() < 3e-6
     across = np.array([-np.sin(turn), np.cos(turn)])
@@ -127,9 +129,9 @@ def test_an_inverse_loses_no_more_digits_than_the_condition_has():
 
 def test_steps_in_a_row_are_those_one_by_one():
     """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
-    s, q, v, acting, _ = situation(1)
-    inside = Inside(acting.places)
-    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
+    s, q, v, free_motion, _ = situation(1)
+    inside = Inside(free_motion.places)
+    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
     numbers = inside.numbers.copy()
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
@@ -153,12 +155,14 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
     for k, p in enumerate(corners):
         m.add_frame(f"corner{k}", "box", ct.Pose(p=p))
     s = m.system()
-    acting = Acting(Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)]))
-    inside = Inside(acting.places)
-    holding = Holding(
-        acting, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
+    free_motion = FreeMotion(
+        Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)])
     )
-    quick = QuickSteps(acting, inside, Window(0.0, 1.0, 1.0), 0.4, 1e-4)
+    inside = Inside(free_motion.places)
+    holding = Holding(
+        free_motion, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
+    )
+    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 0.4, 1e-4)
     quick.tell(inside.told(holding, np.zeros(4)))
     assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
 
@@ -166,9 +170,12 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
 @pytest.mark.parametrize("seed", range(3))
 def test_mobility(seed):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
-    s, q, v, acting, rng = situation(seed)
+    s, q, v, free_motion, rng = situation(seed)
     tau = rng.normal(size=s.nv) if seed else np.zeros(s.nv)
-    slow, quick = ByJoints(acting, 0.0, q, v, tau), Mobile(s, Inside(acting.places), seed > 0).at(q, v, tau)
+    slow, quick = (
+        ByJoints(free_motion, 0.0, q, v, tau),
+        Mobile(s, Inside(free_motion.places), seed > 0).at(q, v, tau),
+    )
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
         (slow.gap, quick.gap), (slow.u, quick.u), (slow.mobility(some), quick.mobility(some)),
@@ -188,12 +195,14 @@ def test_careful_steps(friction):
     q[s.slice_q("base")][2] += 1e-3 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
     v = np.zeros(s.nv)
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
-    acting = Acting(Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS]))
+    free_motion = FreeMotion(
+        Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS])
+    )
     ways = [
-        CarefulSteps(acting, 0.6, 2e-4, compiled, Watch(acting)).go(
+        CarefulSteps(free_motion, 0.6, 2e-4, compiled, Watch(free_motion)).go(
             0.0, q, v, 0.02, lambda p, u, yields: True
         )
-        for compiled in (None, ImpulseSteps(s, Inside(acting.places), False))
+        for compiled in (None, ImpulseSteps(s, Inside(free_motion.places), False))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0
@@ -248,7 +257,7 @@ def test_ways_to_move(method, options, way):
     slow = ct.simulate(s, q, v, 0.5, **acts, **given)
     # Until it comes to rest motions are exact; there either way takes some careful steps, which are of first order.
     for end, tolerance in ((0.13, options.get("rtol", 1e-9) + 1e-9), (0.5, 1e-6)):
-        a, b = (np.array([run.at(t)[1] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
+        a, b = (np.array([run.at(t)[0] for t in np.linspace(0.0, end, 14)]) for run in (quick, slow))
         assert np.abs(a - b).max() < tolerance
     first, second = ([x for x in run.transitions if x.t < 0.13] for run in (quick, slow))
     assert [x.told for x in first] == [x.told for x in second] and len(first) > 15
@@ -313,4 +322,4 @@ def test_an_event_costs_no_steps():
     assert len(runs[1].events) > 0
     with_event, without = (sum(x.steps for x in run.segments) for run in reversed(runs))
     assert with_event == without
-    assert np.abs(runs[0].at(0.2)[1] - runs[1].at(0.2)[1]).max() < 1e-12
+    assert np.abs(runs[0].at(0.2)[0] - runs[1].at(0.2)[0]).max() < 1e-12

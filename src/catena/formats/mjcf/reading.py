@@ -102,6 +102,7 @@ class _Builder:
         begin = default_keyframe(keys)
         told = (np.zeros(controls(model)), np.zeros(model.na)) if begin is None else (begin.ctrl, begin.act)
         slides = add_tendons(mechanism, model, off, sites, self.unread)
+        self.source.lengths.update(slide.coupling for slide in slides.values())
         signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
         add_passive(mechanism, model, off)
         add_states(mechanism, model, keys, signals, self.unread)

@@ -49,10 +49,12 @@ class _Along:
 
 @dataclass(frozen=True)
 class TendonJoint:
-    """The slide that stands for a fixed tendon: its name, and the length of the tendon where its position is zero."""
+    """The slide that stands for a fixed tendon: its name, the length of the tendon where its position is zero, and the
+    coupling that moves it."""
 
     name: str
     start: float
+    coupling: str
 
 
 def tendons_as_joints(model: Any, off: frozenset[str]) -> dict[int, dict[int, float]]:
@@ -109,7 +111,8 @@ def _add_slide(
         armature=along.armature or None, actuated=k in _driven(model),
     )  # fmt: skip
     by_name = {joint_name(model, joint): -factor for joint, factor in terms.items()}
-    mechanism.add_coupling(free_name(f"{name} length", mechanism.couplings), {name: 1.0, **by_name})
+    coupling = free_name(f"{name} length", mechanism.couplings)
+    mechanism.add_coupling(coupling, {name: 1.0, **by_name})
     if bent:
         kind = PolynomialJointSpring(damping=tuple(along.damping))
         mechanism.add_force(free_name(f"{name} damper", mechanism.force_elements), kind, joint=name)
@@ -126,7 +129,7 @@ def _add_slide(
             )
         else:
             mechanism.add_spring(called, name, float(along.stiffness[0]), low - start)
-    return TendonJoint(name, start)
+    return TendonJoint(name, start, coupling)
 
 
 def _add_line(mechanism: Mechanism, name: str, a: str, b: str, along: _Along) -> None:

@@ -320,7 +320,7 @@ def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
     table.check_keys(*KEYS["coupling"])
     name = table.text("name")
     if "coefficients" in table:
-        for key in ("joint", "of", "polynomial", "x", "y", "beyond"):
+        for key in ("joint", "of", "polynomial", "formula", "x", "y", "beyond"):
             if key in table:
                 table.fail(f"it has coefficients and {key!r}: give the one or the other", key)
         inner = table.inner("coefficients", table.who)
@@ -328,27 +328,36 @@ def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
         with table.at_fault():
             mechanism.add_coupling(name, terms, **_options(table, "offset"))
     else:
-        cam = "x" in table or "y" in table
-        for key in ("joint", "of", *(("x", "y") if cam else ("polynomial",))):
-            if key not in table:
-                table.fail(
-                    f"the key {key!r} is missing: give coefficients, or joint and of with polynomial or x and y"
-                )
-        if "offset" in table:
-            table.fail(
-                "an offset belongs to coefficients: put it into the polynomial or the points", "offset"
-            )
-        if cam and "polynomial" in table:
-            table.fail("it has a polynomial and points: give the one or the other", "polynomial")
-        ends = table.text("joint"), table.text("of")
-        with table.at_fault():
-            if cam:
-                beyond = table.text("beyond") if "beyond" in table else ""
-                mechanism.add_cam(name, *ends, Spline(table.numbers("x"), table.numbers("y"), beyond))
-            else:
-                mechanism.add_polynomial_coupling(name, *ends, table.numbers("polynomial"))
+        _add_cam(mechanism, table, name)
     table.document.source.places["coupling", name] = table.line
     return mechanism
+
+
+def _add_cam(mechanism: Mechanism, table: Table, name: str) -> None:
+    """Add a coupling of two joints: by a polynomial, a formula of x, or points."""
+    ways = {"polynomial": ("polynomial",), "formula": ("formula",), "points": ("x", "y")}
+    given = [way for way, keys in ways.items() if any(key in table for key in keys)]
+    for key in ("joint", "of", *ways[given[0] if given else "polynomial"]):
+        if key not in table:
+            table.fail(
+                f"the key {key!r} is missing: give coefficients, or joint and of with polynomial, formula, or x and y"
+            )
+    if "offset" in table:
+        table.fail("an offset belongs to coefficients: put it into the polynomial or the points", "offset")
+    if len(given) > 1:
+        table.fail(f"it has a {given[0]} and {given[1]}: give the one or the other", given[0])
+    ends = table.text("joint"), table.text("of")
+    if given == ["formula"]:
+        formula = table.bound("formula", "x")
+        with table.at_fault("formula"):
+            mechanism.add_cam(name, *ends, str(formula))
+        return
+    with table.at_fault():
+        if given == ["points"]:
+            beyond = table.text("beyond") if "beyond" in table else ""
+            mechanism.add_cam(name, *ends, Spline(table.numbers("x"), table.numbers("y"), beyond))
+        else:
+            mechanism.add_polynomial_coupling(name, *ends, table.numbers("polynomial"))
 
 
 def _options(table: Table, *keys: str) -> dict[str, Any]:

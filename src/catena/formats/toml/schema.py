@@ -80,7 +80,10 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spring between frames": (("name", "between"), ("stiffness", "rest_length", "damping")),
     "wrench": (("name", "frame"), ("moment", "force", "axes")),
     "force": (("name", "kind"), ("joint", "between")),
-    "coupling": (("name",), ("coefficients", "offset", "joint", "of", "polynomial", "x", "y", "beyond")),
+    "coupling": (
+        ("name",),
+        ("coefficients", "offset", "joint", "of", "polynomial", "formula", "x", "y", "beyond"),
+    ),
     "include": (("file",), ("prefix", "on", "at")),
     "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
     "initial": ((), ("q", "v")),

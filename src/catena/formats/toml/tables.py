@@ -143,6 +143,18 @@ class Table:
         text = value if isinstance(value, str) else repr(self.number_in(key, value, *place))
         return self._formula(text, key, (key, *place))
 
+    def bound(self, key: str, *names: str) -> Formula:
+        """Return a formula of some names, with the values of parameters in the places of all others."""
+        formula = self.formula(key)
+        parameters = {name: x for name, x in self.document.parameters.items() if name not in names}
+        self.document.used.update(name for name in formula.names if name in parameters)
+        try:
+            # What is neither is refused here, with those that there are.
+            formula.symbolic({**parameters, **dict.fromkeys(names, 0.0)})
+            return formula.bound(parameters)
+        except FormulaError as error:
+            self.no_number(formula.text, key, (key,), error)
+
     def number_in(self, key: str, value: Any, *place: int) -> float:
         """Return one number of an array that holds other things as well."""
         found = self._numbers(value, key, (key, *place))

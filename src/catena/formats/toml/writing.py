@@ -37,7 +37,7 @@ from catena.mechanism import (
     Wrench,
     validation,
 )
-from catena.mechanism.profiles import Polynomial, Spline
+from catena.mechanism.profiles import Polynomial, Spline, Written
 from catena.mechanism.shapes import Mesh
 from catena.spatial import Pose
 
@@ -308,6 +308,8 @@ def _coupling(coupling: Coupling) -> Pairs:
         profile = coupling.profile
         if isinstance(profile, Polynomial):
             yield "polynomial", value_text(profile.coefficients)
+        elif isinstance(profile, Written):
+            yield "formula", string_text(profile.text)
         elif isinstance(profile, Spline):
             yield "x", value_text(profile.x)
             yield "y", value_text(profile.y)
@@ -316,7 +318,7 @@ def _coupling(coupling: Coupling) -> Pairs:
         else:
             raise FormatError(
                 f"coupling {coupling.name!r}: its profile is code ({type(profile).__name__}), which no model file can "
-                "hold: give points, such as catena.profiles.Spline(x, y)"
+                "hold: give a formula as text, or points, such as catena.profiles.Spline(x, y)"
             )
 
 

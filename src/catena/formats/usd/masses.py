@@ -117,13 +117,16 @@ class MassReader:
             self._source.note(Severity.NOTE, str(prim.GetPath()), message, what="unread")
         return None
 
-    def _colour(self, prim: Any) -> tuple[float, ...] | None:
+    def _colour(self, prim: Any) -> tuple[float, float, float, float] | None:
         from pxr import UsdGeom
 
         if not prim.IsA(UsdGeom.Gprim):
             return None
         told = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
-        return tuple(min(max(float(x), 0.0), 1.0) for x in told[0]) if told else None
+        if not told:
+            return None
+        red, green, blue = (min(max(float(x), 0.0), 1.0) for x in told[0])
+        return red, green, blue, 1.0
 
 
 def _mass_api(prim: Any) -> Any:

@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from catena.simulation.acting import loads
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
 from catena.simulation.results.on_demand import OnDemand
@@ -58,20 +58,20 @@ class CarefulSteps:
     """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do; `watch`
     says where these do not."""
 
-    acting: Acting
+    free_motion: FreeMotion
     length: float
     h: float
     compiled: ImpulseSteps | None
     watch: Watch
 
     def __post_init__(self) -> None:
-        self.last = np.zeros((len(self.acting.places.contacts), 3))
-        self.weight = float(np.linalg.norm(self.acting.system.gravity))
+        self.last = np.zeros((len(self.free_motion.places.contacts), 3))
+        self.weight = float(np.linalg.norm(self.free_motion.system.gravity))
 
     @cached_property
     def rubs(self) -> bool:
         """Return whether joints do."""
-        plan = self.acting.system.plan
+        plan = self.free_motion.system.plan
         return bool(plan.damping.any() or plan.friction.any() or any(loop.rubs for loop in plan.loop_joints))
 
     def go(
@@ -89,10 +89,10 @@ class CarefulSteps:
         axes of the planes, held from each sample on. An impact ends it just before."""
         times, states, taken, told = [t], [(q, v)], list[_Taken](), list[np.ndarray]()
         if gap is None:
-            gap = self.acting.places.gaps(q[None])[0]
+            gap = self.free_motion.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
-            self.acting.keep_time(times[-1], q, v)
-            h = min(self.h, self.acting.until(end) - times[-1])
+            self.free_motion.keep_time(times[-1], q, v)
+            h = min(self.h, self.free_motion.until(end) - times[-1])
             looks = len(times) > UNASKED
             made, resists = None, self.watch.at(times[-1], q, v, h)
             if self.compiled is not None and resists is None:
@@ -101,24 +101,24 @@ class CarefulSteps:
                 made = self._step(times[-1], q, v, gap, h, looks, resists)
             if made is None:
                 break
-            told.append(self.acting.told(times[-1], q, v))
+            told.append(self.free_motion.told(times[-1], q, v))
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
-            self.acting.turns.know(np.array(times[-1:]), q[None], v[None])
+            self.free_motion.turns.know(np.array(times[-1:]), q[None], v[None])
             states.append((q, v))
             taken.append(made)
             if not stays(made.p, made.u, made.yields):
                 break
         steps = np.diff(times)
-        nothing = np.zeros((len(self.acting.places.contacts), 3))
+        nothing = np.zeros((len(self.free_motion.places.contacts), 3))
         forces = [one.p / h for one, h in zip(taken, steps, strict=True)]
         taus = [one.tau for one in taken]
         forces.append(forces[-1] if forces else nothing)
-        taus.append(taus[-1] if taus else self.acting.command(t, q, v))
-        told.append(told[-1] if told else self.acting.told(t, q, v))
-        motors = self.acting.excitation.loop_forces(np.array(told))
+        taus.append(taus[-1] if taus else self.free_motion.command(t, q, v))
+        told.append(told[-1] if told else self.free_motion.told(t, q, v))
+        motors = self.free_motion.excitation.loop_forces(np.array(told))
         if motors:
-            taus = [x[: self.acting.system.nv] for x in told]
+            taus = [x[: self.free_motion.system.nv] for x in told]
         return self._trajectory(
             np.array(times), states, np.array(taus), np.array(forces), taken, steps, motors
         )
@@ -129,12 +129,12 @@ class CarefulSteps:
     ) -> _Taken | None:  # fmt: skip
         """Return a step from gaps (contacts,), implicit in what `resists`; None if it `looks` for an impact and finds
         one that is worth telling."""
-        acting, system = self.acting, self.acting.system
-        tau = acting.command(t, q, v)
-        middle = acting.integrated(q, 0.5 * h * v)
-        touches = acting.places.at(middle[None], v[None])
+        free_motion, system = self.free_motion, self.free_motion.system
+        tau = free_motion.command(t, q, v)
+        middle = free_motion.integrated(q, 0.5 * h * v)
+        touches = free_motion.places.at(middle[None], v[None])
         vdot, response, W = (
-            x[0] for x in acting.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
+            x[0] for x in free_motion.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
         )
         if resists is not None:
             vdot, response = resists.softened(vdot, h), resists.softened(response, h)
@@ -154,16 +154,16 @@ class CarefulSteps:
             # Points of one body cannot turn, or come near, in all ways: what no impulse stops is not asked for.
             turns[near] = within_reach(own, turns[near] + apart) - apart
             c = A[near] @ free + turns[near] + apart
-            names = [acting.places.labels[k] for k in near]
+            names = [free_motion.places.labels[k] for k in near]
             p[near] = pressed(
-                own, c, acting.places.friction[near], [None] * len(near), names, self.last[near]
+                own, c, free_motion.places.friction[near], [None] * len(near), names, self.last[near]
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)
         self.last = p
         mean = 0.5 * (v + after)
-        q_new = acting.integrated(q, h * mean)
-        if acting.excitation.motion:
-            q_new, after = (x[0] for x in acting.excitation.imposed(t + h, q_new[None], after[None])[:2])
+        q_new = free_motion.integrated(q, h * mean)
+        if free_motion.excitation.motion:
+            q_new, after = (x[0] for x in free_motion.excitation.imposed(t + h, q_new[None], after[None])[:2])
             mean = 0.5 * (v + after)
         if system.constrained:
             q_new, after = system.project(q_new, after)
@@ -179,7 +179,7 @@ class CarefulSteps:
         """Return a step as `_step` does, by compiled code; None if that cannot vouch for it, or an impact was found."""
         assert self.compiled is not None
         none = 10.0 * CLOSED * self.length
-        tau = self.acting.command(t, q, v)
+        tau = self.free_motion.command(t, q, v)
         found = self.compiled.step(q, v, tau, gap, self.last, h, none)
         if found is None:
             return None
@@ -202,27 +202,27 @@ class CarefulSteps:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return a configuration in which contacts that are `pushed` (contacts,) touch, and none is in its plane, and
         the gaps there; `response` and `W` are mobilities of the step."""
-        acting, none = self.acting, 0.1 * CLOSED * self.length
-        gap = acting.places.at(q[None], v[None]).gap[0]
+        free_motion, none = self.free_motion, 0.1 * CLOSED * self.length
+        gap = free_motion.places.at(q[None], v[None]).gap[0]
         for _ in range(6):
             wrong = np.where(pushed, gap, np.minimum(gap, 0.0))
             if np.all(np.abs(wrong) <= none):
                 break
             near = np.flatnonzero(pushed | (wrong < 0.0))
             push = np.linalg.lstsq(W[near, 2][:, near, 2], -wrong[near], rcond=1e-11)[0]
-            q = acting.integrated(q, push @ response[near, 2])
-            gap = acting.places.at(q[None], v[None]).gap[0]
+            q = free_motion.integrated(q, push @ response[near, 2])
+            gap = free_motion.places.at(q[None], v[None]).gap[0]
         return q, gap
 
     def _middles(self, taken: list[_Taken], h: np.ndarray) -> np.ndarray:
         """Return the configurations (steps, nq) in the middle of steps of h (steps,) seconds."""
         q, v = (np.array([one.start[k] for one in taken]) for k in range(2))
-        return self.acting.system.integrate(q, 0.5 * h[:, None] * v)
+        return self.free_motion.system.integrate(q, 0.5 * h[:, None] * v)
 
     def _works(self, taken: list[_Taken], t: np.ndarray, h: np.ndarray) -> np.ndarray:
         """Return the works (steps + 1, sources) up to each sample, by what happens in the middle of steps that begin at
         the times t (steps,)."""
-        system = self.acting.system
+        system = self.free_motion.system
         total = np.zeros((len(taken) + 1, len(SOURCES)))
         if not taken:
             return total
@@ -231,7 +231,7 @@ class CarefulSteps:
             q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
             mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
             given, driven = self._outside(t + 0.5 * h, q, v)
-            besides = self.acting.besides(t + 0.5 * h, q, v)
+            besides = self.free_motion.besides(t + 0.5 * h, q, v)
             if driven:
                 forces = np.array([one.p for one in taken]) / h[:, None, None]
                 pushed = self._with_contacts(given, q, v, forces)
@@ -239,7 +239,7 @@ class CarefulSteps:
             powers = loads.powers(system, q, mean, tau, given, driven, besides)
             powers["friction"] = system.elements.power_against(q, v, mean)
             total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
-        resists = "actuators" if self.acting.excitation.is_asked_always else "friction"
+        resists = "actuators" if self.free_motion.excitation.is_asked_always else "friction"
         for k, name in enumerate(("wrenches", resists)):
             total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
         return np.cumsum(total, axis=0)
@@ -247,14 +247,14 @@ class CarefulSteps:
     @property
     def _others(self) -> bool:
         """Return whether wrenches are given, or motions prescribed."""
-        return bool(self.acting.excitation.forces or self.acting.excitation.motion)
+        return bool(self.free_motion.excitation.forces or self.free_motion.excitation.motion)
 
     def _outside(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return the wrenches that are given (samples, 6), and how prescribed joints accelerate (samples, nv of the
         joint), at the times t (samples,) and states there."""
-        excitation = self.acting.excitation
+        excitation = self.free_motion.excitation
         given = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
         return given, excitation.accelerations_driven(t)
 
@@ -262,7 +262,7 @@ class CarefulSteps:
         self, given: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3)."""
-        found, places = dict(given), self.acting.places
+        found, places = dict(given), self.free_motion.places
         for body, wrench in places.wrenches(places.at(q, v), forces).items():
             found[body] = found[body] + wrench if body in found else wrench
         return found
@@ -273,7 +273,7 @@ class CarefulSteps:
     ) -> tuple[Segment, np.ndarray]:  # fmt: skip
         """Return the run, whose wrenches and works are computed when somebody looks at them, and what is told of
         forces."""
-        places, system = self.acting.places, self.acting.system
+        places, system = self.free_motion.places, self.free_motion.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
         given, driven = self._outside(t, q, v) if self._others else ({}, {})
 
@@ -287,7 +287,7 @@ class CarefulSteps:
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
-        near = self.acting.besides(t, q, v).near
+        near = self.free_motion.besides(t, q, v).near
         if driven:
             tau = loads.with_drives(system, q, v, tau, wrenches(), driven, loads.Besides(motors, near=near))
         names = tuple(dict.fromkeys((*given, *places.bodies)))

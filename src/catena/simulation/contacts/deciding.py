@@ -14,8 +14,8 @@ from math import hypot
 
 import numpy as np
 
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -55,7 +55,7 @@ class Deciding:
     """Decides about the contacts of a system of a size `length` [m], by compiled code (`mobile`) where that knows all
     that acts. `h` is a careful step [s]."""
 
-    acting: Acting
+    free_motion: FreeMotion
     length: float
     h: float
     mobile: Mobile | None = None
@@ -76,7 +76,7 @@ class Deciding:
         `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
         do not slip, and those in `held` do not part, but for errors of what found that; those in `closed` have touched
         up to now."""
-        count = len(self.acting.places.contacts)
+        count = len(self.free_motion.places.contacts)
         q, now = self._lifted(t, q, v, tau, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
@@ -107,11 +107,11 @@ class Deciding:
     def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
         found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
-        return self.acting.places.gaps(q[None])[0] if found is None else found.gap
+        return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
         found = None if self.mobile is None else self.mobile.at(q, v, tau)
-        return ByJoints(self.acting, t, q, v, tau) if found is None else found
+        return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
     def _again(
         self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, now: Situation, before: np.ndarray
@@ -136,12 +136,12 @@ class Deciding:
             return q, now
         push = np.zeros((len(sunk), 3))
         push[:, 2] = least(now.mobility(sunk)[:, 2, :, 2], -now.gap[sunk])
-        q = self.acting.integrated(q, now.pushed(sunk, push))
+        q = self.free_motion.integrated(q, now.pushed(sunk, push))
         return q, self._at(t, q, v, tau)
 
     def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
-        places = self.acting.places
+        places = self.free_motion.places
         W, u = now.mobility(near), picked(now.u, near)
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
@@ -184,7 +184,7 @@ class Deciding:
 
     def _forces(self, now: Situation, staying: list[int], parts: int, slips: int) -> Standing:
         """Return what contacts that touch and do not part do."""
-        places, count = self.acting.places, len(self.acting.places.contacts)
+        places, count = self.free_motion.places, len(self.free_motion.places.contacts)
         W, c = now.mobility(staying), now.accelerations(staying)
         u = picked(now.u, staying)
         sliding = [self._direction(x, y) for x, y, _ in u.tolist()]
@@ -220,7 +220,7 @@ class Deciding:
     @cached_property
     def _friction(self) -> list[float]:
         """Return the coefficients of friction as plain numbers."""
-        return self.acting.places.friction.tolist()
+        return self.free_motion.places.friction.tolist()
 
     @cached_property
     def _light(self) -> float:
@@ -230,7 +230,7 @@ class Deciding:
     @cached_property
     def weight(self) -> float:
         """Return the acceleration [m/s^2] that others are compared with: gravity, if there is any."""
-        return max(float(np.linalg.norm(self.acting.system.gravity)), self.length)
+        return max(float(np.linalg.norm(self.free_motion.system.gravity)), self.length)
 
     def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
         """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
@@ -252,7 +252,7 @@ class Deciding:
     ) -> tuple[Pressed, list[int]]:  # fmt: skip
         """Return the forces of contacts, and which they are, where one has come to the edge of what it can hold and
         would be found to hold just so: it lets go, or begins to slide."""
-        places = self.acting.places
+        places = self.free_motion.places
         if parts in staying and found.modes[staying.index(parts)] != OPEN:
             k = staying.index(parts)
             rest = [i for i in range(len(staying)) if i != k]

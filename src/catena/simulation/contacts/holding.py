@@ -15,8 +15,8 @@ import numpy as np
 
 from catena.dynamics.contact_forces import PULL, PULLS
 from catena.errors import SimulationError
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.standing import Standing
 
@@ -39,7 +39,7 @@ class Holding:
     """Contacts with the modes that they have for a while, at a mechanism of a size `length` [m]. `along` (contacts, 2)
     are the directions in which slips began."""
 
-    acting: Acting
+    free_motion: FreeMotion
     standing: Standing
     length: float
     along: np.ndarray
@@ -47,7 +47,7 @@ class Holding:
     def __post_init__(self) -> None:
         self.closed = self.standing.closed
         self.sticks = np.array([self.standing.modes[k] == STICK for k in self.closed], dtype=bool)
-        self.mu = self.acting.places.friction[self.closed]
+        self.mu = self.free_motion.places.friction[self.closed]
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
         # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
@@ -61,7 +61,7 @@ class Holding:
     @cached_property
     def places(self) -> Places:
         """Return where contacts that touch are."""
-        return self.acting.places_of(self.closed)
+        return self.free_motion.places_of(self.closed)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -71,7 +71,7 @@ class Holding:
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Take the directions in which contacts slide at a state q (nq,), v (nv,), from the time t on."""
-        self.begin_sliding(self.acting.places.at(q[None], v[None]).u[0, :, :2])
+        self.begin_sliding(self.free_motion.places.at(q[None], v[None]).u[0, :, :2])
         self.times.append(t)
         self.turned.append(self.along)
 
@@ -100,7 +100,7 @@ class Holding:
         """Return the forces at the times t (states,) and states q (states, nq), v (states, nv), under control forces
         tau (states, nv)."""
         touches = self.places.at(q, v)
-        vdot, _, W = self.acting.both(t, q, v, tau, touches)
+        vdot, _, W = self.free_motion.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
         return Forces(self._solved(t, W, c, touches), touches)
@@ -139,7 +139,7 @@ class Holding:
             None if sticks or not m else -d[:2] / m
             for sticks, m, d in zip(self.sticks, mu, along, strict=True)
         ]
-        names = [self.acting.places.labels[k] for k in self.closed]
+        names = [self.free_motion.places.labels[k] for k in self.closed]
         try:
             found = pressed(W, c, mu, sliding, names)
         except SimulationError:

@@ -84,7 +84,7 @@ class Looking:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what must stay above zero (states, margins), and gaps and their rates (states, contacts)."""
         holding = self.holding
-        all_touches = holding.acting.places.at(q, v)
+        all_touches = holding.free_motion.places.at(q, v)
         gap, rate = all_touches.gap, all_touches.u[..., 2]
         parts = [gap[:, self.open] + self.deep[self.open]]
         if holding.closed:
@@ -112,7 +112,7 @@ class Looking:
                 break
             h, two = float(run.t[i + 1]) - begin, slice(i, i + 2)
             at, least = lowest(
-                self.holding.acting.places, contact, h, (run.q[i], run.q[i + 1]), (run.v[i], run.v[i + 1]),
+                self.holding.free_motion.places, contact, h, (run.q[i], run.q[i + 1]), (run.v[i], run.v[i + 1]),
                 tuple(gap[two, contact].tolist()), tuple(rate[two, contact].tolist()),
             )  # fmt: skip
             if least < -self.deep[contact]:
@@ -123,7 +123,7 @@ class Looking:
         """Return the first interval between steps that end at the times t (states,), with what must stay above zero
         there (states, margins), in which a force pulls or leaves its cone for a while."""
         least = self.duration / OFTEN
-        if not (self.holding.closed and self.holding.acting.changes_by_itself) or len(t) < 2:
+        if not (self.holding.closed and self.holding.free_motion.changes_by_itself) or len(t) < 2:
             return None
         h = np.diff(t)
         parts = np.ceil(h / least * (1.0 - 1e-9)).astype(int)
@@ -183,5 +183,7 @@ class Looking:
             k = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
             motors = {name: x[k] for name, x in run.loop_forces.items()}
             return run.tau[k] + run.system.tree_forces(q, motors) if motors else run.tau[k]
-        asked = [self.holding.acting.command(float(t), x, y) for t, x, y in zip(times, q, v, strict=True)]
+        asked = [
+            self.holding.free_motion.command(float(t), x, y) for t, x, y in zip(times, q, v, strict=True)
+        ]
         return np.array(asked)

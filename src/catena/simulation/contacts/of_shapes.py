@@ -57,7 +57,7 @@ def contacts_of(
             if points is None:
                 unknown.append(label)
                 continue
-            radius = 0.0 if isinstance(shape, Box) else float(shape.radius)  # type: ignore[union-attr]
+            radius = float(shape.radius) if isinstance(shape, Sphere | Capsule) else 0.0
             for n, point in enumerate(points):
                 frame = _free(mechanism, label if len(points) == 1 else f"{label} {n + 1}")
                 mechanism.add_frame(frame, name, shape.pose * Pose(p=point))

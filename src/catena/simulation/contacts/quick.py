@@ -18,10 +18,10 @@ from catena.dynamics.contact_forces import PLACES, PULLS, TOLD
 from catena.kernels import Session
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Window
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
 from catena.simulation.contacts.dips import lowest
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
@@ -65,13 +65,21 @@ class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
     careful step, `length` [m] that of the mechanism."""
 
-    def __init__(self, acting: Acting, inside: Inside, window: Window, length: float, h: float) -> None:
-        self.acting, self.inside, self.window, self.length, self.h = acting, inside, window, length, h
+    def __init__(
+        self, free_motion: FreeMotion, inside: Inside, window: Window, length: float, h: float
+    ) -> None:
+        self.free_motion, self.inside, self.window, self.length, self.h = (
+            free_motion,
+            inside,
+            window,
+            length,
+            h,
+        )
         # Whoever takes steps asks the controller, and tells what it gave.
         problem = replace(
-            acting.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
+            free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
-        system = self.system = acting.system
+        system = self.system = free_motion.system
         self.mover = mover = CompiledSteps(
             Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
         )
@@ -105,8 +113,8 @@ class QuickSteps:
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
-        self.acting.keep_time(t, q, v)
-        self.tau, self.end = self.acting.command(t, q, v), self.acting.until(self.window.end)
+        self.free_motion.keep_time(t, q, v)
+        self.tau, self.end = self.free_motion.command(t, q, v), self.free_motion.until(self.window.end)
         self.b[self.mover.target][0] = self.tau
         self._told()
 
@@ -290,7 +298,7 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes, places = holding.standing.modes, holding.acting.places
+        modes, places = holding.standing.modes, holding.free_motion.places
         self.mu = places.friction.tolist()
         closed = holding.closed
         sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
@@ -498,7 +506,7 @@ class QuickStretch:
         parts, turns = list[float](), self.open & (a.told[:, 5] < 0.0) & (b.told[:, 5] > 0.0)
         for k in np.flatnonzero(turns).tolist():
             gap, rate = ((float(a.told[k, i]), float(b.told[k, i])) for i in (6, 5))
-            at, least = lowest(self.quick.acting.places, k, b.t - a.t, (a.q, b.q), (a.v, b.v), gap, rate)
+            at, least = lowest(self.quick.free_motion.places, k, b.t - a.t, (a.q, b.q), (a.v, b.v), gap, rate)
             if least < -self.deep[k]:
                 parts.append(at)
         located = (self._located(a, b, part) for part in sorted(parts))
@@ -584,10 +592,10 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
     return high
 
 
-def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Segment:
+def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    problem, q, v, work = acting.problem, made.q, made.v, made.work
-    forces, bodies = made.forces, acting.places.bodies_of(holding.closed)
+    problem, q, v, work = free_motion.problem, made.q, made.v, made.work
+    forces, bodies = made.forces, free_motion.places.bodies_of(holding.closed)
 
     def compute() -> dict[str, np.ndarray]:
         places = holding.places
@@ -600,7 +608,7 @@ def quick_trajectory(acting: Acting, made: Quick, holding: Holding) -> Segment:
         "steps taken by": "compiled steps with contacts inside",
     }
     return Segment(
-        acting.system, made.t, q, v, made.tau, made.steps,
+        free_motion.system, made.t, q, v, made.tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)},
         wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
         events=made.events, ended=made.ended,

@@ -22,11 +22,11 @@ from catena.errors import CatenaError, SimulationError, StateError
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
 from catena.simulation.arguments import Window, initial_state
-from catena.simulation.contacts.acting import Acting
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOW_SLIP, SLOWS, Deciding, Decision
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
@@ -109,7 +109,7 @@ class ContactRun:
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
         self.system = system
-        self.acting = Acting(problem, Places(system, self.contacts), near=self.wound.positions)
+        self.free_motion = FreeMotion(problem, Places(system, self.contacts), near=self.wound.positions)
         self.length = extent(system.plan)
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
@@ -118,16 +118,16 @@ class ContactRun:
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
-        self.watch = Watch(self.acting)
-        self.is_inside = can_be_inside(problem, self.acting.places)
+        self.watch = Watch(self.free_motion)
+        self.is_inside = can_be_inside(problem, self.free_motion.places)
         self.is_driven = control is not None
-        self.deciding = Deciding(self.acting, self.length, self.h)
+        self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
-        self.acting.places.refer(q)
-        self.inside = Inside(self.acting.places)
+        self.free_motion.places.refer(q)
+        self.inside = Inside(self.free_motion.places)
         if self.is_inside:
             self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
 
@@ -148,8 +148,8 @@ class ContactRun:
         q, v = initial_state(self.system, q, v)
         self._refer(q)
         self._require_outside(q)
-        if self.acting.excitation.motion:
-            q, v = (x[0] for x in self.acting.excitation.imposed(self.start, q[None], v[None])[:2])
+        if self.free_motion.excitation.motion:
+            q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now = self.start
         happened = self.changing.at_the_start(self.system, q, v, self.still)
         if happened:
@@ -190,7 +190,7 @@ class ContactRun:
 
     def ask(self) -> None:
         """Ask for the control forces now, because whoever gives them has others."""
-        self.acting.due = -np.inf
+        self.free_motion.due = -np.inf
 
     def taken(self) -> Happened:
         """Return what happened since it was asked last, and forget what was passed."""
@@ -204,9 +204,9 @@ class ContactRun:
 
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
-        acting = self.acting
-        parts = self.changing, self.wound, acting, acting.turns, acting.excitation, acting.places, self.watch
-        return Snapshot([self, self.deciding, *parts, *memory_of(acting.excitation.control)])
+        free = self.free_motion
+        parts = self.changing, self.wound, free, free.turns, free.excitation, free.places, self.watch
+        return Snapshot([self, self.deciding, *parts, *memory_of(free.excitation.control)])
 
     @property
     def window(self) -> Window:
@@ -219,7 +219,7 @@ class ContactRun:
         """Return time, state and contacts after a stretch and what ended it, and whether the motion goes on."""
         if standing.stiff:
             return self._careful(t, q, v, standing, CHATTERS if self._is_hasty(t) else SLOWLY)
-        holding = Holding(self.acting, standing, self.length, standing.slip)
+        holding = Holding(self.free_motion, standing, self.length, standing.slip)
         gone = self._quickly(t, q, v, holding)
         if gone is not None:
             return gone
@@ -240,11 +240,11 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        is_quick = self.is_inside and self.acting.problem.integrator in ADAPTIVE
-        if not is_quick or self.acting.excitation.is_asked_always:
+        is_quick = self.is_inside and self.free_motion.problem.integrator in ADAPTIVE
+        if not is_quick or self.free_motion.excitation.is_asked_always:
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.acting, self.inside, self.window, self.length, self.h)
+            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h)
         made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
         if made is None:
             return None
@@ -284,8 +284,8 @@ class ContactRun:
         self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
-        self.acting.keep_time(t, q, v)
-        tau = self.acting.command(t, q, v)
+        self.free_motion.keep_time(t, q, v)
+        tau = self.free_motion.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
         closed = () if before is None else before.closed
@@ -313,13 +313,13 @@ class ContactRun:
             if before is None or before.modes[k] != now
         )
         told_impulse, hits = found.impulse, bool(found.impulse.any())
-        if hits and self.acting.places.round.any():
-            told_impulse = self.acting.places.at(q[None], v[None]).told(found.impulse[None])[0]
+        if hits and self.free_motion.places.round.any():
+            told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
         pushed = np.flatnonzero(found.impulse.any(axis=1)).tolist() if hits else []
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
         error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
-            error = self.jumps.add(self.acting.places, q, v, found)
+            error = self.jumps.add(self.free_motion.places, q, v, found)
         return Transition(t, why, found.lost, impulse, error, told)
 
     def _is_hasty(self, t: float) -> bool:
@@ -334,9 +334,13 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
         """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
         until_steady = _CarefulUntilSteady(
-            self.h, self.length, self.deciding.weight, self.acting.places.friction, why in (SLOWLY, STUCK)
+            self.h,
+            self.length,
+            self.deciding.weight,
+            self.free_motion.places.friction,
+            why in (SLOWLY, STUCK),
         )
-        steps = CarefulSteps(self.acting, self.length, self.h, self._impulses(), self.watch)
+        steps = CarefulSteps(self.free_motion, self.length, self.h, self._impulses(), self.watch)
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
@@ -346,12 +350,12 @@ class ContactRun:
             self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
-            self.places.append(self.acting.places)
+            self.places.append(self.free_motion.places)
             if run.ended:
                 return self._ended(run, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-        self.acting.keep_time(t, q, v)
-        tau = self.acting.command(t, q, v)
+        self.free_motion.keep_time(t, q, v)
+        tau = self.free_motion.command(t, q, v)
         found = self.deciding.decide(
             t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
         )
@@ -417,7 +421,7 @@ class ContactRun:
         made = self.changing.changed(happened, self.system, t, q, v)
         self.made += made
         if made and made[-1].transfer is not None:
-            new, turned = made[-1].transfer.system, self.acting.turns.at(np.array([t]), q[None], v[None])
+            new, turned = made[-1].transfer.system, self.free_motion.turns.at(np.array([t]), q[None], v[None])
             self.wound.positions |= {joint: x[0] for joint, x in turned.items()}
             self.wound.know_tree(self.system, q)
             q, v = made[-1].transfer
@@ -436,24 +440,24 @@ class ContactRun:
             if holding.closed:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
-                    tau = np.array([holding.acting.command(float(t), q, v) for t, q, v in states])
+                    tau = np.array([holding.free_motion.command(float(t), q, v) for t, q, v in states])
                 pushed = holding.forces(run.t, run.q, run.v, tau)
                 f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
-        nodes, asks = len(run.t), self.acting.excitation.is_asked_always and not run.held
+        nodes, asks = len(run.t), self.free_motion.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
             self.wound.know(run)
             self.segments.append(run)
             self.pressing.append(pressing)
-            self.places.append(holding.acting.places)
+            self.places.append(holding.free_motion.places)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
-        run = quick_trajectory(self.acting, made, holding)
+        run = quick_trajectory(self.free_motion, made, holding)
         if len(made.t) < 2:
             return run
-        times, forces, places = made.t, made.forces, self.acting.places
+        times, forces, places = made.t, made.forces, self.free_motion.places
 
         def pressing(run: Segment) -> np.ndarray:
             k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)

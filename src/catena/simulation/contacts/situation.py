@@ -12,7 +12,7 @@ import numpy as np
 
 from catena.dynamics.contact_mobility import TOLD, contact_mobility
 from catena.kernels import Session
-from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.stepping.compiled import LANES_ALONE
 from catena.system import System
@@ -43,9 +43,11 @@ class ByJoints:
     """A situation at the time t and the state q (nq,), v (nv,) under control forces tau (nv,), from the motions of all
     joints."""
 
-    def __init__(self, acting: Acting, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
-        self.acting, self.t, self.q, self.v, self.tau = acting, t, q, v, tau
-        self.touches = acting.places.at(q[None], v[None])
+    def __init__(
+        self, free_motion: FreeMotion, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> None:
+        self.free_motion, self.t, self.q, self.v, self.tau = free_motion, t, q, v, tau
+        self.touches = free_motion.places.at(q[None], v[None])
         self.gap, self.u = self.touches.gap[0], self.touches.u[0]
 
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
@@ -63,7 +65,7 @@ class ByJoints:
 
     def _mobility(self, contacts: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         if self._known[0] != contacts:
-            response, W = self.acting.mobility(self.q[None], self.touches.only(contacts))
+            response, W = self.free_motion.mobility(self.q[None], self.touches.only(contacts))
             self._known = contacts, (response[0], W[0])
         return self._known[1]
 
@@ -74,7 +76,7 @@ class ByJoints:
     @cached_property
     def _free(self) -> np.ndarray:
         rows = (np.array([self.t]), *(x[None] for x in (self.q, self.v, self.tau)))
-        return self.acting.free(*rows)[0]
+        return self.free_motion.free(*rows)[0]
 
 
 class Mobile:

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from catena.kinematics.scales import scales_of
-from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.free_motion import FreeMotion
 
 # Steps are implicit where the resistance within a step is more than this part of the inertia.
 STIFF = 0.5
@@ -85,10 +85,10 @@ class Watch:
     """Says which steps are stiff. Where they are not, resistance is looked at ever more rarely, and when velocities
     swing to and fro more and more from step to step, as they do where steps are too large for what resists."""
 
-    def __init__(self, acting: Acting) -> None:
-        self.acting, plan, excitation = acting, acting.system.plan, acting.excitation
+    def __init__(self, free_motion: FreeMotion) -> None:
+        self.free_motion, plan, excitation = free_motion, free_motion.system.plan, free_motion.excitation
         self.may_resist = bool(
-            not acting.system.elements.is_empty
+            not free_motion.system.elements.is_empty
             or excitation.forces
             or excitation.is_asked_always
             or plan.damping.any()
@@ -106,7 +106,7 @@ class Watch:
     def passed(self, times: np.ndarray, h: float) -> None:
         """Take account of the times of explicit steps that went on while no contact touched: where they were much
         larger than steps of h seconds, these are not stiff."""
-        larger = LARGER.get(self.acting.problem.integrator)
+        larger = LARGER.get(self.free_motion.problem.integrator)
         if self.left > 0 or larger is None or len(times) < MANY + 2:
             return
         # The last step was made to end where something touches.
@@ -123,7 +123,7 @@ class Watch:
         self.left -= 1
         if self.left > 0 and change @ past >= -(past @ past):
             return None
-        found = stiffness_at(self.acting, t, q, v)
+        found = stiffness_at(self.free_motion, t, q, v)
         if found.is_stiff(h):
             self.left, self.sure = 0, SURE
             return found
@@ -131,12 +131,12 @@ class Watch:
         return None
 
 
-def stiffness_at(acting: Acting, t: float, q: np.ndarray, v: np.ndarray) -> Stiffness:
+def stiffness_at(free_motion: FreeMotion, t: float, q: np.ndarray, v: np.ndarray) -> Stiffness:
     """Return the resistance at a state q (nq,), v (nv,) and a time t."""
-    nv, units = acting.system.nv, scales_of(acting.system.plan).units
-    tau = acting.command(t, q, v)
+    nv, units = free_motion.system.nv, scales_of(free_motion.system.plan).units
+    tau = free_motion.command(t, q, v)
     when, pushed = np.array([t]), np.diag(1.0 / units)[None]
-    found = acting.accelerations(when, q[None], v[None], tau[None], pushed)[0]
+    found = free_motion.accelerations(when, q[None], v[None], tau[None], pushed)[0]
     Y = (found[1:] - found[0]) / units
     mobile, V = np.linalg.eigh(0.5 * (Y + Y.T))
     keep = mobile > FIXED * mobile.max(initial=0.0)
@@ -147,13 +147,13 @@ def stiffness_at(acting: Acting, t: float, q: np.ndarray, v: np.ndarray) -> Stif
     speed = max(1.0, float(np.abs(v / units).max(initial=0.0)))
     at, by = INCREMENT * (L / length).T, INCREMENT * speed * (L / length).T
     none, here = np.zeros((2 * r, nv)), np.repeat(q[None], 2 * r, axis=0)
-    states = np.concatenate([acting.system.integrate(here, np.concatenate([at, -at])), here])
+    states = np.concatenate([free_motion.system.integrate(here, np.concatenate([at, -at])), here])
     rates = v + np.concatenate([none, by, -by])
-    if acting.excitation.is_asked_always:
-        told = np.array([acting.command(t, *row) for row in zip(states, rates, strict=True)])
+    if free_motion.excitation.is_asked_always:
+        told = np.array([free_motion.command(t, *row) for row in zip(states, rates, strict=True)])
     else:
         told = np.repeat(tau[None], 4 * r, axis=0)
-    a = acting.accelerations(np.full(4 * r, t), states, rates, told, np.zeros((4 * r, 0, nv)))[:, 0]
+    a = free_motion.accelerations(np.full(4 * r, t), states, rates, told, np.zeros((4 * r, 0, nv)))[:, 0]
     more = 0.5 * length / INCREMENT
     K = -((a[:r] - a[r : 2 * r]) * more[:, None]) @ inverse.T
     C = -((a[2 * r : 3 * r] - a[3 * r :]) * more[:, None] / speed) @ inverse.T

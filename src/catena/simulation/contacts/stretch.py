@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.simulation.arguments import Span, Window
-from catena.simulation.contacts.acting import Acting
+from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
@@ -66,30 +66,30 @@ class Stretch:
     slow: float
 
     @property
-    def acting(self) -> Acting:
+    def free_motion(self) -> FreeMotion:
         """Return what acts."""
-        return self.holding.acting
+        return self.holding.free_motion
 
     @property
     def pushes(self) -> bool:
         """Return whether contacts get forces."""
-        holding, places = self.holding, self.acting.places
+        holding, places = self.holding, self.free_motion.places
         return not holding.sticks.all() or bool(places.rolls[holding.closed].any())
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
-        system = self.acting.system if self.pushes else self._stuck(q, v)
+        system = self.free_motion.system if self.pushes else self._stuck(q, v)
         looking, duration = Looking(self.holding, self.window.duration), self.window.duration
-        looking.begin(self.acting.places.gaps(q[None])[0])
+        looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
-        inside = Inside(self.acting.places)
-        self.inside = self.pushes and can_be_inside(self.acting.problem, self.acting.places)
-        asks = (self.pushes and not self.inside) or self.acting.problem.control is not None
+        inside = Inside(self.free_motion.places)
+        self.inside = self.pushes and can_be_inside(self.free_motion.problem, self.free_motion.places)
+        asks = (self.pushes and not self.inside) or self.free_motion.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(t, q, v)
-            self.acting.keep_time(t, q, v)
-            span = Span(t, min(t + part * duration, self.acting.until(self.window.end)))
+            self.free_motion.keep_time(t, q, v)
+            span = Span(t, min(t + part * duration, self.free_motion.until(self.window.end)))
             run, enough = None, False
             if self.inside:
                 run, enough = self._compiled(inside, span, q, v, looking.deep, most)
@@ -102,7 +102,7 @@ class Stretch:
                 continue
             if run is None:
                 return Stretched(joined(runs) if runs else None, None, True)
-            self.acting.know(run)
+            self.free_motion.know(run)
             # The first steps are small in any case. Without friction they are as small as the motion has it: careful
             # steps, which are larger, would lose what vibrates.
             least = self.slow * most if most > SOON else BEGINS * self.slow * most
@@ -120,20 +120,20 @@ class Stretch:
             part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
-        return self.acting.stuck(self.holding.closed, q, v)
+        return self.free_motion.stuck(self.holding.closed, q, v)
 
     def _part(
         self, system: System, span: Span, q: np.ndarray, v: np.ndarray, most: int
     ) -> tuple[Segment | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
-        given = self.acting.problem
+        given = self.free_motion.problem
         control = self._control(FOR_EVER)
         forces = dict(given.forces)
         if self.pushes:
             forces |= _Pushing(self.holding, control, self._held(span.start, q, v), most).functions()
-        near = {joint: x for joint, x in self.acting.near.items() if joint in system.loops}
-        turned = self.acting.turns.at(np.array([span.start]), q[None], v[None])
+        near = {joint: x for joint, x in self.free_motion.near.items() if joint in system.loops}
+        turned = self.free_motion.turns.at(np.array([span.start]), q[None], v[None])
         near |= {joint: x[0] for joint, x in turned.items()}
         problem = Problem(system, control, given.motion, forces, **self.options, near=near)
         return self._moved(problem, span, q, v)
@@ -148,7 +148,7 @@ class Stretch:
         if holding.redundant:
             return None, False
         told = Touching(inside.nodes, inside.told(holding, deep).reshape(-1))
-        problem = Problem(self.acting.system, self._control(most), touching=told, **self.options)
+        problem = Problem(self.free_motion.system, self._control(most), touching=told, **self.options)
         run, enough = self._moved(problem, span, q, v)
         if run is None:
             return None, enough
@@ -177,28 +177,28 @@ class Stretch:
 
     def _control(self, most: int) -> Any:
         """Return the controller; a continuous one is asked `most` times at most."""
-        control = self.acting.problem.control
-        return _Patient(control, most) if self.acting.excitation.is_asked_always else control
+        control = self.free_motion.problem.control
+        return _Patient(control, most) if self.free_motion.excitation.is_asked_always else control
 
     def _held(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         """Return the forces that a controller with a rate has given last, as it gives them, None for other ones. No
         part of a stretch goes beyond its next sample."""
-        acting = self.acting
-        return None if acting.excitation.clock is None else acting.excitation.as_given(acting.told(t, q, v))
+        free = self.free_motion
+        return None if free.excitation.clock is None else free.excitation.as_given(free.told(t, q, v))
 
     def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
         found = cut(run, t)
-        if self.acting.problem.control is not None and not run.held and len(found.t) > 1:
+        if self.free_motion.problem.control is not None and not run.held and len(found.t) > 1:
             # Between two steps control forces are interpolated, which is not good enough for contacts at an edge.
             self._tell_last(found)
         return found
 
     def _tell_last(self, run: Segment) -> None:
         """Ask for the control forces at the end of a run."""
-        told = self.acting.told(float(run.t[-1]), run.q[-1], run.v[-1])
-        run.tau[-1] = told[: self.acting.system.nv]
-        for joint, force in self.acting.excitation.loop_forces(told).items():
+        told = self.free_motion.told(float(run.t[-1]), run.q[-1], run.v[-1])
+        run.tau[-1] = told[: self.free_motion.system.nv]
+        for joint, force in self.free_motion.excitation.loop_forces(told).items():
             if joint in run.loop_forces:
                 run.loop_forces[joint][-1] = force
 
@@ -252,13 +252,13 @@ class _Pushing:
                 # What there is of the motion is recorded, and asks for what it was pushed with.
                 self.told = True
                 raise Enough
-            acting, tau = self.holding.acting, self._command(t, q, v)
+            free_motion, tau = self.holding.free_motion, self._command(t, q, v)
             found = self.holding.forces(np.array([t]), q[None], v[None], tau[None])
             total = self.holding.places.wrenches(found.touches, found.f)
-            given = acting.excitation.forces
+            given = free_motion.excitation.forces
             if any(name in given for name in total):
                 # What acts on the body besides is told together with it.
-                others = acting.excitation.wrenches(t, q[None], v[None])
+                others = free_motion.excitation.wrenches(t, q[None], v[None])
                 total = {name: x + others.get(name, 0.0) for name, x in total.items()}
             self.known[key] = total
         return self.known[key]
@@ -268,4 +268,4 @@ class _Pushing:
         if self.control is None:
             return np.zeros(len(v))
         given = self.control(t, q.copy(), v.copy()) if self.held is None else self.held
-        return self.holding.acting.excitation.checked(t, given, q, v)
+        return self.holding.free_motion.excitation.checked(t, given, q, v)

@@ -39,6 +39,7 @@ class StateByState(Trajectory):
             raise StateError(f"{len(states)} runs of single states make no batch of shape {batch}.")
         self.states, self.failed = tuple(states), failed
         self._batch = tuple(batch)
+        self.given_before = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.states, self._batch, dict(self.failed))
@@ -163,7 +164,7 @@ class StateByState(Trajectory):
         return StateByState([run.resample(asked) for run in self.states], self._batch, self.failed)
 
     @property
-    def work(self) -> Mapping[str, np.ndarray]:  # type: ignore[override]
+    def work(self) -> Mapping[str, np.ndarray]:
         """Return the works (..., samples) since the start by source, where all states kept count of them."""
         names = [name for name in self.states[0].work if all(name in run.work for run in self.states)]
         return {name: self._stacked(lambda run, name=name: run.work[name], 0) for name in names}  # type: ignore[misc]

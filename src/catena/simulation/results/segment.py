@@ -124,7 +124,7 @@ class Segment:
                 f"There is no state {shown(index)}; the batch has shape {self.batch}: give an index for each dimension."
             ) from None
         over = self.q.shape[:-1]
-        rows = {
+        rows: dict[str, Any] = {
             what: {name: np.broadcast_to(x, (*over, x.shape[-1]))[index] for name, x in given.items()}
             for what, given in self._rows.items()
         }
@@ -240,9 +240,10 @@ class Segment:
             # What nobody has looked at yet stays so.
             return OnDemand(tuple(given), lambda: {n: np.take(x, k, axis=axis) for n, x in given.items()})
 
+        found: dict[str, Any] = {what: rows(given, -2) for what, given in self._rows.items()}
         return replace(
             self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
-            work=rows(self.work, -1), **{what: rows(given, -2) for what, given in self._rows.items()},
+            work=rows(self.work, -1), **found,
             held=self.held and bool(np.isin(self.t, self.t[k]).all()),
         )  # fmt: skip
 

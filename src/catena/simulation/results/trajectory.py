@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
-from catena.given import is_one_of, shown
+from catena.given import is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
@@ -101,7 +101,7 @@ class Trajectory:
             require_one_behind_the_other(parts)
         self._segments = tuple(parts)
         self.transitions: tuple[Transition, ...] = tuple(changes)
-        self.note = note
+        self.note: str = note
         self.failed = failed
         self.given_before = None if before is None else tuple(before)
 
@@ -119,9 +119,27 @@ class Trajectory:
         """Return a trajectory of states from elsewhere: at times t (samples,), q (..., samples, nq), v (..., samples,
         nv) and control forces tau (..., samples, nv), zero unless given. `acted` are further fields of a segment, such
         as `wrenches` and `work`."""
-        times, positions, velocities = (np.asarray(x, dtype=np.float64) for x in (t, q, v))
-        forces = np.zeros(velocities.shape) if tau is None else np.asarray(tau, dtype=np.float64)
-        return cls((Segment(system, times, positions, velocities, forces, steps, **acted),))
+        if not isinstance(system, System):
+            raise StateError(f"Trajectory.of: {shown(system)} is no system; give what m.system() returns.")
+        given = {"t": t, "q": q, "v": v, "tau": tau if tau is not None else np.zeros(np.shape(v))}
+        rows: dict[str, np.ndarray] = {}
+        for name, x in given.items():
+            try:
+                rows[name] = np.array(real_array(x), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise StateError(f"Trajectory.of: {name} is {shown(x)} ({error}); give numbers.") from None
+        over = rows["q"].shape[:-1]
+        shapes = {"t": over[-1:], "q": (*over, system.nq), "v": (*over, system.nv), "tau": (*over, system.nv)}
+        for name, x in rows.items():
+            if not over or x.shape != shapes[name] or not len(rows["t"]):
+                raise StateError(
+                    f"Trajectory.of: {name} has shape {x.shape}; give t (samples,), q (..., samples, {system.nq}), v "
+                    f"and tau (..., samples, {system.nv}), with one sample or more."
+                )
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
+            raise StateError(f"Trajectory.of: steps is {shown(steps)}; give a whole number, 0 or more.")
+        _require_fields("Trajectory.of", acted)
+        return cls((Segment(system, rows["t"], rows["q"], rows["v"], rows["tau"], int(steps), **acted),))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
@@ -244,7 +262,9 @@ class Trajectory:
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment at a time; at the time of a change the one behind it."""
-        (one,) = asked_times(self.t, float(t))
+        if np.ndim(t):
+            raise StateError(f"t has shape {np.shape(t)}; give one number of seconds.")
+        (one,) = asked_times(self.t, t)
         return self.segments[int(np.searchsorted(self.changes, one, side="right"))]
 
     def has(self, name: str) -> np.ndarray:
@@ -279,6 +299,7 @@ class Trajectory:
             raise StateError(
                 "with_ changes a run of one segment; change `segments` and make a Trajectory of them."
             )
+        _require_fields("with_", changes)
         return Trajectory([replace(self.segments[0], **changes)], self.transitions, self.note, self.failed)
 
     def shifted(self, start: float) -> Trajectory:
@@ -750,6 +771,14 @@ class Trajectory:
         if self.given_before is not None:
             return self.given_before
         return before_each(self.segments)
+
+
+def _require_fields(who: str, given: Mapping[str, Any]) -> None:
+    """Raise unless all names are those of fields of a segment."""
+    known = [each.name for each in fields(Segment)]
+    for name in given:
+        if name not in known:
+            raise StateError(f"{who}: a segment has no {name!r}; it has {', '.join(known)}.")
 
 
 def _kind(part: Segment, joint: str) -> JointKind:

@@ -96,10 +96,17 @@ static double close_positions(Model *m, double *q, const unsigned char *held) {
     return error;
 }
 
+/* The size of velocities, in radians and lengths a second, 1 at least. */
+static double pace(const double *v) {
+    double most = 1.0;
+    for (int i = 0; i < NV; i++) most = fmax(most, fabs(v[i] / UNITS[i]));
+    return most;
+}
+
 /* Make the velocities v those of closed loops. Returns how fast loops open afterwards, beside the size of v. */
 static double close_velocities(Model *m, const double *q, double *v, const unsigned char *held) {
-    double e[ROOM(NG)], opening[ROOM(NG)], size = 1.0, error = 0.0;
-    for (int i = 0; i < NV; i++) size = fmax(size, fabs(v[i] / UNITS[i]));
+    double e[ROOM(NG)], opening[ROOM(NG)], error = 0.0;
+    const double size = pace(v);
     for (int round = 0; round < 3; round++) {
         double change[ROOM(NV)];
         closure(q, v, m->now.p, e, opening);
@@ -121,14 +128,14 @@ static void project(Model *m, double *x) {
     }
 }
 
-/* How far loops are open, and how fast they open. */
+/* How far loops are open, or how fast they open beside the size of the velocities. */
 static double gap_of(const Model *m, const double *x) {
     double e[ROOM(NG)], opening[ROOM(NG)], unit[ROOM(NQ)];
     if (NG == 0) return 0.0;
     memcpy(unit, x, NQ * sizeof *x);
     normalise(unit);
     closure(unit, x + NQ, m->now.p, e, opening);
-    return fmax(largest_error(e), largest_error(opening));
+    return fmax(largest_error(e), largest_error(opening) / pace(x + NQ));
 }
 
 /* Baumgarte's feedback: accelerations that let gaps and their rates die away with the rate STABILISATION. */

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Acting:
+class FreeMotion:
     """A problem without its contacts, and where these are. Times are those of the whole run."""
 
     problem: Problem
