@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from catena.cli.controls import suitable_gains
 from catena.cli.models import resolve
+from catena.simulation.control.holding import suitable_gains
 
 
 @pytest.mark.parametrize("rate", [100.0, 1000.0])

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.cli.models import gallery_names, resolve
+from catena.cli.models import allowed, gallery_names, read_reference, resolve
 from catena.cli.parsing import Parser, assignment, by_name, names_and_files, one_of, setting
 from catena.errors import LoopError
 from catena.formats.files import FORMATS
 from catena.mechanism import Mechanism
+from catena.simulation import Scenario
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -74,6 +76,15 @@ def add_settings(parser: Parser) -> None:
 def model_of(arguments: Namespace) -> Mechanism:
     """Return the mechanism that MODEL and the options beside it stand for."""
     return resolve(arguments.model, arguments.kind, arguments.search, dict(arguments.settings))
+
+
+def scenario_of(arguments: Namespace) -> Scenario:
+    """Return the scenario that MODEL stands for: what a .toml file says, or a mechanism alone."""
+    path = Path(arguments.model)
+    if read_reference(arguments.model) is None and path.suffix.lower() == ".toml":
+        kinds = allowed(path, arguments.kind)
+        return Scenario.load(path, dict(arguments.settings), arguments.search, kinds)
+    return Scenario(model_of(arguments))
 
 
 def add_state(parser: Parser) -> None:

@@ -15,13 +15,13 @@ from catena.cli.running import Outcome
 from catena.errors import CatenaError
 from catena.formats.complete import own_name
 from catena.mechanism import GROUND
-from catena.simulation import Trajectory
+from catena.simulation import Plot, Trajectory
 from catena.simulation.results.audit import Audit
 from catena.simulation.results.recording.files import ENDINGS, WHOLE
 from catena.simulation.results.sizing import HEADS, Sizing
+from catena.simulation.scenario.plots import PICTURES
 from catena.view.plotting import require_matplotlib
 
-PICTURES = (".png", ".pdf", ".svg", ".jpg")
 PAGES = (".html", ".htm")
 # What --columns can name besides frames and bodies.
 COLUMNS = ("reactions", "power", "acceleration", "units")
@@ -32,7 +32,8 @@ WITHOUT_SCREEN = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 @dataclass
 class Outputs:
     """What is to be written: the trajectory, a picture (the empty name stands for the screen) and a page; `columns` are
-    what the table of a trajectory has besides.
+    what the table of a trajectory has besides. `plots` are the pictures that the file of a scenario says, drawn where a
+    picture on the screen is asked for.
 
     `written` and `failed` name the files that came about and those that did not.
     """
@@ -41,6 +42,7 @@ class Outputs:
     plot: str | None = None
     report: Path | None = None
     columns: Sequence[str] = ()
+    plots: Sequence[Plot] = ()
     written: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -60,12 +62,15 @@ class Outputs:
             self._rescue(self.out, run, console)
         if self.plot:
             self._attempt(Path(self.plot), lambda path: run.plot(path=path), console)
+        for plot in self._of_file(True):
+            self._attempt(Path(plot.file), lambda path, show=plot.show: run.plot(*show, path=path), console)  # type: ignore[misc]
         if self.report is not None:
             self._attempt(self.report, run.report, console)
 
     def show(self, run: Trajectory, console: Console) -> None:
         """Show the picture on the screen if that was asked for, or write a file where there is no screen."""
-        if self.plot != "":
+        shown = [plot.show for plot in self._of_file(False)] or ([] if self.plots else [()])
+        if self.plot != "" or not shown:
             return
         try:
             has_screen = require_matplotlib().get_backend().lower() not in WITHOUT_SCREEN
@@ -74,11 +79,17 @@ class Outputs:
             self.failed.append("plot")
             return
         if has_screen:
-            run.plot(show=True)
+            for words in shown:
+                run.plot(*words, show=True)
         else:
             console.note("there is no screen to show the plot on, so it goes to a file")
-            named = Path(f"{_as_file_name(run)}.png")
-            self._attempt(named, lambda path: run.plot(path=own_name(path)), console)
+            for k, words in enumerate(shown):
+                named = Path(f"{_as_file_name(run)}{k + 1 if k else ''}.png")
+                self._attempt(named, lambda path, words=words: run.plot(*words, path=own_name(path)), console)  # type: ignore[misc]
+
+    def _of_file(self, named: bool) -> list[Plot]:
+        """The pictures that the file of a scenario says, those with or without names, if pictures are asked for."""
+        return [plot for plot in self.plots if bool(plot.file) is named] if self.plot == "" else []
 
     def _choices(self) -> dict[str, Any]:
         """Return what `save` is asked for; names that are no words for columns are those of frames or bodies."""
@@ -156,11 +167,11 @@ def print_sizing(sizing: Sizing, console: Console) -> None:
 
 def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, Any]:
     """Return the summary of a run, with its last state, as data for JSON."""
-    run, system = outcome.run, outcome.task.system
+    run, scenario = outcome.run, outcome.task.scenario
     data: dict[str, Any] = {
-        "model": system.mechanism.name,
-        "integrator": outcome.task.keywords["integrator"],
-        "duration": outcome.task.duration,
+        "model": scenario.mechanism.name,
+        "integrator": scenario.integrator,
+        "duration": scenario.duration,
         "wall_time": outcome.wall_time,
         "code": int(outcome.code),
         "error": outcome.reason or None,
@@ -180,7 +191,7 @@ def as_data(outcome: Outcome, outputs: Outputs, console: Console) -> dict[str, A
         "ended": run.ended or None,
         "events": [{"name": found.name, "t": float(found.t)} for found in run.events],
         "audit": {"ok": audit.ok, "lines": [plain(vars(line)) for line in audit]} if audit else None,
-        "final": describe_state(system, run.q[-1], run.v[-1]),
+        "final": _final(run),
     }
 
 
@@ -208,6 +219,12 @@ def _as_file_name(run: Trajectory) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name)
 
 
+def _final(run: Trajectory) -> Any:
+    """The last state of a run, whatever its structure is by then."""
+    last = run.segments[-1]
+    return describe_state(last.system, last.q[-1], last.v[-1])
+
+
 def _audit(run: Trajectory, console: Console) -> Audit | None:
     try:
         return run.audit()
@@ -230,9 +247,9 @@ def _parts(run: Trajectory) -> str:
 
 
 def _motion(outcome: Outcome, run: Trajectory) -> str:
-    task = outcome.task
-    whole = f" of {task.duration:g} s" if run.t[-1] < task.duration else ""
-    steps = f"{counted(run.steps, 'step')} of {task.keywords['integrator']}"
+    scenario = outcome.task.scenario
+    whole = f" of {scenario.duration:g} s" if run.t[-1] < scenario.start + scenario.duration else ""
+    steps = f"{counted(run.steps, 'step')} of {scenario.integrator}"
     return f"{run.t[-1]:g} s{whole} in {steps}, {counted(len(run.t), 'sample')} kept"
 
 

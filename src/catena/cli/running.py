@@ -16,23 +16,22 @@ from catena.cli.controls import make_control
 from catena.cli.options import initial_state
 from catena.cli.parsing import by_name
 from catena.errors import CatenaError, CatenaWarning, StateError
-from catena.mechanism import Mechanism
-from catena.simulation import Event, Trajectory, simulate
+from catena.simulation import Event, Scenario, Trajectory
+from catena.simulation.stepping.integrators import FIXED_STEPS
 from catena.system import System
 
+# How long a motion takes where nobody says so [s].
+USUAL_TIME = 10.0
 # What errors say to those who call `simulate` from Python.
 _IN_PYTHON = re.compile(r"[;.]? [Tt]he trajectory so far is in the attribute `trajectory` of this error\.?")
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A simulation that was asked for: its start, and the keyword arguments of `simulate`."""
+    """A simulation that was asked for, and whether its progress is shown."""
 
-    system: System
-    q: np.ndarray
-    v: np.ndarray
-    duration: float
-    keywords: dict[str, Any]
+    scenario: Scenario
+    progress: bool | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +45,44 @@ class Outcome:
     reason: str = ""
 
 
-def prepare(mechanism: Mechanism, arguments: Namespace) -> Task:
-    """Return the simulation that a command line asks for; raise an error for a request that cannot be fulfilled."""
+def prepare(scenario: Scenario, arguments: Namespace) -> Task:
+    """Return the simulation that a command line asks for: a scenario, with what options say instead. Raise an error for
+    a request that cannot be fulfilled."""
     if arguments.gravity is not None:
-        mechanism.gravity = arguments.gravity
-    system = mechanism.system()
-    q, v = initial_state(system, by_name(arguments.q), by_name(arguments.v))
-    control = make_control(system, q, arguments.control, arguments.gain, arguments.rate)
-    options = {name: getattr(arguments, name) for name in ("step", "rtol", "atol", "drift", "samples")}
-    keywords = {name: value for name, value in options.items() if value is not None}
-    keywords |= {"integrator": arguments.integrator, "control": control}
+        changed = scenario.mechanism.copy()
+        changed.gravity = arguments.gravity
+        scenario = scenario.with_(mechanism=changed)
+    settings = {
+        name: getattr(arguments, name) for name in ("step", "rtol", "atol", "drift", "samples", "integrator")
+    }
+    given = {name: value for name, value in settings.items() if value is not None}
+    if given.get("integrator", scenario.integrator) not in FIXED_STEPS and "integrator" in given:
+        # The step that a file says belongs to the method that it says.
+        given.setdefault("step", None)
+    if arguments.time is not None or not scenario.says("duration"):
+        given["duration"] = USUAL_TIME if arguments.time is None else arguments.time
+    scenario = scenario.with_(**given)
+    system = scenario.system
+    if arguments.q or arguments.v:
+        q, v = initial_state(system, by_name(arguments.q), by_name(arguments.v))
+        scenario = scenario.with_(mechanism=system, initial=q, velocity=v)
+    if arguments.control is not None:
+        q, _ = scenario.state
+        control = make_control(scenario.system, q, arguments.control, arguments.gain, arguments.rate)
+        scenario = scenario.with_(mechanism=scenario.system, control=control)
+    elif arguments.gain is not None or arguments.rate is not None:
+        option, whose = (
+            ("--gain", "--control hold") if arguments.gain is not None else ("--rate", "--control")
+        )
+        raise UsageError(f"{option} belongs to {whose}, and no control was named: leave it out")
     if arguments.event:
-        keywords["events"] = [_event(system, name, values) for name, values in arguments.event]
-    if arguments.quiet:
-        keywords["progress"] = False
-    return Task(system, q, v, arguments.time, keywords)
+        events = [_event(system, name, values) for name, values in arguments.event]
+        scenario = scenario.with_(mechanism=scenario.system, events=[*_listed(scenario.events), *events])
+    return Task(scenario, False if arguments.quiet else None)
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given)
 
 
 def follow(task: Task, console: Console) -> Outcome:
@@ -74,7 +96,7 @@ def follow(task: Task, console: Console) -> Outcome:
         with warnings.catch_warnings():
             # The summary says it again, in its own place.
             warnings.simplefilter("ignore", CatenaWarning)
-            run = simulate(task.system, task.q, task.v, task.duration, **task.keywords)
+            run = task.scenario.run(progress=task.progress)
     except KeyboardInterrupt:
         return outcome(None, Exit.INTERRUPTED, "interrupted by Ctrl-C before the first step")
     except StateError:
@@ -82,7 +104,6 @@ def follow(task: Task, console: Console) -> Outcome:
     except CatenaError as error:
         console.trace(error)
         return outcome(getattr(error, "trajectory", None), Exit.STOPPED, _IN_PYTHON.sub("", in_words(error)))
-    assert isinstance(run, Trajectory)
     if run.ended.startswith("interrupted"):
         return outcome(run, Exit.INTERRUPTED, "interrupted by Ctrl-C")
     return outcome(run)

@@ -10,6 +10,7 @@ from catena.simulation.results.recording import load_run
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
+from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
 from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
 from catena.simulation.simulate import simulate
@@ -20,8 +21,10 @@ from catena.simulation.warming import Warmed, warm
 
 __all__ = [
     "Baumgarte",
+    "Change",
     "Contact",
     "Corrective",
+    "Described",
     "Encoder",
     "Event",
     "EventHit",
@@ -31,7 +34,9 @@ __all__ = [
     "IMU",
     "Instant",
     "PerStructure",
+    "Plot",
     "Projection",
+    "Scenario",
     "Segment",
     "Sensed",
     "Sensor",
@@ -43,6 +48,7 @@ __all__ = [
     "at_time",
     "contacts_of",
     "control",
+    "formula_control",
     "load_run",
     "references",
     "Gradient",

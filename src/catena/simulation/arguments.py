@@ -98,13 +98,13 @@ def _numbers(name: str, given: Any) -> np.ndarray:
 
 
 def event_list(events: Any) -> list[Event]:
-    """Return events from one or many, or from plain functions."""
+    """Return events from one or many, or from plain functions or formulas."""
     try:
         listed = [events] if isinstance(events, Event) or callable(events) else list(entries(events))
     except ValueError as error:
         raise StateError(f"events is {shown(events)} ({error}); give a list of ct.Event.") from error
     for event in listed:
-        if not isinstance(event, Event) and not callable(event):
+        if not isinstance(event, Event | str) and not callable(event):
             raise StateError(f"events: {shown(event)} is no event; give ct.Event(function(t, q, v)).")
     return [event if isinstance(event, Event) else Event(event) for event in listed]
 

@@ -32,6 +32,28 @@ def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
+def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any) -> None:
+    """Refuse a method that there is none of, steps and tolerances that do not belong to it, and unknown remedies."""
+    if not is_one_of(integrator, INTEGRATORS):
+        raise StateError(f"There is no integrator {shown(integrator)}; choose {', '.join(INTEGRATORS)}.")
+    is_fixed = integrator in FIXED_STEPS
+    if is_fixed and not is_positive(step):
+        raise StateError(
+            f"{integrator} takes fixed steps: give step= a positive number of seconds, found {shown(step)}."
+        )
+    if not is_fixed and step is not None:
+        raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
+    if not (is_finite(rtol) and is_finite(atol)):
+        raise StateError(f"rtol is {shown(rtol)} and atol {shown(atol)}; give finite numbers.")
+    if not (rtol >= 0.0 and atol >= 0.0 and rtol + atol > 0.0):
+        raise StateError(f"rtol is {rtol} and atol {atol}; they must not be negative, nor both zero.")
+    if not is_one_of(drift, NAMES) and not isinstance(drift, Remedy):
+        raise StateError(
+            f"There is no drift control {shown(drift)}; choose {', '.join(NAMES)}, or give "
+            f"ct.Projection(every), ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Touching:
     """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
@@ -67,20 +89,7 @@ class Problem:
             raise StateError(
                 f"simulate needs a system, found {type(system).__name__}; plan one with m.system()."
             )
-        if not is_one_of(integrator, INTEGRATORS):
-            raise StateError(f"There is no integrator {shown(integrator)}; choose {', '.join(INTEGRATORS)}.")
-        if self.is_fixed and not is_positive(step):
-            raise StateError(
-                f"{integrator} takes fixed steps: give step= a positive number of seconds, found {shown(step)}."
-            )
-        if not self.is_fixed and step is not None:
-            raise StateError(f"{integrator} chooses its steps by itself; leave step out, or choose rk4.")
-        if not (is_finite(self.rtol) and is_finite(self.atol)):
-            raise StateError(f"rtol is {shown(self.rtol)} and atol {shown(self.atol)}; give finite numbers.")
-        if not (self.rtol >= 0.0 and self.atol >= 0.0 and self.rtol + self.atol > 0.0):
-            raise StateError(
-                f"rtol is {self.rtol} and atol {self.atol}; they must not be negative, nor both zero."
-            )
+        check_settings(integrator, step, self.rtol, self.atol, self.drift)
         # The compiled loop reads doubles, whatever sort of number was given.
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
@@ -104,11 +113,6 @@ class Problem:
                     f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "
                     f"function of the time that returns position, velocity and acceleration."
                 )
-        if not is_one_of(self.drift, NAMES) and not isinstance(self.drift, Remedy):
-            raise StateError(
-                f"There is no drift control {shown(self.drift)}; choose {', '.join(NAMES)}, or give "
-                f"ct.Projection(every), ct.Baumgarte(time) or ct.Corrective(stiffness, damping)."
-            )
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
                 raise StateError(
@@ -120,6 +124,10 @@ class Problem:
             axes = as_wrench(wrench).axes
             if axes is not None:
                 known("frame", axes, frames, f"axes of the wrench on {frame!r}")
+        # Formulas become functions of the states of this system.
+        object.__setattr__(
+            self, "forces", {frame: as_wrench(x).on(system) for frame, x in self.forces.items()}
+        )
         for joint in self.motion:
             if is_one_of(joint, system.loops):
                 raise StateError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,26 +20,33 @@ from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
+from catena.simulation.scenario import Change, Described, Scenario
+from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
 from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
+
+# What `simulate` takes for arguments that are not given.
+NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
+           "raise", 0.0)  # fmt: skip
 
 
 class Options(TypedDict, total=False):
     """The keyword arguments of `simulate` that do not change what it returns."""
 
-    motion: Mapping[str, Prescribed] | None
-    forces: Mapping[str, Applied] | None
+    motion: Mapping[str, Prescribed | ArrayLike | str] | None
+    forces: Mapping[str, Applied | Sequence[Any]] | None
     integrator: str
     step: float | None
     rtol: float
     atol: float
     drift: str | Remedy
-    events: Sequence[Event | Control] | Event | Control
+    events: Sequence[Event | Control | str] | Event | Control | str
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
     contacts: Sequence[Contact | Stop]
+    changes: Sequence[Change]
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
     on_error: str
@@ -48,12 +55,12 @@ class Options(TypedDict, total=False):
 
 @overload
 def simulate(
-    system: System,
+    system: System | Scenario,
     q: ArrayLike | Mapping[str, ArrayLike] | None = None,
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | None = None,
+    control: Control | Described | Mapping[str, Any] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory: ...
 
@@ -65,38 +72,39 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Sequence[Control] | None = None,
+    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory | list[Trajectory]: ...
 
 
 @by_one_blas_thread
 def simulate(
-    system: System | Sequence[System],
+    system: System | Sequence[System] | Scenario,
     q: ArrayLike | Mapping[str, ArrayLike] | None = None,
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Sequence[Control] | None = None,
-    motion: Mapping[str, Prescribed] | None = None,
-    forces: Mapping[str, Applied] | None = None,
+    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
+    forces: Mapping[str, Applied | Sequence[Any]] | None = None,
     integrator: str = "dopri5",
     step: float | None = None,
     rtol: float = 1e-11,
     atol: float = 1e-13,
     drift: str | Remedy = "projection",
-    events: Sequence[Event | Control] | Event | Control = (),
+    events: Sequence[Event | Control | str] | Event | Control | str = (),
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
     contacts: Sequence[Contact | Stop] = (),
+    changes: Sequence[Change] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
-    seconds.
+    seconds; or that of a `Scenario`, which says all of this itself.
 
     Without q and v the mechanism's own initial state is taken. Springs, stops, wrenches and actuators of the mechanism
     act.
@@ -105,13 +113,15 @@ def simulate(
     or, for a controller with a `rate`, at the times k / rate with the forces held in between. `motion` maps joints to
     references, or to functions of t that give position, velocity and acceleration: those joints move so, whatever it
     takes. If one of them closes a loop, the run takes a plan in which it does not (`run.system`). `forces` maps bodies
-    or frames to functions of t that give wrenches [moment; force] in their axes at their origin.
+    or frames to functions of t that give wrenches [moment; force] in their axes at their origin. Each of these may be a
+    formula, or a list of six, over t, q, v, joints and the numbers without a point in their names in `parameters`; and
+    `control` may be formulas by joint, or a `Described` controller.
 
-    An event with a `then` changes the structure: the motion goes on with the mechanism that it returns, in another
-    segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then be a
-    `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of joints:
-    they are made and broken on the way, stick or slide, and never pull. States of a batch then move one after the
-    other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
+    An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it
+    returns, in another segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then
+    be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of
+    joints: they are made and broken on the way, stick or slide, and never pull. States of a batch then move one after
+    the other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
     common times.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
@@ -139,6 +149,18 @@ def simulate(
     has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
     words}.
     """
+    if isinstance(system, Scenario):
+        given = (
+            q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
+            changes, parameters, near, on_error, start,
+        )  # fmt: skip
+        pairs = zip(given, NOTHING, strict=True)
+        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
+            raise StateError(
+                "A scenario says all of its run: leave the other arguments out, and change it by "
+                "scenario.with_(duration=...)."
+            )
+        return system.run(progress=progress, check=check)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
@@ -148,6 +170,11 @@ def simulate(
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
+    named, parameters = named_numbers(parameters)
+    motion, forces = motions(motion, named), wrenches(forces, named)
+    events = events_of(events, changes, named)
+    if count == 1 and isinstance(systems[0], System):
+        controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
     if on_error == "record":
         if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
             raise StateError(

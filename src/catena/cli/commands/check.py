@@ -14,7 +14,8 @@ from catena.cli.parsing import Commands, Parser, any_file
 from catena.formats import save
 from catena.formats.complete import own_name
 from catena.formats.files import FORMATS
-from catena.formats.findings import Severity
+from catena.formats.findings import Finding, Severity
+from catena.simulation.scenario.file import examine_scenario
 from catena.system.checking import examine
 
 ABOUT = "say what looks wrong in a model file"
@@ -80,6 +81,8 @@ def execute(arguments: Namespace, console: Console) -> int:
         macros=arguments.macros,
         parameters=dict(arguments.settings),
     )
+    if mechanism is not None and not fix:
+        findings = [*findings, *_of_run(arguments, file)]
     counts = {severity: sum(found.severity is severity for found in findings) for severity in Severity}
     if arguments.json:
         console.result(json.dumps([asdict(finding) for finding in findings], indent=2))
@@ -97,3 +100,13 @@ def execute(arguments: Namespace, console: Console) -> int:
         repaired = sum(bool(finding.repaired) for finding in findings)
         console.say(f"{counted(repaired, 'repair')}, written to {target}")
     return Exit.USAGE if counts[Severity.ERROR] else Exit.OK
+
+
+def _of_run(arguments: Namespace, file: Path) -> list[Finding]:
+    """Return what is wrong with the tables of a run."""
+    return examine_scenario(
+        file,
+        parameters=dict(arguments.settings),
+        search=arguments.search,
+        kinds=allowed(file, arguments.kind),
+    )

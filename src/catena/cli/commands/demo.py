@@ -14,6 +14,7 @@ from catena.cli.models import resolve
 from catena.cli.parsing import Commands, Parser, one_of
 from catena.mechanism import Mechanism
 from catena.mechanism.generators.andrews import SPRING_LENGTH, SPRING_STIFFNESS
+from catena.simulation import Scenario
 
 ABOUT = "run a prepared demo, or list them"
 EXAMPLES = """  catena demo
@@ -148,7 +149,7 @@ def execute(arguments: Namespace, console: Console) -> int:
     elif not arguments.json:
         console.say(f"$ {shlex.join(['catena', 'run', demo.model, *demo.options])}")
         console.say()
-    return run.perform(mechanism, settings, console)
+    return run.perform(Scenario(mechanism), settings, console)
 
 
 def _picture(folder: Path, name: str) -> str:

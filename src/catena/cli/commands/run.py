@@ -10,7 +10,7 @@ from pathlib import Path
 from catena.cli.console import Console, Exit
 from catena.cli.controls import BUILT_IN
 from catena.cli.description import plain
-from catena.cli.options import add_model, add_state, model_of
+from catena.cli.options import add_model, add_state, scenario_of
 from catena.cli.parsing import (
     Commands,
     Group,
@@ -26,8 +26,7 @@ from catena.cli.parsing import (
 )
 from catena.cli.results import Outputs, as_data, print_sizing, print_summary, what_is_left
 from catena.cli.running import follow, prepare
-from catena.mechanism import Mechanism
-from catena.simulation import simulate
+from catena.simulation import Scenario, simulate
 from catena.simulation.stepping.drift import NAMES as DRIFTS
 from catena.simulation.stepping.integrators import INTEGRATORS
 
@@ -58,7 +57,9 @@ def add_options(parser: Parser) -> None:
 
 
 def _add_motion(group: Group) -> None:
-    group.add_argument("--time", type=positive, default=10.0, metavar="S", help="seconds to simulate (10)")
+    group.add_argument(
+        "--time", type=positive, metavar="S", help="seconds to simulate (what the file says, or 10)"
+    )
     group.add_argument(
         "--gravity", type=vector, metavar="X,Y,Z", help="gravity instead of the model's own [m/s^2]"
     )
@@ -70,7 +71,7 @@ def _add_motion(group: Group) -> None:
         help="stop when a joint gets there",
     )
     control = group.add_argument(
-        "--control", nargs="+", default=["none"], metavar="NAME",
+        "--control", nargs="+", metavar="NAME",
         help="none; hold: PID at the initial position; gravity: gravity compensation, as well as the actuators can; "
         "constant JOINT=VALUE ...: constant forces; file.py:function, a function of (t, q, v); "
         "file.py:function(...), which is called with the system and what is in the parentheses and returns one",
@@ -89,7 +90,7 @@ def _add_motion(group: Group) -> None:
 
 def _add_integration(group: Group) -> None:
     group.add_argument(
-        "--integrator", default="dopri5", type=one_of("integrator", INTEGRATORS), choices=INTEGRATORS,
+        "--integrator", type=one_of("integrator", INTEGRATORS), choices=INTEGRATORS,
         metavar="NAME", help=f"{', '.join(INTEGRATORS)} (dopri5)",
     )  # fmt: skip
     group.add_argument(
@@ -140,14 +141,20 @@ def _default(name: str) -> float:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Simulate the model that was asked for."""
-    return perform(model_of(arguments), arguments, console)
+    return perform(scenario_of(arguments), arguments, console)
 
 
-def perform(mechanism: Mechanism, arguments: Namespace, console: Console) -> int:
-    """Simulate a mechanism, write the files, and then the summary: a reader that goes away costs no file."""
-    outputs = Outputs(arguments.out, arguments.plot, arguments.report, columns=arguments.columns)
+def perform(scenario: Scenario, arguments: Namespace, console: Console) -> int:
+    """Simulate a scenario, write the files, and then the summary: a reader that goes away costs no file."""
+    outputs = Outputs(
+        arguments.out,
+        arguments.plot,
+        arguments.report,
+        columns=arguments.columns,
+        plots=tuple(scenario.plots),
+    )
     outputs.check()
-    outcome = follow(prepare(mechanism, arguments), console)
+    outcome = follow(prepare(scenario, arguments), console)
     if outcome.run is not None:
         outputs.write(outcome.run, console)
     if outcome.reason:

@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from catena.cli.console import Console, Exit
 from catena.cli.parsing import Commands
-from catena.formats.toml.json_schema import json_schema
+from catena.simulation.scenario.file.json_schema import scenario_schema
 
 ABOUT = "print the JSON Schema of .toml model files, with which editors check and complete them"
 EXAMPLES = """  catena schema > catena-model.schema.json"""
@@ -20,5 +20,5 @@ def add(commands: Commands) -> None:
 
 def execute(arguments: Namespace, console: Console) -> int:
     """Print the schema."""
-    console.result(json.dumps(json_schema(), indent=2))
+    console.result(json.dumps(scenario_schema(), indent=2))
     return Exit.OK

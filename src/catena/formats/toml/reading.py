@@ -22,7 +22,7 @@ from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.linkages import add_linkage
 from catena.formats.toml.parameters import read_parameters
-from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS
+from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS, RUN_MANY, RUN_ONCE
 from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
 from catena.joints import JointKind
@@ -85,11 +85,37 @@ def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
     return top
 
 
+def open_document(text: str, source: Source) -> Table:
+    """Return a whole model file as a table, with its parameters computed, for whoever reads more than a mechanism."""
+    return _top(text, source, ("mechanism",))
+
+
+def part_tables(word: str, top: Table) -> list[Table]:
+    """Return the tables in double brackets under a word, which messages call by their names."""
+    return [_named(word, k, entry, top) for k, entry in enumerate(top.content.get(word, []))]
+
+
+def is_of_run(wrench: Table, mechanism: Mechanism) -> bool:
+    """Return whether a wrench changes during a run, with the time or with the state, and so is no part of its
+    mechanism."""
+    names = {"t", "q", "v", *mechanism.joints} - set(wrench.document.parameters)
+    for key in ("moment", "force"):
+        given = wrench.content.get(key)
+        for k, entry in enumerate(given if isinstance(given, list) else ()):
+            if not isinstance(entry, str):
+                continue
+            inside = (
+                name if isinstance(name, str) else str(name[0]) for name in wrench.formula(key, k).names
+            )
+            if names.intersection(inside):
+                return True
+    return "path" in wrench
+
+
 def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
     """Add all parts of a file, sort after sort; those of repeated tables after those that stand for themselves."""
     parts: dict[str, list[Table]] = {
-        word: [_named(word, k, entry, top) for k, entry in enumerate(top.content.get(word, []))]
-        for word in ("body", "include", "chain", "frame", *PARTS[2:])
+        word: part_tables(word, top) for word in ("body", "include", "chain", "frame", *PARTS[2:])
     }
     initial = [top.inner("initial", "initial")] if "initial" in top else []
     for repeat in top.tables("repeat") if "repeat" in top else ():
@@ -109,7 +135,9 @@ def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
         states = top.inner("states", "states")
         for name in states.content:
             _add_state(mechanism, name, states.inner(name, f"state {name!r}"))
-    for name in top.document.parameters:
+    # The tables of a run may use parameters too, and are read by others.
+    says_run = any(word in top for word in (*RUN_ONCE, *RUN_MANY, "wrench"))
+    for name in () if says_run else top.document.parameters:
         if name not in top.document.used:
             line = top.document.lines.of(("parameters", name))
             message = "nothing is computed from it"
@@ -148,13 +176,13 @@ def _check_top(top: Table, needed: tuple[str, ...]) -> None:
         top.fail(
             f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
         )
-    top.check_keys((), ("format", *ONCE, *MANY))
+    top.check_keys((), ("format", *ONCE, *MANY, *RUN_ONCE, *RUN_MANY))
     if needed and "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
-    for word in ONCE:
+    for word in (*ONCE, *RUN_ONCE):
         if word in top and not isinstance(top.content[word], dict):
             top.fail(f"{word!r} must be one table: write [{word}]", word)
-    for word in MANY:
+    for word in (*MANY, *RUN_MANY):
         tables = top.content.get(word, [])
         if not isinstance(tables, list):
             top.fail(f"{word!r} must be in double brackets: write [[{word}]] above each of them", word)
@@ -195,7 +223,7 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
     if "actuated" in table:
         options["actuated"] = table.switches("actuated")
     name, parent, child = (table.text(key) for key in ("name", "parent", "child"))
-    kind = _kind(table, word)
+    kind = joint_kind(table, word)
     with table.at_fault():
         mechanism.add_joint(name, parent, child, kind, **options)
     table.document.source.places["joint", name] = table.line
@@ -206,8 +234,8 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         return mechanism.lock(name, position)
 
 
-def _kind(table: Table, word: str) -> JointKind:
-    """The kind of joint that a table tells."""
+def joint_kind(table: Table, word: str) -> JointKind:
+    """Return the kind of joint that a table tells."""
     if ":" in word:
         arguments = table.inner("arguments", table.who).content if "arguments" in table else {}
         with table.at_fault("kind"):
@@ -276,6 +304,9 @@ def _add_spring(mechanism: Mechanism, table: Table) -> Mechanism:
 
 
 def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
+    if is_of_run(table, mechanism):
+        # Its keys are checked by whoever reads the run.
+        return mechanism
     table.check_keys(*KEYS["wrench"])
     options = _options(table, "moment", "force")
     if "axes" in table:
@@ -335,7 +366,9 @@ def _options(table: Table, *keys: str) -> dict[str, Any]:
 
 
 def _set_initial(mechanism: Mechanism, table: Table) -> None:
-    table.check_keys(*KEYS["initial"])
+    required, optional = KEYS["initial"]
+    # Whether loops are closed around the values is a matter of the run.
+    table.check_keys(required, (*optional, "assemble"))
     state: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
     if not any(mechanism.initial is one for one in mechanism.states.values()):
         state = {"q": dict(mechanism.initial.q), "v": dict(mechanism.initial.v)}
@@ -355,7 +388,7 @@ def _add_state(mechanism: Mechanism, name: str, table: Table) -> None:
 
 def _state_values(mechanism: Mechanism, table: Table, who: str) -> Iterator[tuple[str, str, Any]]:
     """What a state says, (q, v or signals, name, value), each checked so that the fault is on the line of its joint."""
-    for what in table.content:
+    for what in (what for what in table.content if what != "assemble"):
         joints = table.inner(what, f"{who} {what}")
         for name in joints.content:
             value = joints.numbers(name)

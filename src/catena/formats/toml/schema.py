@@ -14,6 +14,12 @@ PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "for
 MANY = ("include", "repeat", *PARTS)
 """All tables in double brackets."""
 
+RUN_ONCE = ("run", "view")
+"""Tables that stand once and say how a mechanism is simulated and shown, see `simulation.scenario.file`."""
+
+RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
+"""Tables of a run, one for each thing that acts or happens. A [[wrench]] that changes belongs to the run as well."""
+
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
     "ground": ((), ("visual", "collision")),

@@ -135,10 +135,13 @@ class Table:
         number it tells: "30 deg", "2 * length"."""
         return self._numbers(self.content[key], key, (key,))
 
-    def formula(self, key: str) -> Formula:
-        """Return a formula, whatever its names stand for; a number is one too."""
+    def formula(self, key: str, *place: int) -> Formula:
+        """Return a formula, whatever its names stand for; a number is one too. `place` leads into an array."""
         value = self.content[key]
-        return self._formula(value if isinstance(value, str) else repr(self.numbers(key)), key, (key,))
+        for k in place:
+            value = value[k]
+        text = value if isinstance(value, str) else repr(self.number_in(key, value, *place))
+        return self._formula(text, key, (key, *place))
 
     def bound(self, key: str, *names: str) -> Formula:
         """Return a formula of some names, with the values of parameters in the places of all others."""

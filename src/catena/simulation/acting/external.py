@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from catena.errors import SimulationError, StateError
-from catena.given import real_array, shown
+from catena.given import is_finite, real_array, shown
 from catena.simulation.control.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.spatial.scalars import array
+from catena.system import System
 
 
 @dataclass(frozen=True, eq=False)
 class ExternalWrench:
     """A wrench [moment; force] on a frame or body, at its origin: `function(t)` or `function(t, q, v)` gives six
-    numbers, or a reference such as a spline has six coordinates.
+    numbers, a reference such as a spline has six coordinates, or six formulas and numbers say it.
 
     `axes` names the frame whose axes they are in, "ground" or any other; None is the frame itself. With `symbolic` the
     function is written with arithmetic and the functions of `catena.symbols`, for numbers and symbols alike, and
@@ -32,9 +33,18 @@ class ExternalWrench:
     symbolic: bool = False
 
     def __post_init__(self) -> None:
-        if not (callable(self.function) or callable(getattr(self.function, "at", None))):
+        if isinstance(self.function, list | tuple | np.ndarray):
+            if len(self.function) != 6 or not all(isinstance(x, str) or is_finite(x) for x in self.function):
+                raise StateError(
+                    f"ExternalWrench: {shown(self.function)}; give six formulas or numbers, moment and force."
+                )
+            object.__setattr__(self, "function", tuple(self.function))
+        elif not any(
+            callable(x) for x in (self.function, *(getattr(self.function, w, None) for w in ("at", "on")))
+        ):
             raise StateError(
-                f"ExternalWrench: {shown(self.function)} is no function; give one of t, of (t, q, v), or a reference."
+                f"ExternalWrench: {shown(self.function)} is no function; give one of t, of (t, q, v), a reference, or "
+                "six formulas."
             )
         if self.axes is not None and not isinstance(self.axes, str):
             raise StateError(f"ExternalWrench: axes is {shown(self.axes)}; name a frame, or leave it out.")
@@ -42,6 +52,15 @@ class ExternalWrench:
             raise StateError(f"ExternalWrench: symbolic is {shown(self.symbolic)}; give True or False.")
         if self.symbolic and hasattr(self.function, "at"):
             raise StateError("ExternalWrench: a reference is no formula; leave symbolic out.")
+
+    def on(self, system: System) -> ExternalWrench:
+        """Return this wrench for the states of a system: formulas become functions of them."""
+        make = getattr(self.function, "on", None)
+        if isinstance(self.function, tuple):
+            raise StateError(
+                "A wrench that formulas say is for `simulate` and for scenarios: give a function of (t, q, v) here."
+            )
+        return self if make is None else replace(self, function=make(system), symbolic=True)
 
     @property
     def polynomial(self) -> PiecewisePolynomial | None:

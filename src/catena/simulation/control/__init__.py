@@ -2,8 +2,10 @@
 
 from catena.simulation.control import symbols
 from catena.simulation.control.computed_torque import ComputedTorque
+from catena.simulation.control.constant_forces import ConstantForces
 from catena.simulation.control.feedforward import Feedforward
 from catena.simulation.control.gravity_compensation import GravityCompensation
+from catena.simulation.control.holding import hold
 from catena.simulation.control.pid import PID
 from catena.simulation.control.protocol import Controller, Law
 from catena.simulation.control.sampled import sampled
@@ -15,6 +17,7 @@ from catena.simulation.control.task_space import TaskSpace
 __all__ = [
     "PID",
     "ComputedTorque",
+    "ConstantForces",
     "Controller",
     "Feedforward",
     "GravityCompensation",
@@ -23,6 +26,7 @@ __all__ = [
     "Sum",
     "SymbolicControl",
     "TaskSpace",
+    "hold",
     "sampled",
     "symbols",
 ]

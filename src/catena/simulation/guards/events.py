@@ -23,16 +23,16 @@ from catena.system import System
 
 @dataclass(frozen=True)
 class Event:
-    """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of a `Instant`, which is asked
-    by names of joints and frames. `direction` 1 wants only those where it rises, -1 only those where it falls. A
-    `terminal` event ends the motion of its state.
+    """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of an `Instant`, which is asked
+    by names of joints and frames; or a formula over t, q, v and joints, "A - 0.5". `direction` 1 wants only those where
+    it rises, -1 only those where it falls. A `terminal` event ends the motion of its state.
 
-    `then` changes the structure: a function(mechanism, q, v), or a function(here) of a `Instant`, that returns the
+    `then` changes the structure: a function(mechanism, q, v), or a function(here) of an `Instant`, that returns the
     mechanism, or the system, with which the motion goes on; None leaves it as it is. The state goes over by
     `catena.transfer`. With a direction it happens at the start too, if the function is zero there and goes on that way.
     """
 
-    function: Callable[..., Any]
+    function: Callable[..., Any] | str
     name: str = ""
     direction: int = 0
     terminal: bool = False
@@ -41,9 +41,10 @@ class Event:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise StateError(f"Event: its name is {shown(self.name)}; give a string.")
-        if not callable(self.function):
+        if not callable(self.function) and not isinstance(self.function, str):
             raise StateError(
-                f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v)."
+                f"Event {self.name!r}: {shown(self.function)} cannot be called; give a function of (t, q, v), or a "
+                "formula."
             )
         if not is_finite(self.direction) or self.direction not in (-1, 0, 1):
             raise StateError(
@@ -58,7 +59,9 @@ class Event:
     @property
     def label(self) -> str:
         """Return its name, or that of its function."""
-        return self.name or getattr(self.function, "__name__", "event")
+        if self.name or isinstance(self.function, str):
+            return self.name or str(self.function)
+        return getattr(self.function, "__name__", "event")
 
     def bound(self, system: System) -> Event:
         """Return this event for the states of a system: with a function of (t, q, v)."""

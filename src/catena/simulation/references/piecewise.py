@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from catena.errors import StateError
+from catena.given import real_array
 from catena.simulation.references.protocol import Motion, as_times
 
 
@@ -21,7 +23,7 @@ class PiecewisePolynomial:
     times: np.ndarray
     coefficients: np.ndarray
     periodic: bool = False
-    name: str = "polynomial"
+    name: str = field(default="polynomial", compare=False)
 
     def at(self, t: Any) -> Motion:
         """Return position, velocity and acceleration, each (..., k)."""
@@ -67,6 +69,25 @@ class PiecewisePolynomial:
     def span(self) -> tuple[float, float]:
         """Return the first and the last time."""
         return float(self.times[0]), float(self.times[-1])
+
+
+def piecewise(times: Any, coefficients: Any, periodic: bool = False) -> PiecewisePolynomial:
+    """Return the motion of polynomials, `coefficients` (n, powers, k) in powers of the time since the beginning of each
+    piece, between `times` (n + 1,)."""
+    t = as_times(times, "polynomial")
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0.0).all():
+        raise StateError(
+            f"polynomial: times are {t.tolist()}; give at least two, each later than the one before."
+        )
+    try:
+        c = np.array(real_array(coefficients))
+    except ValueError as error:
+        raise StateError(f"polynomial: coefficients are no numbers: {error}.") from error
+    if c.ndim != 3 or len(c) != len(t) - 1 or 0 in c.shape or not np.isfinite(c).all():
+        raise StateError(
+            f"polynomial: coefficients have shape {c.shape}; give finite numbers ({len(t) - 1}, powers, coordinates)."
+        )
+    return PiecewisePolynomial(t, c, bool(periodic), "polynomial")
 
 
 def hermite(times: np.ndarray, ends: list[np.ndarray], name: str) -> PiecewisePolynomial:

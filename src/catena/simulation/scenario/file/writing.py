@@ -1,0 +1,242 @@
+"""Writing the tables of a run, so that they read back to the last digit. What has its default is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from catena.errors import FormatError
+from catena.formats.toml.kinds import ARGUMENTS, describe_kind
+from catena.formats.toml.orientation import describe_orientation
+from catena.formats.toml.schema import RUN_ONCE
+from catena.mechanism import GROUND
+from catena.simulation.acting.external import ExternalWrench
+from catena.simulation.contacts import Contact, Stop
+from catena.simulation.guards.events import Event
+from catena.simulation.references import Constant, PiecewisePolynomial, PosePath
+from catena.simulation.scenario.changes import Change
+from catena.simulation.scenario.contents import words as what_it_is
+from catena.simulation.scenario.described import Described
+from catena.simulation.scenario.file.values import table_text
+from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
+from catena.simulation.scenario.formulas import formula_control, is_numbers, is_text
+from catena.simulation.scenario.scenario import Scenario
+from catena.simulation.stepping.drift import NAMES, Remedy
+from catena.spatial import Pose
+
+Pairs = Iterator[tuple[str, Any]]
+LeaveOut = Callable[[str, Any], None]
+"""Is told the place and the value of what a file cannot say; raises, or lets it be left out."""
+
+
+class CannotSayError(Exception):
+    """A file cannot say a `value`; it is left out, or refused."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
+
+
+def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
+    """Return the tables of a run as text, in the order they are written."""
+    tables: list[str] = []
+
+    def add(word: str, place: str, pairs: Pairs) -> None:
+        try:
+            found = dict(pairs)
+        except CannotSayError as error:
+            leave_out(place, error.value)
+            return
+        if word not in RUN_ONCE:
+            tables.append(table_text(f"[[{word}]]", found))
+        elif found:
+            tables.append(table_text(f"[{word}]", found))
+
+    for joint, moves in scenario.drives.items():
+        add("drive", f"the drive of joint {joint!r}", _drive(joint, moves))
+    for control in _controllers(scenario.control):
+        add("controller", "control", _controller(control))
+    for frame, wrench in scenario.wrenches.items():
+        add("wrench", f"the wrench on {frame!r}", _wrench(frame, wrench))
+    for contact in _listed(scenario.contacts):
+        add("stop" if isinstance(contact, Stop) else "contact", "contacts", _contact(contact))
+    for event in _listed(scenario.events):
+        add("event", f"event {event.label!r}", _event(event))
+    for change in _listed(scenario.changes):
+        add("change", change.label, _change(change))
+    add("run", "run", _run(scenario))
+    for plot in _listed(scenario.plots):
+        add("plot", "plot", ((key, x) for key, x in (("show", plot.show), ("file", plot.file)) if x))
+    add("view", "view", iter(scenario.view.items()))
+    return tables
+
+
+def _listed(given: Any) -> list[Any]:
+    """The entries of a field that a scenario has made a list of."""
+    return list(given)
+
+
+def _drive(joint: str, moves: Any) -> Pairs:
+    yield "joint", joint
+    told = _followed(moves)
+    yield ("path" if isinstance(told, Mapping) else "position"), told
+
+
+def _controllers(control: Any) -> list[Any]:
+    if control is None:
+        return []
+    if isinstance(control, Mapping):
+        return [Described(formula_control, control)]
+    return list(control.parts) if isinstance(control, Described) else [control]
+
+
+def _controller(control: Any) -> Pairs:
+    make = control.make if isinstance(control, Described) else None
+    word = next((word for word, (made, _) in CONTROLLERS.items() if made is make), None)
+    if word is None:
+        raise CannotSayError(control)
+    yield "kind", word
+    sorts = CONTROLLERS[word][1]
+    for key, value in control.keywords.items():
+        if key not in sorts:
+            raise CannotSayError(control)
+        yield key, _argument(sorts[key], value)
+
+
+def _argument(sort: str, value: Any) -> Any:
+    if sort in ("followed", "formulas"):
+        if not isinstance(value, Mapping):
+            raise CannotSayError(value)
+        return {joint: _followed(x) for joint, x in value.items()}
+    if sort == "path":
+        return _followed(value)
+    if value is None:
+        return {"rate": ALWAYS, "limits": NO_LIMITS}.get(sort, value)
+    if sort == "gains" or sort == "limits":
+        return {joint: _row(x) for joint, x in value.items()} if isinstance(value, Mapping) else _row(value)
+    return list(value) if sort == "texts" else _row(value)
+
+
+def _followed(value: Any) -> Any:
+    """A position, a formula, or a table of a path."""
+    if is_text(value) or isinstance(value, int | float | np.number) or is_numbers(value):
+        return _row(value)
+    if isinstance(value, Constant):
+        return _row(value.position)
+    if isinstance(value, PiecewisePolynomial):
+        told = {"kind": "polynomial", "times": value.times, "coefficients": value.coefficients}
+        return told | ({"periodic": True} if value.periodic else {})
+    if isinstance(value, Pose):
+        value = PosePath(value.p, value.quat)
+    if isinstance(value, PosePath):
+        return {"position": _followed(value.position), "rotation": _followed(value.rotation)}
+    raise CannotSayError(value)
+
+
+def _row(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_row(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _wrench(frame: str, given: Any) -> Pairs:
+    wrench = given if isinstance(given, ExternalWrench) else ExternalWrench(given)
+    yield "name", frame
+    yield "frame", frame
+    axes = frame if wrench.axes is None else wrench.axes
+    if isinstance(wrench.function, tuple):
+        entries = list(wrench.function)
+        # Constant entries alone would make it a part of the mechanism.
+        if not any(isinstance(x, str) for x in entries):
+            entries = [f"{float(x)!r} + 0 * t" for x in entries]
+        yield "moment", _row(entries[:3])
+        yield "force", _row(entries[3:])
+    else:
+        yield "path", _followed(wrench.function)
+    if axes != GROUND:
+        yield "axes", axes
+
+
+def _contact(contact: Contact | Stop) -> Pairs:
+    for one in fields(contact):
+        value = getattr(contact, one.name)
+        if one.default is MISSING or value != one.default:
+            yield one.name, value
+
+
+def _event(event: Event) -> Pairs:
+    if not isinstance(event.function, str) or event.then is not None:
+        raise CannotSayError(event.function if event.then is None else event.then)
+    if event.name:
+        yield "name", event.name
+    yield "when", event.function
+    if event.direction:
+        yield "direction", next(word for word, sign in DIRECTIONS.items() if sign == event.direction)
+    if event.terminal:
+        yield "terminal", True
+
+
+def _change(change: Change) -> Pairs:
+    for key in ("at", "event"):
+        if getattr(change, key) is not None:
+            yield key, getattr(change, key)
+    for key in ("lock", "unlock", "detach"):
+        if getattr(change, key):
+            yield key, list(getattr(change, key))
+    if change.attach:
+        yield "attach", [_attached(one) for one in change.attach]  # type: ignore[arg-type]
+    for key in ("free", "fix"):
+        if getattr(change, key):
+            yield key, True
+
+
+def _attached(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A joint that is attached, with its kind in words."""
+    word, arguments = describe_kind(given["kind"])
+    told: dict[str, Any] = {"name": given["name"], "kind": word}
+    told |= arguments if ":" not in word else {ARGUMENTS: arguments} if arguments else {}
+    rest = {key: x for key, x in given.items() if key not in ("name", "kind")}
+    return told | {key: _pose(x) if isinstance(x, Pose) else _row(x) for key, x in rest.items()}
+
+
+def _pose(pose: Pose) -> dict[str, Any]:
+    return ({"p": pose.p.tolist()} if pose.p.any() else {}) | describe_orientation(pose)
+
+
+def _run(scenario: Scenario) -> Pairs:
+    for one in fields(scenario):
+        if one.name in ("duration", "start", "integrator", "step", "rtol", "atol", "samples"):
+            value = getattr(scenario, one.name)
+            if value is not one.default and not (isinstance(value, float | str) and value == one.default):
+                yield one.name, _row(value)
+    if scenario.drift != "projection":
+        yield "drift", _drift(scenario.drift)
+    if scenario.near:
+        yield "near", {joint: _row(x) for joint, x in scenario.near.items()}
+    varied = {name: _row(x) for name, x in scenario.parameters.items() if "." in name}
+    if varied:
+        yield "vary", varied
+    if scenario.plan:
+        yield "plan", {name: _row(x) for name, x in scenario.plan.items()}
+
+
+def _drift(drift: str | Remedy) -> Any:
+    if isinstance(drift, str):
+        return drift
+    word = next(word for word, made in NAMES.items() if isinstance(drift, made))
+    return {"kind": word, **{one.name: getattr(drift, one.name) for one in fields(drift)}}
+
+
+def refuse(file: str) -> LeaveOut:
+    """Return what refuses, by name, what a file cannot say."""
+
+    def raised(place: str, value: Any) -> None:
+        raise FormatError(
+            f"{file}: {place} is {what_it_is(value)}, which no file can say: use a formula, a path or ct.Described, or "
+            'leave it out, save(path, functions="leave out")'
+        )
+
+    return raised
