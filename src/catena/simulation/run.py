@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import borrowers
+from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError
 from catena.given import shown
 from catena.kernels import compile_seconds
+from catena.kernels.arrays import rows
 from catena.kinematics.extent import extent
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.acting.excitation import Excitation
@@ -42,7 +43,6 @@ from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.timeline import Happened, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
-from catena.system.arrays import rows
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
 LOOKS, LOOKS_DRIVEN = 50, 200
