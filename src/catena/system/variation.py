@@ -173,7 +173,10 @@ class ConstantRows:
             if element.frames is not None:
                 (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
                 return replace(
-                    force, kind=kind, on_a=Transform.from_pose(pose_a), on_b=Transform.from_pose(pose_b)
+                    force,
+                    kind=kind.under(plan.gravity),
+                    on_a=Transform.from_pose(pose_a),
+                    on_b=Transform.from_pose(pose_b),
                 )
         elif force.site == FRAMES:
             return applied_wrench(plan, *self._ends[force])
