@@ -30,6 +30,7 @@ from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
+from catena.view.parts import Part
 from catena.view.plots.panels import Panel, default_panels, position_panels
 from catena.view.points import traceable
 from catena.view.scene import Scene, body_colours, scene
@@ -52,6 +53,8 @@ DEFLECTION = 0.1
 SWING = 8
 """Frames between two turns of a mode."""
 SPEEDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+FOOTING = ("ground", "hatching")
+"""The roles of what joints stand on."""
 CLOUD = 24
 """The greatest number of motions that accompany the main one."""
 
@@ -150,6 +153,7 @@ def movie(
         )
     finally:
         line.done()
+    segments = _with_later_footings(segments)
     return Movie(
         title or mechanism.name,
         segments,
@@ -166,6 +170,22 @@ def movie(
         factor,
         floor_of(run),
     )
+
+
+def _with_later_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """The segments with what a later structure stands on, so that a handle is there before it is taken hold of."""
+    later: dict[str, tuple[Part, ...]] = {}
+    changed: dict[int, Scene] = {}
+    for segment in reversed(segments):
+        own = segment.scene
+        if id(own) not in changed:
+            missing = [
+                part for name, parts in later.items() if name not in own.joint_anchors for part in parts
+            ]
+            changed[id(own)] = replace(own, parts=(*own.parts, *missing)) if missing else own
+        names = {part.name for part in own.parts if part.role in FOOTING}
+        later |= {n: tuple(p for p in own.parts if p.name == n and p.role in FOOTING) for n in names}
+    return tuple(replace(segment, scene=changed[id(segment.scene)]) for segment in segments)
 
 
 def traced(run: Motion, traces: Any) -> list[str]:
