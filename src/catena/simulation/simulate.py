@@ -175,14 +175,14 @@ def simulate(
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
-    controls = list(control) if isinstance(control, Sequence) else [control]
+    controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
     if not systems or not controls or {len(systems), len(controls)} - {1, count}:
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
     named, parameters = named_numbers(parameters)
-    motion, forces = motions(motion, named), wrenches(forces, named)
+    moves, pushes = motions(motion, named), wrenches(forces, named)
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
@@ -196,10 +196,10 @@ def simulate(
             )
 
         def some(system: System, q: np.ndarray, v: np.ndarray) -> tuple[Segment, Mapping[int, str]]:
-            driven = {} if motion is None else motion
+            driven = {} if moves is None else moves
             system, q, v = with_drives_in_tree(system, q, v, driven, False)
             problem = Problem(
-                system, controls[0], driven, {} if forces is None else forces, integrator, step, rtol, atol, drift,
+                system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
                 near=near or {},
             )  # fmt: skip
             made = Run(
@@ -220,7 +220,7 @@ def simulate(
         return FailingStates(some, systems[0], parameters).run(q, v)
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
-    motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
     contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
@@ -242,11 +242,11 @@ def simulate(
             )
         options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
         if isinstance(systems[0], System):
-            with_drives_in_tree(systems[0], q, v, motion, False)
+            with_drives_in_tree(systems[0], q, v, moves, False)
 
         def one(q: np.ndarray, v: np.ndarray) -> Trajectory:
             asked = ChangingRun(
-                systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
+                systems[0], span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
                 progress, check, near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
@@ -254,11 +254,11 @@ def simulate(
         return _each(one, *initial_state(systems[0], q, v), records)
     alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
-        systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
+        systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
     runs = [
         Trajectory([Run(
             Problem(
-                systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
+                systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
             q, v, span, events, samples, progress, check, keep=kept, named=named,

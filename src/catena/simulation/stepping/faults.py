@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from catena.dynamics.flexible_body import is_flexible
+from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.errors import SimulationError
 from catena.system import System
 
