@@ -41,6 +41,7 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studies",
     "cli",
     "__main__",
 )
