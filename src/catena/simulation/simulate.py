@@ -14,6 +14,7 @@ from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import without_failing_states
+from catena.simulation.following import EVERY, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
@@ -51,6 +52,9 @@ class Options(TypedDict, total=False):
     near: Mapping[str, ArrayLike] | None
     on_error: str
     start: float
+    observe: Callable[[Trajectory], Any] | None
+    every: float
+    cancel: Any
 
 
 @overload
@@ -102,6 +106,9 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
+    observe: Callable[[Trajectory], Any] | None = None,
+    every: float = EVERY,
+    cancel: Any = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -148,7 +155,14 @@ def simulate(
     `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
     has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
     words}.
+
+    `observe(part)` is called while the motion goes on, at most `every` so many seconds on the clock, with what is new
+    since the last time: trajectories whose samples, one behind the other, are those of the run to the last bit. A batch
+    with contacts or changes of the structure tells of one state after the other, `part.told_of`. `cancel` is a
+    `threading.Event`: its `set()`, from any thread, ends the run behind the step that is being taken, and what there is
+    is returned, as after Ctrl-C; `run.ended` says so.
     """
+    check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
@@ -160,7 +174,7 @@ def simulate(
                 "A scenario says all of its run: leave the other arguments out, and change it by "
                 "scenario.with_(duration=...)."
             )
-        return system.run(progress=progress, check=check)
+        return system.run(progress, check, observe, every, cancel)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
@@ -175,6 +189,10 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
+    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
     if on_error == "record":
         if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
             raise StateError(
@@ -186,7 +204,7 @@ def simulate(
             return simulate(
                 system, q, v, duration, control=controls[0], motion=moves, forces=pushes, integrator=integrator,
                 step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
-                check=check, start=start,
+                check=check, start=start, cancel=cancel,
             )  # fmt: skip
 
         return without_failing_states(some, systems[0], q, v, parameters)
@@ -209,10 +227,11 @@ def simulate(
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, moves, False)
 
-        def one(q: np.ndarray, v: np.ndarray) -> Trajectory:
+        def one(q: np.ndarray, v: np.ndarray, index: tuple[int, ...]) -> Trajectory:
+            following = Following(span, progress, observe, every, cancel, index)
             asked = ChangingRun(
                 systems[0], span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
-                progress, check, near,
+                following, check, near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
 
@@ -226,7 +245,7 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, span, events, samples, progress, check,
+            q, v, span, events, samples, Following(span, progress, observe, every, cancel), check,
         ).go()])
         for k in range(count)
     ]  # fmt: skip
@@ -234,10 +253,12 @@ def simulate(
     return runs if several else runs[0]
 
 
-def _each(one: Callable[[np.ndarray, np.ndarray], Trajectory], q: np.ndarray, v: np.ndarray) -> Trajectory:
+def _each(
+    one: Callable[[np.ndarray, np.ndarray, tuple[int, ...]], Trajectory], q: np.ndarray, v: np.ndarray
+) -> Trajectory:
     """Return the motion of one state, or those of a batch, state by state."""
     batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     if not batch:
-        return one(q, v)
-    rows = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
-    return StateByState([one(*state) for state in zip(*rows, strict=True)], batch)
+        return one(q, v, ())
+    q, v = (np.broadcast_to(x, (*batch, x.shape[-1])) for x in (q, v))
+    return StateByState([one(q[index], v[index], index) for index in np.ndindex(batch)], batch)

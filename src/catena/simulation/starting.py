@@ -10,6 +10,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.simulation.arguments import event_list, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
 from catena.simulation.run import Beginning, Run
@@ -46,8 +47,9 @@ def begun(
     """Return what moves q (..., nq), v (..., nv) of a problem from `start` [s] on by steps of about so many seconds,
     with contacts and events."""
     span = time_span(start, max(AHEAD, STEPS * step))
+    quiet = Following(span, False)
     if not contacts and not is_changing(events):
-        return Run(problem, q, v, span, events, None, False, False, Beginning(open_ended=True))
+        return Run(problem, q, v, span, events, None, quiet, False, Beginning(open_ended=True))
     if problem.system.origin is not problem.system or max(q.ndim, v.ndim) > 1:
         raise StateError(
             "Stepper: contacts, and events that change the structure, give every state of a batch a motion of its own: "
@@ -56,7 +58,7 @@ def begun(
     options = {name: getattr(problem, name) for name in ("integrator", "step", "rtol", "atol", "drift")}
     changing = ChangingRun(
         problem.system, span, problem.control, problem.motion, problem.forces, options, distinct(event_list(events)),
-        None, False, False, problem.near,
+        None, quiet, False, problem.near,
     )  # fmt: skip
     timeline = ContactRun(contacts, changing) if contacts else changing
     timeline.begin(q, v)

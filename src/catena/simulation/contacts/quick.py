@@ -7,7 +7,7 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import hypot
 from typing import Any
@@ -26,6 +26,7 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
+from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Touching
 from catena.simulation.results.on_demand import OnDemand
@@ -45,10 +46,6 @@ MANY = 32
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
 
-def _ignore(t: float) -> None:
-    """Do nothing: parts of a run show no progress."""
-
-
 @dataclass(slots=True, eq=False)
 class State:
     """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told), None as long as nobody
@@ -63,25 +60,27 @@ class State:
 
 class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
-    careful step, `length` [m] that of the mechanism."""
+    careful step, `length` [m] that of the mechanism. Who follows the run is told by `tick` how far it is, and may
+    cancel it."""
 
     def __init__(
-        self, free_motion: FreeMotion, inside: Inside, window: Window, length: float, h: float
+        self,
+        free_motion: FreeMotion,
+        inside: Inside,
+        window: Window,
+        length: float,
+        h: float,
+        tick: Callable[[float], None],
     ) -> None:
-        self.free_motion, self.inside, self.window, self.length, self.h = (
-            free_motion,
-            inside,
-            window,
-            length,
-            h,
-        )
+        self.free_motion, self.inside, self.window = free_motion, inside, window
+        self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
         problem = replace(
             free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = free_motion.system
         self.mover = mover = CompiledSteps(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, tick
         )
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
@@ -363,6 +362,11 @@ class QuickStretch:
         quick.steps = 0
         path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None), quick.tau), None, 0
         while True:
+            try:
+                quick.tick(path.t[-1])
+            except Cancelled as reason:
+                made = self._given_up(path, len(path.told))
+                return made and replace(made, stiff=False, ended=stopped(reason, float(made.t[-1])))
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
             ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)

@@ -121,12 +121,48 @@ class StepRecord:
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
-        who, t, q, v, work, tau, _ = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.lexsort((t, who))
-        who, t, q, v, work, tau = (x[order] for x in (who, t, q, v, work, tau))
-        edges = np.searchsorted(who, np.arange(self.states + 1))
-        tau = np.roll(tau, -1, axis=0)
-        tau[edges[1:] - 1] = tau_now
-        counts = np.diff(edges)
-        index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
-        return t[index], q[index], v[index], work[index], tau[index]
+        return _arranged(_in_order(self._parts), self.states, tau_now)[0]
+
+    def recent(self) -> Recent:
+        """Return what is asked now and then for the nodes that are new."""
+        return Recent(self)
+
+
+class Recent:
+    """The nodes of a record that are new since it was asked last, and the ones that these go on from."""
+
+    def __init__(self, record: StepRecord) -> None:
+        self.record, self.mark = record, 0
+        self.kept: list[Part] = []
+
+    def until(self, mark: int, tau_now: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+        """Return t, q, v, works and tau as `StepRecord.all` does, of what was added up to the mark and not forgotten,
+        and how many nodes each state has (states,)."""
+        self.kept = [_in_order([*self.kept, *self.record._parts[self.mark : mark]])]
+        self.mark = mark
+        return _arranged(self.kept[0], self.record.states, tau_now)
+
+    def forget(self, before: np.ndarray) -> None:
+        """Forget the nodes of each state that lie before its times `before` (states,)."""
+        who, t = self.kept[0][:2]
+        self.kept = [tuple(x[t >= before[who]] for x in self.kept[0])]
+
+
+def _in_order(parts: list[Part]) -> Part:
+    """Return nodes in order of states and times."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((columns[1], columns[0]))
+    return tuple(x[order] for x in columns)
+
+
+def _arranged(
+    part: Part, states: int, tau_now: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Return nodes in order as arrays (states, nodes, ...), and how many there are of each state (states,)."""
+    who, t, q, v, work, tau, _ = part
+    edges = np.searchsorted(who, np.arange(states + 1))
+    tau = np.roll(tau, -1, axis=0)
+    tau[edges[1:] - 1] = tau_now
+    counts = np.diff(edges)
+    index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
+    return (t[index], q[index], v[index], work[index], tau[index]), counts
