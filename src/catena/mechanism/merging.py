@@ -128,7 +128,8 @@ def _add_force(mechanism: Mechanism, force: GeneralForce, prefix: str, base: str
     if force.frames is None:
         mechanism.add_force(prefix + force.name, force.kind, joint=prefix + str(force.at_joint))
         return
-    ends = [base if frame == GROUND else prefix + frame for frame in force.frames]
+    ground = GROUND if force.kind.weighs else base
+    ends = [ground if frame == GROUND else prefix + frame for frame in force.frames]
     mechanism.add_force(prefix + force.name, force.kind, between=ends)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
-from catena.dynamics.contact_forces import PLACES, inverse_of
+from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
 from catena.simulation.arguments import Window
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.free_motion import FreeMotion

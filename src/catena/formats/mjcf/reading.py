@@ -75,7 +75,7 @@ class _Builder:
         gravity = np.zeros(3) if "GRAVITY" in off else np.array(model.opt.gravity)
         self.mechanism = Mechanism(prepared.name.strip() or "model", gravity)
         self.dofs: AtDofs = at_dofs(model, off)
-        self.unread = NamedParts()
+        self.unread, self.idle = NamedParts(), NamedParts()
         trees = (
             int(k) for k, way in zip(model.actuator_trnid[:, 0], model.actuator_trntype) if way in (0, 1)
         )
@@ -93,7 +93,7 @@ class _Builder:
             self._add_joints(index, coupled)
         sites = self._add_sites()
         if holds:
-            add_equalities(mechanism, model, self.source)
+            add_equalities(mechanism, model, self.source, self.unread, self.idle)
         elif model.neq:
             self.source.note(
                 Severity.NOTE, "", "equality constraints are switched off and left out", what="unread"
@@ -110,12 +110,19 @@ class _Builder:
             self._set_initial(held_bodies(model) if holds else set())
         if self.prepared.without:
             self.unread.add(f"the elements {', '.join(f'<{tag}>' for tag in sorted(self.prepared.without))}")
-        if self.unread:
-            message = f"MuJoCo applies what is not read: {self.unread}"
-            self.source.note(Severity.WARNING, "", message, what="unread")
+        self._tell_what_is_left_out()
         if model.nmocap:
             self.source.note(Severity.NOTE, "", "bodies with mocap are fixed to ground", what="mocap")
         return mechanism
+
+    def _tell_what_is_left_out(self) -> None:
+        """Tell in one list what the mechanism has not got, that first which acts in MuJoCo."""
+        message = f"MuJoCo applies what is not read: {self.unread}" if self.unread else ""
+        if self.idle:
+            message += "; and " if message else ""
+            message += f"what moves nothing is not read either: {self.idle}"
+        if message:
+            self.source.note(Severity.WARNING, "", message, what="unread")
 
     def _add_sites(self) -> list[str]:
         model, names = self.model, []

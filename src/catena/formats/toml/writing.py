@@ -95,10 +95,14 @@ def _rest(
     actuators: Iterable[Actuator],
     couplings: Iterable[Coupling],
     file: str,
+    frames: Iterable[Frame] | None = None,
 ) -> Iterator[Block]:
-    """The tables of all that is no body, with those joints, actuators and couplings that are given."""
+    """The tables of all that is no body, with those joints, actuators and couplings that are given, and all frames
+    unless they are given too."""
     yield from (_part("joint", _joint(joint, file)) for joint in joints)
-    yield from (_part("frame", _frame(frame)) for frame in mechanism.frames.values())
+    yield from (
+        _part("frame", _frame(frame)) for frame in (mechanism.frames.values() if frames is None else frames)
+    )
     yield from (_part("actuator", _actuator(actuator, mechanism)) for actuator in actuators)
     yield from (_part("spring", _spring(spring, mechanism)) for spring in mechanism.springs.values())
     yield from (_part("wrench", _wrench(wrench)) for wrench in mechanism.wrenches.values())
@@ -114,11 +118,12 @@ def write_rest(
     couplings: Sequence[Coupling],
     gravity: bool,
     file: str = "the side file",
+    frames: Iterable[Frame] | None = None,
 ) -> str:
     """Return what another format cannot say, as text of a side file without a [mechanism] of its own; empty if that is
-    nothing. Joints, actuators and couplings are those given, of everything else there is all."""
+    nothing. Joints, actuators, couplings and frames are those given, of everything else there is all."""
     found = [_once("mechanism", iter([("gravity", value_text(mechanism.gravity))]))] if gravity else []
-    found += _rest(mechanism, joints, actuators, couplings, file)
+    found += _rest(mechanism, joints, actuators, couplings, file, frames)
     about = "# What the model file beside this one cannot say; `load` reads both."
     return "\n".join([f"{about}\nformat = {FORMAT}\n", *(b.text for b in found)]) if found else ""
 

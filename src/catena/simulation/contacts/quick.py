@@ -13,7 +13,7 @@ from math import hypot
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PLACES, PULLS
+from catena.dynamics.contacts.contact_forces import PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, SLOWS
 from catena.simulation.contacts.dips import lowest

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contact_forces import TOLD
+from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import Session
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Window
