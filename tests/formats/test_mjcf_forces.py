@@ -229,7 +229,7 @@ NOT_READ = {
     "actuators that make bodies adhere 'a'": {
         "rest": '<actuator><adhesion name="a" body="b" ctrlrange="0 1"/></actuator>'
     },
-    "what moves nothing is not read either: equality constraints that are not active 'e'": {
+    "what moves nothing is not read: equality constraints that are not active 'e'": {
         "rest": '<equality><joint name="e" joint1="w" active="false"/></equality>'
     },
     "limits of what actuators and compensated weight do together, by the actuators 'p'": {
