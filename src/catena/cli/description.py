@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.joints import JointKind
 from catena.joints.axes import NAMED
 from catena.mechanism import GROUND, GeneralForce, Joint
+from catena.questions.diagnosis import Diagnosis
 from catena.system import System
 
 

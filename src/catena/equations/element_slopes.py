@@ -1,5 +1,5 @@
 """How the forces of a mechanism change with its state: the derivatives by steps and by velocities of the joint forces
-of the tree that move it as they do (`dynamics/element_force.py`), unrolled and differentiated by CasADi."""
+of the tree that move it as they do (`dynamics/elements/element_force.py`), unrolled and differentiated by CasADi."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.element_force import element_force
+from catena.dynamics.elements.element_force import element_force
 from catena.equations.parameters import SymbolicPlan, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
