@@ -40,6 +40,7 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studio",
     "cli",
     "__main__",
 )
