@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -19,6 +20,7 @@ from catena.simulation import Trajectory
 from catena.studio.reading import scenario_of
 from catena.view.movie import movie
 from catena.view.player.payload import payload
+from catena.view.points import traceable
 
 
 def main() -> None:
@@ -34,6 +36,8 @@ def main() -> None:
                 done = computed(order)
         except CatenaError as error:
             done = {"kind": "failed", "error": str(error)}
+        except Exception as error:  # a fault of ours is told as well, and the next run is computed
+            done = {"kind": "failed", "error": f"{type(error).__name__}: {error}"}
         _say(out, done | {"id": order["id"]})
 
 
@@ -42,8 +46,9 @@ def computed(order: dict[str, Any]) -> dict[str, Any]:
     folder = Path(order["folder"]) if order["folder"] else None
     scenario = scenario_of(order["text"], order["name"], folder)
     run = scenario.run(progress=False)
-    traces = [name for name in order.get("traces", []) if run.has(name)] or None
-    shown = payload(movie(run, traces=traces or (), progress=False))
+    known = {point.name for point in traceable(scenario.mechanism)}
+    traces = [name for name in order.get("traces", []) if name in known]
+    shown = payload(movie(run, traces=traces, progress=False))
     return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run)}
 
 
@@ -56,11 +61,24 @@ def told(run: Trajectory) -> dict[str, Any]:
         "changes": [
             {
                 "t": float(change.t), "name": change.name, "energy_loss": float(change.energy_loss),
-                "told": list(change.told),
+                "told": list(change.told), "impulses": impulses(change.impulse),
             }
             for change in run.transitions
         ],
     }  # fmt: skip
+
+
+def impulses(found: Mapping[str, np.ndarray]) -> list[str]:
+    """The impulses of a change in words, the largest first, without those that are nothing beside it."""
+    sizes = {name: float(np.linalg.norm(x[..., -3:])) for name, x in found.items()}
+    turns = {name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()}
+    largest = max([*sizes.values(), *turns.values()], default=0.0)
+    words = []
+    for name in sorted(sizes, key=lambda one: -sizes[one]):
+        parts = [(sizes[name], "N s"), (turns[name], "N m s")]
+        shown = [f"{x:.3g} {unit}" for x, unit in parts if x > 1e-6 * largest]
+        words += [f"{name} is struck with {' and '.join(shown)}"] if shown else []
+    return words[:6]
 
 
 def _digest(run: Trajectory) -> list[float]:

@@ -91,5 +91,5 @@ export function Inspector({ rerun }) {
 export function Told() {
   const run = shown_run.value; if (!run) return null;
   return html`<details class="told"><summary>Accuracy: ${run.told.accuracy}</summary><ul>${run.told.audit.map((line) => html`<li class=${line.level}>${line.text}</li>`)}</ul></details>
-    ${run.told.changes.map((change) => html`<div class="change"><b>${change.t.toFixed(3)} s: ${change.name}</b>${change.told.map((line) => html`<p>${line}</p>`)}${change.energy_loss > 0 && html`<p>${bare(change.energy_loss)} J are lost.</p>`}</div>`)}`;
+    ${run.told.changes.map((change) => html`<div class="change"><b>${change.t.toFixed(3)} s: ${change.name}</b>${(change.impulses || []).map((line) => html`<p>${line}</p>`)}${change.told.map((line) => html`<p>${line}</p>`)}${change.energy_loss > 0 && html`<p>${bare(change.energy_loss)} J are lost.</p>`}</div>`)}`;
 }

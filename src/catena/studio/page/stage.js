@@ -39,7 +39,7 @@ export class Stage {
     // The eye stays when the room around the scene changes; whoever wants to see all of it says so.
     this.player.touched = true; this.revision = state.value.revision; this.hosts.flat = this.player.planar;
     this.q = state.value.scene.live ? state.value.scene.live.q : null;
-    this.player.redraw();
+    this.use_tool();
   }
 
   // Whether everything that the movie shows is inside the picture.
@@ -59,6 +59,9 @@ export class Stage {
   place([sx, sy]) { const { eye, stage } = this.player, p = eye.at_distance((2 * sx) / stage.clientWidth - 1, 1 - (2 * sy) / stage.clientHeight, eye.distance_of([0, 0, 0])); return [p[0], p[2]]; }
   get step() { const a = this.pixel([0, 0]), b = this.pixel([1, 0]), metre = Math.abs(b[0] - a[0]) || 1; for (let power = -5; power < 6; power++) for (const x of [1, 2, 5]) if (x * 10 ** power * metre >= 16) return x * 10 ** power; return 1; }
 
+  // Tools that draw take the pointer; otherwise the player has it.
+  use_tool() { this.overlay.style.pointerEvents = this.is_run || tool.value === "select" || !this.player.planar ? "none" : "all"; this.overlay.style.cursor = "crosshair"; this.player.redraw(); }
+
   // What a pixel means: a point that is there, or a place, on the grid unless Alt is held.
   meant(at, free = false, except = "") {
     let best = null; for (const [name, { at: place }] of Object.entries(this.drawing.points)) { if (name === except) continue; const p = this.pixel(place), far = Math.hypot(p[0] - at[0], p[1] - at[1]); if (far < NEAR && (!best || far < best.far)) best = { name, place, far }; }
@@ -75,7 +78,6 @@ export class Stage {
   draw(camera) {
     if (!this.player.look) return;
     const { overlay, paper, player } = this, w = player.stage.clientWidth, h = player.stage.clientHeight; for (const each of [overlay, paper]) each.setAttribute("viewBox", `0 0 ${w} ${h}`);
-    overlay.style.pointerEvents = this.is_run || tool.value === "select" || !player.planar ? "none" : "all"; overlay.style.cursor = "crosshair";
     const facing = Math.abs(player.eye.towards[1]) > 0.999; const parts = [], grid = [];
     if (!this.is_run && player.planar && facing) {
       const { step } = this, [x0, z1] = this.place([0, 0]), [x1, z0] = this.place([w, h]);

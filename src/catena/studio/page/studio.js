@@ -111,8 +111,9 @@ function App() {
     stage = new Stage(scene.current, plots.current); keys();
     // What is drawn is what is shown: an edit leaves the run, unless a slider computes another one.
     const watched = effect(() => { const now = state.value, run = shown_run.value; if (run && now.revision !== run.revision && now.can_undo !== "set parameter") { shown_run.value = null; return; } stage.show(); });
-    const looks = effect(() => { selected.value; tool.value; stage.player.redraw(); });
-    return () => { watched(); looks(); };
+    const looks = effect(() => { selected.value; tool.value; stage.use_tool(); });
+    const room = new ResizeObserver(() => { if (!stage.sees_all()) { stage.player.fit(); stage.player.touched = true; } }); room.observe(scene.current);
+    return () => { watched(); looks(); room.disconnect(); };
   }, []);
   return html`<div class="studio"><${Head} />${lost.value && html`<p class="banner" role="alert">Python has ended or cannot be reached. What you drew is still here: <button type="button" onClick=${() => download()}>Download the text</button> or start the studio again.</p>`}
     <div class="middle"><${Tools} /><div class="scene"><div class="player" ref=${scene}></div><${Status} />${message.value && html`<p class=${`message${message.value.is_fault ? " fault" : ""}`} role=${message.value.is_fault ? "alert" : "status"}>${message.value.words}</p>`}</div>
