@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError, StateError
 from catena.given import shown
+from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment, Trajectory
 from catena.simulation.contact_force_history import ContactForceHistory
@@ -25,7 +26,6 @@ from catena.simulation.progress import Progress
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.quaternions import quaternions
 from catena.system import System
-from catena.system.arrays import as_list
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
 from catena.given import shown
+from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.progress import Progress
-from catena.system.arrays import as_list
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.camera import camera as camera_from
