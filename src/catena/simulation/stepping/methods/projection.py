@@ -10,7 +10,7 @@ from catena.dynamics.loop_elimination.steps import articulate, resting_ground
 from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
 from catena.dynamics.particles import but_particles
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
-from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.conditions import larger
 from catena.spatial.scalars import absolute
 
 rest = at_ground(resting_ground)
