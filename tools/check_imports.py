@@ -33,6 +33,7 @@ ORDER = (
     "kinematics",
     "dynamics",
     "equations",
+    "questions",
     "system",
     "changing",
     "flying",

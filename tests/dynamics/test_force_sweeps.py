@@ -9,14 +9,14 @@ import pytest
 import catena as ct
 from benchmarks.states import closed_states, random_states
 from catena.dynamics import articulated_body, hybrid_dynamics, newton_euler
-from catena.dynamics.force_sweeps import force_sweeps, with_forces
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
-from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
+from catena.dynamics.elements.force_sweeps import force_sweeps, with_forces
+from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.errors import KernelError
 from catena.forces import KINDS, FrameForce, JointSpring, JointStop, PointSpring, Table
 from catena.kernels import compilations, each_force, plain_numbers, whole_state
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import four_bar, random_mechanism, stewart
-from catena.system.evaluation import Evaluator
 
 CHOSEN = ["Revolute", "Spherical"]
 FEW = [

@@ -1,5 +1,5 @@
 """How the forces of a mechanism change with its state: the derivatives by steps and by velocities of the joint forces
-of the tree that move it as they do (`dynamics/element_force.py`), unrolled and differentiated by CasADi."""
+of the tree that move it as they do (`dynamics/elements/element_force.py`), unrolled and differentiated by CasADi."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.element_force import element_force
+from catena.dynamics.elements.element_force import element_force
 from catena.equations.parameters import SymbolicPlan, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
@@ -64,7 +64,8 @@ def _places(matrix: Any) -> tuple[list[int], list[int]]:
 def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
     """The forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without `placing`."""
     placed = placing(symbolic.plan) if placing else ()
-    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind)) for f in placed)
+    gravity = symbolic.plan.gravity
+    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind).under(gravity)) for f in placed)
 
 
 def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> list[np.ndarray]:

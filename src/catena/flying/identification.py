@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 
 from catena.errors import LoopError, StateError
 from catena.given import real_array, shown
+from catena.kernels import arrays
 from catena.mechanism import GROUND
 from catena.mechanism.validation import known
-from catena.system import System, arrays
-from catena.system.inertial_parameters import moving_bodies
+from catena.questions.inertial_parameters import moving_bodies
+from catena.system import System
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 # Directions that move the equations by less than this part of the largest are not told by the motion.

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from catena.dynamics.elements.placed_forces import place_forces
 from catena.equations.residual import Residual
 from catena.planning.nonlinear_program import Formula
 from catena.spatial.scalars import array
 from catena.system import System
-from catena.system.placed_forces import place_forces
 
 # Formulas of a system take longer to make than many plans to find.
 _formulas: WeakKeyDictionary[System, dict[tuple[str, Any], Formula]] = WeakKeyDictionary()

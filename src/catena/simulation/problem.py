@@ -57,7 +57,7 @@ def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any)
 @dataclass(frozen=True, eq=False)
 class Touching:
     """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
-    and does (`dynamics.contact_forces`)."""
+    and does (`dynamics.contacts.contact_forces`)."""
 
     nodes: tuple[tuple[int, int, bool], ...]
     numbers: np.ndarray

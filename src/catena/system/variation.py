@@ -16,19 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.rotors import rotor_inertias
+from catena.dynamics.elements.placed_forces import FRICTION, applied_wrench, at_joint
+from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError
 from catena.forces import PlacedForce
 from catena.forces.placed import FRAMES
 from catena.given import real_array, shown
-from catena.kernels import Constants, constant_parts
+from catena.kernels import Constants, arrays, constant_parts
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
-from catena.system import arrays
-from catena.system.placed_forces import FRICTION, applied_wrench, at_joint
 
 # What no such number may be less than zero of, by the word that its name has.
 NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
@@ -174,7 +173,10 @@ class ConstantRows:
             if element.frames is not None:
                 (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
                 return replace(
-                    force, kind=kind, on_a=Transform.from_pose(pose_a), on_b=Transform.from_pose(pose_b)
+                    force,
+                    kind=kind.under(plan.gravity),
+                    on_a=Transform.from_pose(pose_a),
+                    on_b=Transform.from_pose(pose_b),
                 )
         elif force.site == FRAMES:
             return applied_wrench(plan, *self._ends[force])

@@ -13,7 +13,7 @@ from catena.bridges.fmu.loop_joints import GAUGE
 from catena.bridges.fmu.naming import RATE, structured
 from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
 from catena.errors import UnknownNameError
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.labels import joint_labels
 from catena.spatial.scalars import array
 from catena.system import System

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PULLS
+from catena.dynamics.contacts.contact_forces import PULLS
 from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import most_modes
-from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loops.elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.flexible_body import is_flexible
+from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.errors import SimulationError
 from catena.system import System
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.stepping.drift import Drift

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.audit.lines import COARSE, Level, Line, percent, worst
 from catena.simulation.stepping.faults import joint_of
 

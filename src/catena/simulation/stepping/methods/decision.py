@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from catena.dynamics.closed.certified_elimination import TRUSTED_CHANGE, TRUSTED_DEFECT
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.magnitudes import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.stepping.methods.conditions import both, larger
 from catena.simulation.stepping.methods.step_size import GROW, SAFETY, SHRINK, error_ratio, root

@@ -3,15 +3,16 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from catena.dynamics import articulated_body, contact_forces, flexible_dynamics
-from catena.dynamics.force_sweeps import force_sweeps
-from catena.dynamics.hybrid_dynamics import hybrid_dynamics
-from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.feedback import elimination_with_feedback
-from catena.dynamics.loop_elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
-from catena.dynamics.loop_elimination.hybrid import articulate_driven, hybrid_elimination
-from catena.dynamics.loop_elimination.pulling import pulling_sweeps, telling
-from catena.dynamics.loop_elimination.steps import articulate
+from catena.dynamics import articulated_body, flexible_dynamics
+from catena.dynamics.contacts import contact_forces
+from catena.dynamics.elements.force_sweeps import force_sweeps
+from catena.dynamics.loops.elimination import loop_elimination
+from catena.dynamics.loops.elimination.feedback import elimination_with_feedback
+from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
+from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
+from catena.dynamics.loops.elimination.steps import articulate
+from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import sticking, turns, work
 from catena.simulation.stepping.methods.decision import certify

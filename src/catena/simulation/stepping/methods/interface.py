@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from catena.dynamics import contact_forces
-from catena.dynamics.force_sweeps import GIVEN
+from catena.dynamics.contacts import contact_forces
+from catena.dynamics.elements.force_sweeps import GIVEN
 from catena.kernels import POSITION, VELOCITY
 from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages

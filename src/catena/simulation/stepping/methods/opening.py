@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.spatial.scalars import where
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
 from catena.simulation.stepping.methods import turns
 from catena.simulation.stepping.methods.adams import scaled

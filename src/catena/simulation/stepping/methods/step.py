@@ -24,17 +24,17 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from catena.dynamics import contact_forces
-from catena.dynamics.force_sweeps import GIVEN, SHARED
-from catena.dynamics.loop_elimination.flexible import OWN
-from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
-from catena.dynamics.loop_elimination.pulling import (
+from catena.dynamics.contacts import contact_forces
+from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
+from catena.dynamics.loops.elimination.flexible import OWN
+from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
+from catena.dynamics.loops.elimination.pulling import (
     CALLED as PULL_STEPS,
     REWRITTEN as PULL_REWRITTEN,
     TIES_CALLED,
 )
-from catena.dynamics.loop_elimination.steps import accelerate, articulate
-from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
+from catena.dynamics.loops.elimination.steps import accelerate, articulate
+from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
 from catena.kernels import NEAR, Algorithm, OnCall, Pause, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,

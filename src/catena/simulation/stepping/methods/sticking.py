@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
 from catena.forces.smooth import smooth_sign
 from catena.kernels import VELOCITY, Sweep, at_ground, each_body, with_ground
 from catena.simulation.stepping.methods.conditions import both

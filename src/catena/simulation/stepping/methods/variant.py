@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import Sort
+from catena.dynamics.loops.elimination import Sort
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.force_sweeps import forget_power
-from catena.dynamics.friction import friction_force
-from catena.dynamics.particles import but_particles
+from catena.dynamics.elements.force_sweeps import forget_power
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.tree.friction import friction_force
 from catena.kernels import Sweep, at_ground, with_ground
 from catena.simulation.stepping.methods.conditions import larger
 from catena.simulation.stepping.methods.method import CORRECT
