@@ -37,13 +37,19 @@ class Independent:
 
 
 def choose_independent(
-    system: System, q: np.ndarray, names: str | Iterable[str] | None = None, among: np.ndarray | None = None
+    system: System,
+    q: np.ndarray,
+    names: str | Iterable[str] | None = None,
+    among: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> Independent:
     """Return independent components at a closed configuration q (nq,): those of the joints `names`, or as many as
     possible of floating bases, then of actuated joints. `among` (nv,) tells which components count, all unless
     given."""
     counts = np.ones(system.nv, dtype=bool) if among is None else among
     J = system.closure_jacobian(q).reshape(-1, system.nv)[:, counts]
+    if rows is not None:
+        J = np.concatenate([J, rows[:, counts]])
     inertia = np.diagonal(system.mass_matrix(q))[counts]
     # Components count in units of their own inertia, so that metres and radians compare.
     A = J / np.sqrt(np.maximum(inertia, 1e-12 * max(1e-300, inertia.max(initial=0.0))))
