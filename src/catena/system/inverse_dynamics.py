@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.closed import LoopProblem
-from catena.dynamics.closed.problem import row_weight
-from catena.dynamics.closed.square_root import constrained, divide_lower, effective
+from catena.dynamics.loops.formulations import LoopProblem
+from catena.dynamics.loops.problem import row_weight
+from catena.dynamics.loops.square_root import constrained, divide_lower, effective
 from catena.errors import LoopError, SingularDynamicsError, StateError
-from catena.kinematics.held import held_forces
+from catena.kernels import arrays
 from catena.kinematics.levers import levers
+from catena.kinematics.loops.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.mechanism.elements import driven
-from catena.system import arrays, closed_chains
+from catena.system import closed_chains
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -48,6 +49,18 @@ def with_loops(
         return _by_actuated(problem, rows).reshape(*problem.batch, system.nv)
     forces = _by_named(problem, rows, system.mechanism, names)
     return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
+
+
+def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return the forces (states, nv) at the joints of the tree that a motion takes, besides those of the mechanism and
+    of friction, if nothing held its loops; and the rows J (states, constraints, nv) of what does: loops add J^T
+    lambda."""
+    problem = closed_chains.posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
+    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
+    L, free = problem.equations
+    J = np.broadcast_to(problem.J, (problem.states, *problem.J.shape[-2:]))
+    return apply(L, apply(transposed(L), rows) - free), J
 
 
 def _by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:

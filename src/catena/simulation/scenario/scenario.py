@@ -19,6 +19,7 @@ from catena.simulation.acting.external import as_wrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.keeping import Keep
 from catena.simulation.problem import Applied, Control, Prescribed, check_settings
 from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
@@ -87,6 +88,7 @@ class Scenario:
     plan: Mapping[str, Any] = field(default_factory=_nothing)
     plots: Sequence[Plot] | Plot = ()
     view: Mapping[str, Any] = field(default_factory=_nothing)
+    keep: str | Sequence[str] | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         planned = self.mechanism if isinstance(self.mechanism, System) else None
@@ -193,6 +195,11 @@ class Scenario:
         check_changes(listed, self.mechanism, [event.label for event in self.events])  # type: ignore[union-attr]
 
     def _check_settings(self) -> None:
+        Keep.of(self.keep)
+        if isinstance(self.keep, Mapping):
+            self._set("keep", FrozenMapping(self.keep))
+        elif self.keep is not None:
+            self._set("keep", (self.keep,) if isinstance(self.keep, str) else tuple(self.keep))
         self._set("duration", float(self.duration))
         self._set("start", float(self.start))
         for name in ("step", "rtol", "atol"):
@@ -356,6 +363,7 @@ class Scenario:
         observe: Callable[[Trajectory], Any] | None = None,
         every: float = 0.05,
         cancel: Any = None,
+        on_error: str = "raise",
     ) -> Trajectory:
         """Simulate it; the arguments are those of `ct.simulate`."""
         from catena.simulation.simulate import simulate
@@ -363,7 +371,7 @@ class Scenario:
         self._require_unchanged()
         found = simulate(
             self.system, *self._start(), **self._arguments(), progress=progress, check=check, observe=observe,
-            every=every, cancel=cancel,
+            every=every, cancel=cancel, on_error=on_error,
         )  # fmt: skip
         assert not isinstance(found, list)
         return found
@@ -383,6 +391,7 @@ class Scenario:
             "integrator": self.integrator, "step": self.step, "rtol": self.rtol, "atol": self.atol, "drift": self.drift,
             "events": self.events, "samples": self.samples, "contacts": self.contacts, "changes": self.changes,
             "parameters": self.parameters or None, "near": self.near or None, "start": self.start,
+            "keep": self.keep,
         }  # fmt: skip
 
     @property
