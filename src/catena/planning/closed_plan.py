@@ -9,9 +9,9 @@ import numpy as np
 
 from catena.errors import CatenaError, StateError
 from catena.kernels.evaluation import Evaluator
-from catena.kinematics.coupling_states import CouplingState, coupling_states
-from catena.kinematics.kept_constraints import keep
 from catena.kinematics.loops.closure import LoopState, loop_states, tree_motions
+from catena.kinematics.loops.coupling_states import CouplingState, coupling_states
+from catena.kinematics.loops.kept_constraints import keep
 from catena.structure import Plan
 from catena.system import System
 
