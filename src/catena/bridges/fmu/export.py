@@ -28,7 +28,7 @@ from catena.system import System
 
 VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")
-SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h")
+SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h", "calls.h")
 _LONGEST = 60
 
 
