@@ -4,6 +4,7 @@ in the place of their arguments."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,20 @@ from catena.equations.named import EQUATIONS
 from catena.equations.parameters import Parameter, plan_in_numbers, symbolic_plan
 from catena.equations.unrolling import new_symbols, unroll
 from catena.kinematics import rate
+from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import array
 from catena.system import System
 
 
 class Formulas:
     """Symbols for time `t`, state `q` and `v`, accelerations `a`, inputs `u` and parameters `p`, and the equations of a
-    system in them. `seeds` are changes of all but time."""
+    system in them. `seeds` are changes of all but time. Joints that are driven follow their motion, and where they are
+    off it that fades at the rate `pull` [1/s]."""
 
-    def __init__(self, system: System, inputs: Inputs, parameters: Sequence[Parameter]) -> None:
-        self.system, self.inputs = system, inputs
+    def __init__(
+        self, system: System, inputs: Inputs, parameters: Sequence[Parameter], pull: float = 0.0
+    ) -> None:
+        self.system, self.inputs, self.pull = system, inputs, pull
         sizes = {
             "t": 1, "q": system.nq, "v": system.nv, "a": system.nv, "u": len(inputs.signals),
             "p": sum(len(p.entries) for p in parameters),
@@ -36,6 +41,7 @@ class Formulas:
         for parameter in parameters:
             self._numbers[parameter.name] = self.symbols["p"][at : at + len(parameter.entries)]
             at += len(parameter.entries)
+        self._drives = {k: new_symbols(f"drive{k}", 1)[0] for k in inputs.motions}
         self._known: dict[tuple[str, str | None], Mapping[str, np.ndarray]] = {}
         plan = system.plan
         self._of_forces = {
@@ -54,10 +60,44 @@ class Formulas:
         pushed = self.inputs.wrenches(self.symbols["u"]) if name == "forward_dynamics" else {}
         equations = self.system.equations(name, symbols=wanted, frame=frame, f_ext=list(pushed))
         given: dict[str, Any] = {"q": self.symbols["q"], "v": self.symbols["v"], "vdot": self.symbols["a"]}
-        given["tau"] = self.inputs.joint_forces(self.symbols["u"], self.system.nv)
+        tau = self.inputs.joint_forces(self.symbols["u"], self.system.nv)
+        given["tau"] = [self._drives.get(k, x) for k, x in enumerate(tau)]
         given |= {f"f_ext.{n}": x for n, x in pushed.items()} | self._numbers
         graph = equations.graph
         return graph.expressions({n: [_symbol(x) for x in given[n]] for n in graph.inputs})
+
+    @cached_property
+    def driven_dynamics(self) -> tuple[np.ndarray, dict[int, Any]]:
+        """Return the accelerations (nv,) with the driven components on their motions, and by component the forces that
+        this takes. Accelerations are affine in joint forces, so that those of the drives follow from a few of them."""
+        import casadi
+
+        vdot = self.of("forward_dynamics")["vdot"]
+        driven = list(self.inputs.motions)
+        if not driven:
+            return vdot, {}
+        column = casadi.vertcat(*(casadi.SX(x) for x in vdot))
+        efforts = casadi.vertcat(*(self._drives[k] for k in driven))
+        none = casadi.SX.zeros(len(driven))
+        answer = casadi.densify(casadi.substitute(casadi.jacobian(column[driven], efforts), efforts, none))
+        without = casadi.densify(casadi.substitute(column[driven], efforts, none))
+        wanted = [self._wanted(k) for k in driven]
+        n = range(len(driven))
+        # How joints answer to forces at them is a symmetric positive matrix.
+        taken = ldl_solve(
+            array([[answer[i, j] for j in n] for i in n]), array([wanted[i] - without[i] for i in n])
+        )
+        found = casadi.densify(casadi.substitute(column, efforts, casadi.vertcat(*taken)))
+        accelerations = [wanted[driven.index(k)] if k in driven else found[k] for k in range(len(vdot))]
+        return array(accelerations), dict(zip(driven, taken, strict=True))
+
+    def _wanted(self, k: int) -> Any:
+        """The acceleration that brings a driven component to its motion and keeps it there."""
+        position, velocity, acceleration = (self.symbols["u"][place] for place in self.inputs.motions[k])
+        plan, v = self.system.plan, self.symbols["v"][k]
+        node = next(i for i in range(1, plan.n) if plan.v_start[i] <= k < plan.v_start[i] + plan.v_size[i])
+        q = self.symbols["q"][int(plan.q_start[node]) + k - int(plan.v_start[node])]
+        return acceleration + 2.0 * self.pull * (velocity - v) + self.pull**2 * (position - q)
 
     def rate(self) -> np.ndarray:
         """Return dq/dt (nq,)."""

@@ -63,6 +63,8 @@ def _told(formulas: Formulas, name: str) -> Told:
     owner, _, what = name.rpartition(".")
     if owner in system.joints and what == "a":
         return _accelerations(formulas, owner)
+    if owner in system.joints and what == "tau" and system.slice_v(owner).start in formulas.inputs.motions:
+        return _driving_forces(formulas, owner)
     if owner in system.loops and what in ("q", "v"):
         return _of_loop_joint(formulas, owner, what)
     if owner in system.plan.body_pose and what in OF_FRAME:
@@ -75,8 +77,8 @@ def _told(formulas: Formulas, name: str) -> Told:
     meant = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownNameError(
         f"{system.mechanism.name!r} has no output {name!r}.{meant} Joints have q, v and a (those that close loops q "
-        f"and v), bodies and frames {', '.join(OF_FRAME)}, forces what they record; and there are "
-        f"{', '.join(ENERGIES)} and {GAP}."
+        f"and v), those whose motion is an input tau, bodies and frames {', '.join(OF_FRAME)}, forces what they "
+        f"record; and there are {', '.join(ENERGIES)} and {GAP}."
     )
 
 
@@ -101,6 +103,23 @@ def _accelerations(formulas: Formulas, joint: str) -> Told:
             x,
         )
         for label, x in zip(joint_labels(system, joint, "velocity"), a, strict=True)
+    ]
+
+
+def _driving_forces(formulas: Formulas, joint: str) -> Told:
+    """The forces that keep a joint on its motion."""
+    system = formulas.system
+    components = range(*system.slice_v(joint).indices(system.nv))
+    return [
+        (
+            Signal(
+                structured(joint, "tau", *coordinate_parts(label.coordinate)),
+                label.unit.replace(" ", "."),
+                f"force that drives joint {label.text}",
+            ),
+            formulas.driven_dynamics[1][k],
+        )
+        for k, label in zip(components, joint_labels(system, joint, "force"), strict=True)
     ]
 
 
