@@ -63,11 +63,12 @@ def export_fmu(
     joints: position, velocity and acceleration; what a joint is off its motion fades as gaps of loops do), wrenches on
     bodies and frames in their own axes ("tool.wrench", "tool.force", "tool.moment"), or any number of the mechanism
     ("servo.signal"); without them, the forces of all joints with actuators, or of all actuated joints of the tree.
-    `outputs` are "elbow.q", "elbow.v", "elbow.a", of a joint whose motion is prescribed "elbow.tau", of frames and
-    bodies "tool.position", "tool.rotation", "tool.velocity", "tool.angular_velocity", "tool.acceleration",
-    "tool.angular_acceleration", in ground axes, of forces what `force_outputs` tells ("strut.length"),
-    "kinetic_energy", "potential_energy", "energy" and "closure_error"; without them, positions and velocities of the
-    tree's joints. `parameters` are names as `equations` takes them ("pole.mass", "gravity").
+    `outputs` are "elbow.q", "elbow.v", "elbow.a", "elbow.reaction" (what a joint of the tree passes to its child, in
+    the joint frame there), of a joint whose motion is prescribed "elbow.tau", of frames and bodies "tool.position",
+    "tool.rotation", "tool.velocity", "tool.angular_velocity", "tool.acceleration", "tool.angular_acceleration", in
+    ground axes, of forces what `force_outputs` tells ("strut.length"), "kinetic_energy", "potential_energy", "energy"
+    and "closure_error"; without them, positions and velocities of the tree's joints. `parameters` are names as
+    `equations` takes them ("pole.mass", "gravity").
 
     The motion begins at `initial` and `velocity`, arrays or by joint, or where the mechanism does. Importers may set
     start values of all coordinates; loops are closed in the initialisation, with what was set held. `events` are

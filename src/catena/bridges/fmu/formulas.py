@@ -11,8 +11,9 @@ import numpy as np
 
 from catena.bridges.fmu.inputs import Inputs
 from catena.equations.named import EQUATIONS
-from catena.equations.parameters import Parameter, plan_in_numbers, symbolic_plan
+from catena.equations.parameters import Parameter, find_parameters, plan_in_numbers, symbolic_plan
 from catena.equations.unrolling import new_symbols, unroll
+from catena.errors import UnknownNameError
 from catena.kinematics import rate
 from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import array
@@ -22,12 +23,14 @@ from catena.system import System
 class Formulas:
     """Symbols for time `t`, state `q` and `v`, accelerations `a`, inputs `u` and parameters `p`, and the equations of a
     system in them. `seeds` are changes of all but time. Joints that are driven follow their motion, and where they are
-    off it that fades at the rate `pull` [1/s]."""
+    off it that fades at the rate `pull` [1/s]. The motion begins at `begin`, the values of "q" and "v"."""
 
     def __init__(
-        self, system: System, inputs: Inputs, parameters: Sequence[Parameter], pull: float = 0.0
-    ) -> None:
-        self.system, self.inputs, self.pull = system, inputs, pull
+        self, system: System, inputs: Inputs, parameters: Sequence[Parameter], pull: float,
+        begin: Mapping[str, np.ndarray],
+    ) -> None:  # fmt: skip
+        self.system, self.inputs, self.pull, self.begin = system, inputs, pull, begin
+        self.values = np.concatenate([np.zeros(0), *(p.value for p in parameters)])
         sizes = {
             "t": 1, "q": system.nq, "v": system.nv, "a": system.nv, "u": len(inputs.signals),
             "p": sum(len(p.entries) for p in parameters),
@@ -53,6 +56,28 @@ class Formulas:
         if (name, frame) not in self._known:
             self._known[name, frame] = self._derived(name, frame)
         return self._known[name, frame]
+
+    @property
+    def joint_forces(self) -> np.ndarray:
+        """Return the forces (nv,) that joints of the tree are given, those of the drives among them."""
+        given, taken = self.inputs.joint_forces(self.symbols["u"], self.system.nv), self.driven_dynamics[1]
+        return array([taken.get(k, x) for k, x in enumerate(given)])
+
+    def accelerations_of(self, other: System, given: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return the accelerations of another system with the same q, at the velocities "v" and joint forces "tau" that
+        are given, under the same wrenches and with the same numbers as far as it has them."""
+        wanted = [name for name in self._numbers if _has(other, name)]
+        pushed = self.inputs.wrenches(self.symbols["u"])
+        equations = other.equations("forward_dynamics", symbols=wanted, f_ext=list(pushed))
+        known = {
+            "q": self.symbols["q"],
+            **given,
+            **{f"f_ext.{n}": x for n, x in pushed.items()},
+            **self._numbers,
+        }
+        graph = equations.graph
+        found = graph.expressions({n: [_symbol(x) for x in known[n]] for n in graph.inputs})
+        return found["vdot"]
 
     def _derived(self, name: str, frame: str | None) -> Mapping[str, np.ndarray]:
         has_forces = EQUATIONS[name].has_forces
@@ -113,6 +138,15 @@ class Formulas:
         towards = casadi.vertcat(*(casadi.SX(x) for x in (*self.rate(), *self.symbols["a"])))
         found = casadi.densify(casadi.jtimes(column, at, towards))
         return array([found[k] for k in range(len(expressions))])
+
+
+def _has(system: System, name: str) -> bool:
+    """Whether a mechanism has a number of this name."""
+    try:
+        find_parameters(system.mechanism, [name])
+    except UnknownNameError:
+        return False
+    return True
 
 
 def _symbol(x: Any) -> Any:

@@ -85,7 +85,7 @@ def make_model(
     of_state, computed, gauges = chosen_outputs(system, outputs)
     numbers = find_parameters(system.mechanism, listed_names("parameters", parameters))
     wide = with_loop_joints(system, found.motors, gauges)
-    formulas = Formulas(wide, found, numbers, pull)
+    formulas = Formulas(wide, found, numbers, pull, {"q": q0, "v": v0})
     come_out = told(formulas, computed)
     functions = make_functions(formulas, [x for _, x in come_out], listed, derivatives)
     is_closed = "closure" in functions
