@@ -99,7 +99,9 @@ from .mechanism import (
     shapes as shapes,
 )
 from .planning import (
+    Excitation as Excitation,
     MotionPlan as MotionPlan,
+    plan_excitation as plan_excitation,
     plan_motion as plan_motion,
 )
 from .simulation import (
