@@ -205,8 +205,8 @@ class _Trial:
             others = [name for name in led if name not in able]
             if others:
                 raise StateError(
-                    f"plan_excitation: {', '.join(map(repr, others))} cannot be led; those that can, with one coordinate, "
-                    f"an actuator and independent of others, are {', '.join(map(repr, able)) or 'none'}."
+                    f"plan_excitation: {', '.join(map(repr, others))} cannot be led; those that can, with one "
+                    f"coordinate, an actuator and independent of others, are {', '.join(map(repr, able)) or 'none'}."
                 )
         if not led:
             raise StateError(

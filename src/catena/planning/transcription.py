@@ -99,6 +99,10 @@ def plan_motion(
     _check_frame(system, frame, [name for name, x in asked.items() if x is not None])
     clock = perf_counter()
     chosen = _independent(system, q0[0], v0[0], independent)
+    if not len(chosen.components):
+        raise StateError(
+            f"plan_motion: nothing of {system.mechanism.name!r} can move; unlock a joint, or detach what holds it."
+        )
     task = Task(system, spans, int(nodes), q0[0], v0[0], chosen)
     aim = objective_of(system, objective, task.acting, task.scale)
     task.move()
