@@ -9,8 +9,8 @@ from benchmarks.states import closed_states, random_states
 from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
 from catena.dynamics import articulated_body
-from catena.dynamics.force_sweeps import with_forces
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.elements.force_sweeps import with_forces
+from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.mechanism import Mechanism
 from catena.mechanism.generators import arm7, stewart
 

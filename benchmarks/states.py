@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.kinematics.closure import loop_kinematics
+from catena.kinematics.loops.closure import loop_kinematics
 
 Array = NDArray[np.float64]
 

@@ -33,6 +33,7 @@ ORDER = (
     "kinematics",
     "dynamics",
     "equations",
+    "questions",
     "system",
     "changing",
     "flying",
@@ -40,6 +41,7 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studio",
     "cli",
     "__main__",
 )

@@ -21,12 +21,32 @@ ROOMS = (
     "equations",
     "simulation/stepping/methods",
 )
+# Files and folders in these rooms that only call compiled code. Steps that are compiled for any mechanism are not
+# written there, and import nothing from there (`tools/check_rooms.py`): they count only for those who name them.
+BESIDE = (
+    "kernels/evaluation.py",
+    "kernels/arrays.py",
+    "kinematics/body_jacobians.py",
+    "kinematics/loops",
+    "dynamics/contacts/tip_contact.py",
+    "dynamics/elements/elements.py",
+    "dynamics/elements/placed_forces.py",
+    "dynamics/loops/closing",
+    "dynamics/loops/felt_inertia.py",
+    "dynamics/loops/formulations",
+    "dynamics/loops/inertia_root.py",
+    "dynamics/loops/motion_problem.py",
+    "dynamics/loops/problem.py",
+    "dynamics/loops/self_stress.py",
+    "dynamics/loops/square_root.py",
+    "dynamics/tree/inertia_check.py",
+)
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def digest(*places: str) -> str | None:
     """Return a digest of the sources in some rooms, or single files of them, as they were loaded; None where that is
-    not known, because one of them has changed since Catena was imported."""
+    not known, because one of them has changed since Catena was imported. What is `BESIDE` counts if it is named."""
     if _loaded.may_have_changed():
         _loaded.look()
     if places not in _digests:
@@ -101,7 +121,11 @@ def _digest_of(places: tuple[str, ...]) -> str | None:
 
 
 def _is_in(file: str, places: tuple[str, ...]) -> bool:
-    return any(file == place or file.startswith(f"{place}/") for place in places)
+    """Return whether a file counts for whoever depends on some places."""
+    found = [place for place in places if file == place or file.startswith(f"{place}/")]
+    if not found or not any(file == place or file.startswith(f"{place}/") for place in BESIDE):
+        return bool(found)
+    return any(place in BESIDE for place in found)
 
 
 _loaded = _Loaded()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem
+from catena.dynamics.loops.formulations import LoopProblem
 from catena.mechanism.generators import four_bar, n_four_bars
 from catena.mechanism.generators.shapes import cylinder
 from catena.system.closed_chains import FORMULATIONS

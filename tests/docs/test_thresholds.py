@@ -9,7 +9,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "notation.md"
 
 
 def modules(named):
-    """The modules of paths such as `dynamics/closed/hybrid`; a package stands for all in it."""
+    """The modules of paths such as `dynamics/loops/formulations/hybrid`; a package stands for all in it."""
     folder = ""
     for path in re.findall(r"`([^`]+)`", named):
         # A name without a folder is in that of the one before.

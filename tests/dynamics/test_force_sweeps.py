@@ -9,14 +9,14 @@ import pytest
 import catena as ct
 from benchmarks.states import closed_states, random_states
 from catena.dynamics import articulated_body, hybrid_dynamics, newton_euler
-from catena.dynamics.force_sweeps import force_sweeps, with_forces
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
-from catena.dynamics.loop_elimination.hybrid import hybrid_elimination
+from catena.dynamics.elements.force_sweeps import force_sweeps, with_forces
+from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.errors import KernelError
 from catena.forces import KINDS, FrameForce, JointSpring, JointStop, PointSpring, Table
 from catena.kernels import compilations, each_force, plain_numbers, whole_state
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import four_bar, random_mechanism, stewart
-from catena.system.evaluation import Evaluator
 
 CHOSEN = ["Revolute", "Spherical"]
 FEW = [
@@ -40,6 +40,8 @@ def pressed(seed=3, loops=False, kinds=FEW):
         ends = (f"a{k}", f"b{k}")
         if kind.reacts and m.frames[ends[0]].body == m.frames[ends[1]].body:
             ends = ("ground", ends[1])
+        if kind.weighs:
+            ends = ("ground", f"b{k}")
         m.add_force(f"{type(kind).__name__} {k}", kind, between=ends)
     for name, joint in m.joints.items():
         nv, neutral = joint.kind.nv, joint.kind.neutral()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.certified_elimination import is_trusted
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.formulations.certified_elimination import is_trusted
 from catena.joints import Sdof
 from catena.mechanism.generators import arm7, four_bar, nested_loops, random_mechanism, stewart, walker
 
@@ -140,7 +140,7 @@ def check_loops(system, seed, agree, closed_states_of):
 def conditioning(system, q):
     """How much the loops magnify rounding: the condition number of the independent constraints in square-root form,
     and at least 1."""
-    from catena.dynamics.closed.motion_problem import motion_problem
+    from catena.dynamics.loops.motion_problem import motion_problem
 
     problem = motion_problem(system.evaluator, q)
     sigma = np.linalg.svd(problem.scaled[0], compute_uv=False)

@@ -57,6 +57,11 @@ def test_an_edit_that_changes_no_generated_text_compiles_nothing(filled, tmp_pat
     folder, first = filled
     package = Path(ct.__file__).parent
     shutil.copytree(package, tmp_path / "catena", ignore=shutil.ignore_patterns("__pycache__"))
+    # What only calls compiled code may change without a step being traced again.
+    with open(tmp_path / "catena" / "kernels" / "evaluation.py", "a") as source:
+        source.write("# A comment.\n")
+    beside = fresh_process(COMPUTE, CATENA_CACHE=str(folder), PYTHONPATH=str(tmp_path))
+    assert (beside["casadi"], beside["a"]) == (False, first["a"])
     with open(tmp_path / "catena" / "spatial" / "linear.py", "a") as source:
         source.write("# A comment.\n")
     edited = fresh_process(COMPUTE, CATENA_CACHE=str(folder), PYTHONPATH=str(tmp_path))
@@ -87,7 +92,7 @@ def test_code_loaded_before_an_edit_is_not_kept_for_the_sources_after_it(tmp_pat
     with one that finds no cache at all."""
     package, cache = tmp_path / "catena", tmp_path / "cache"
     shutil.copytree(Path(ct.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    heavier = ["dynamics/articulated_body.py", "*(-ground.gravity)", "*(-2.0 * ground.gravity)"]
+    heavier = ["dynamics/tree/articulated_body.py", "*(-ground.gravity)", "*(-2.0 * ground.gravity)"]
     back = [heavier[0], heavier[2], heavier[1]]
 
     def run(folder, *edits):

@@ -5,10 +5,10 @@ import pytest
 
 from catena.errors import KernelError
 from catena.kernels import POSITION, VELOCITY, Algorithm, at_ground, base_to_tip, each_body, tip_to_base
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import chain
 from catena.spatial.scalars import array, cos
 from catena.structure import plan
-from catena.system.evaluation import Evaluator
 
 
 @pytest.fixture(scope="module")

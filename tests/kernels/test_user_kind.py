@@ -200,7 +200,7 @@ import numpy as np
 import catena as ct
 from catena.kernels import POSITION, VELOCITY, Algorithm, each_body
 from catena.mechanism.generators import arm7
-from catena.system.evaluation import Evaluator
+from catena.kernels.evaluation import Evaluator
 
 def doubled(factor):
     def ground(ground):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import arm7, four_bar, n_four_bars, random_mechanism, stewart
 from catena.spatial import Pose, quaternion
-from catena.system.evaluation import Evaluator
 from tests.mechanisms import two_bars
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import catena as ct
 from catena import dynamics
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.notations import from_sdof, sdof_coordinates
 from catena.spatial import Force, Motion, Pose, RigidInertia, Transform, cross
-from catena.system.evaluation import Evaluator
 
 GRAVITY = (0.0, -9.81, 0.0)
 GAMMA = [

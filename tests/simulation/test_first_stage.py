@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loops.elimination import sort_for
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism
 from catena.simulation.stepping import compiled
 from catena.simulation.stepping.methods.step import reuses_last_stage

@@ -50,7 +50,7 @@ def test_redundant_directions_carry_no_motion():
     """A force along a redundant direction alone moves nothing: it is a left null vector of the Jacobian."""
     s = four_bar().system()
     q = s.assemble({"A": 0.3})
-    from catena.kinematics.closure import loop_kinematics
+    from catena.kinematics.loops.closure import loop_kinematics
 
     state = loop_kinematics(s.evaluator, q)[0]
     turn = np.array(s.mechanism.joints["C"].kind.canonical()[0])

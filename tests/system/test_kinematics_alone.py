@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.kinematics.assembly import assemble as careful
-from catena.kinematics.held import held_positions
+from catena.kinematics.loops.assembly import assemble as careful
+from catena.kinematics.loops.held import held_positions
 
 
 def four_bar(crank=0.3, coupler=0.8, rocker=0.7, ground=1.0, **joint):

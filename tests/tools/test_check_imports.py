@@ -26,8 +26,8 @@ def write(package: Path, **files: str) -> Path:
 @pytest.mark.parametrize(
     "source",
     [
-        "from catena.dynamics.newton_euler import newton_euler\n",
-        "import catena.dynamics.newton_euler\n",
+        "from catena.dynamics.tree.newton_euler import newton_euler\n",
+        "import catena.dynamics.tree.newton_euler\n",
         "from catena import dynamics\n",
         "from ..dynamics import newton_euler\n",
         "from .. import dynamics\n",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.system import System
-from catena.system.arrays import as_list
 
 CALLS = ("forward_dynamics", "inverse_dynamics")
 

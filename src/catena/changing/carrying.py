@@ -20,10 +20,10 @@ from catena.changing.fitting import FITS, sizes
 from catena.errors import StateError
 from catena.joints import JointKind
 from catena.kinematics import stacks
-from catena.kinematics.closure import tree_motions
-from catena.kinematics.coupling_states import TURN, constraint_states
 from catena.kinematics.extent import extent
 from catena.kinematics.kind_values import kind_values, nearest_coordinates
+from catena.kinematics.loops.closure import tree_motions
+from catena.kinematics.loops.coupling_states import TURN, constraint_states
 from catena.mechanism import MODES, Joint, Mechanism
 from catena.mechanism.profiles import Line
 from catena.structure.plan import Parts

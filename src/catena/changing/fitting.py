@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import CatenaError, LoopError
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.system import System
 
 if TYPE_CHECKING:

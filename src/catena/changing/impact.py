@@ -20,15 +20,15 @@ import numpy as np
 
 from catena.changing.carrying import nearest
 from catena.changing.deformed import Bodies, parts_of, with_points
-from catena.dynamics.closed.inertia_root import Rows, body_roots, rooted, tree_rows
-from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import constrained, divide_lower, solve_upper
-from catena.dynamics.rotors import rotor_inertias
+from catena.dynamics.loops.inertia_root import Rows, body_roots, rooted, tree_rows
+from catena.dynamics.loops.problem import LoopProblem
+from catena.dynamics.loops.square_root import constrained, divide_lower, solve_upper
+from catena.dynamics.tree.rotors import rotor_inertias
 from catena.kinematics import stacks
 from catena.mechanism import Mechanism
+from catena.questions.reactions import Reactions
 from catena.structure.plan import Parts
 from catena.system import System
-from catena.system.reactions import Reactions
 
 
 @dataclass(frozen=True, eq=False)

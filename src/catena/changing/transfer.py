@@ -23,13 +23,14 @@ from catena.changing.impact import Impact, body_inertias, impact
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, real_array, shown
 from catena.joints.modal import Modal
+from catena.kernels import arrays
 from catena.kernels.blas import by_one_blas_thread
 from catena.kinematics.extent import extent
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups
 from catena.mechanism.validation import known
-from catena.system import System, arrays
+from catena.system import System
 
 # Velocities that a new structure forbids are none below this part of the fastest motion.
 NEGLIGIBLE = 1e-10

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.diagnosis import Diagnosis
 from catena.joints import JointKind
 from catena.joints.axes import NAMED
 from catena.mechanism import GROUND, GeneralForce, Joint
+from catena.questions.diagnosis import Diagnosis
 from catena.system import System
 
 
@@ -38,6 +38,7 @@ def describe(system: System) -> dict[str, Any]:
             {"name": c.name, "joints": list(c.joints), "equation": c.equation}
             for c in mechanism.couplings.values()
         ],
+        "sensors": [plain(vars(sensor)) for sensor in mechanism.sensors.values()],
         "initial": {"q": plain(mechanism.initial.q), "v": plain(mechanism.initial.v)},
         "states": list(mechanism.states),
     }

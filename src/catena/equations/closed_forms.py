@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.dynamics import composite_body, newton_euler
-from catena.dynamics.closed.joint_multipliers import independent_rows
-from catena.dynamics.closed.minimal import partition
-from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.rotors import with_rotors
+from catena.dynamics.loops.formulations.joint_multipliers import independent_rows
+from catena.dynamics.loops.formulations.minimal import partition
+from catena.dynamics.loops.motion_problem import motion_problem
+from catena.dynamics.tree.rotors import with_rotors
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import LoopRows, loop_rows
-from catena.kinematics.closure import Runner
+from catena.kernels.evaluation import Evaluator
 from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import array, reciprocal
 
@@ -34,10 +34,10 @@ class Choice:
     independent: np.ndarray
 
 
-def choose(runner: Runner, q: np.ndarray) -> Choice:
+def choose(evaluator: Evaluator, q: np.ndarray) -> Choice:
     """The choice of the running code at a closed configuration q (nq,)."""
-    problem = motion_problem(runner, q)
-    rank, nv = int(problem.rank[0]), runner.plan.nv
+    problem = motion_problem(evaluator, q)
+    rank, nv = int(problem.rank[0]), evaluator.plan.nv
     scaled = problem.scaled[0]
     rows = independent_rows(scaled, rank)
     unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.element_force import element_force
+from catena.dynamics.elements.element_force import element_force
 from catena.equations.parameters import SymbolicPlan
 from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
 from catena.errors import EquationsError, ModelError

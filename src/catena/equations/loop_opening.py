@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import sort_for
+from catena.dynamics.loops.elimination import sort_for
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_constraints, require_formulas
 from catena.errors import EquationsError

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import knows_joints
-from catena.dynamics.loop_elimination import Sort, loop_elimination, sort_for
-from catena.dynamics.loop_elimination.steps import drag, start, velocities
-from catena.dynamics.loop_elimination.ties import tell_loop
+from catena.dynamics.loops.elimination import Sort, loop_elimination, sort_for
+from catena.dynamics.loops.elimination.steps import drag, start, velocities
+from catena.dynamics.loops.elimination.ties import tell_loop
+from catena.dynamics.loops.formulations.certified_elimination import knows_joints
 from catena.equations.derivation import Derivation
 from catena.errors import EquationsError
 from catena.kernels import COLUMNS, Algorithm, Entry, Schedule

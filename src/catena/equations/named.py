@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.certified_elimination import elimination_of
-from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.force_report import force_report
-from catena.dynamics.loop_elimination import sort_for
-from catena.dynamics.loop_elimination.least_change import closure as closure_algorithm
-from catena.dynamics.rotors import with_rotors
+from catena.dynamics.elements.force_report import force_report
+from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination.least_change import closure as closure_algorithm
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of
+from catena.dynamics.loops.motion_problem import motion_problem
+from catena.dynamics.tree.rotors import with_rotors
 from catena.equations.closed_forms import (
     Choice,
     choose,
@@ -30,7 +30,7 @@ from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
 from catena.forces import PlacedForce
-from catena.kinematics.closure import Runner
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics.levers import levers
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
@@ -47,7 +47,7 @@ class Request:
     make by itself. `forces` are those of the mechanism."""
 
     derivation: Derivation
-    runner: Runner
+    evaluator: Evaluator
     frame: str | None
     method: str
     at: Any
@@ -68,7 +68,7 @@ class Request:
                 f"dependent constraints and coordinates, and which ones they are depends on the state. Give a closed "
                 f"configuration at=q whose choice is kept{other}."
             )
-        return choose(self.runner, np.asarray(self.at, dtype=float))
+        return choose(self.evaluator, np.asarray(self.at, dtype=float))
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class Named:
 
 
 def derive(
-    name: str, mechanism: Mechanism, runner: Runner, symbols: Iterable[str] = (), frame: str | None = None,
+    name: str, mechanism: Mechanism, evaluator: Evaluator, symbols: Iterable[str] = (), frame: str | None = None,
     method: str = "auto", at: Any = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
     placing: Placing | None = None,
 ) -> tuple[Unrolled, Derivation]:  # fmt: skip
-    """Named equations of a mechanism on the plan of `runner`, and the derivation that they come from. `placing` finds
-    the forces of the mechanism on a plan."""
+    """Named equations of a mechanism on the plan of `evaluator`, and the derivation that they come from. `placing`
+    finds the forces of the mechanism on a plan."""
     equations = EQUATIONS[known("equations", name, EQUATIONS, f"equations of {mechanism.name!r}")]
     if equations.framed != (frame is not None):
         need = (
@@ -99,11 +99,11 @@ def derive(
         )
         raise EquationsError(f"The equations {name!r} {need}.")
     if frame is not None:
-        known("body or frame", frame, runner.plan.body_pose, repr(mechanism.name))
+        known("body or frame", frame, evaluator.plan.body_pose, repr(mechanism.name))
     for body in f_ext:
-        known("body or frame", body, runner.plan.body_pose, repr(mechanism.name))
+        known("body or frame", body, evaluator.plan.body_pose, repr(mechanism.name))
     takes = [*equations.takes, *(("base_acceleration",) if base_acceleration else ())]
-    plan = symbolic_plan(mechanism, runner.plan, symbols)
+    plan = symbolic_plan(mechanism, evaluator.plan, symbols)
     if plan.kinds and not equations.has_forces:
         raise EquationsError(
             f"The equations {name!r} of {mechanism.name!r} have no springs and no other forces in them, so numbers of "
@@ -113,7 +113,7 @@ def derive(
     _require_compiled(mechanism, forces)
     derivation = Derivation(name, plan, takes, f_ext, forces)
     with quick_symbols():
-        outputs = equations.derive(Request(derivation, runner, frame, method, at, forces))
+        outputs = equations.derive(Request(derivation, evaluator, frame, method, at, forces))
     return derivation.unrolled(outputs), derivation
 
 
@@ -154,7 +154,7 @@ def _inverse_with_loops(request: Request) -> Outputs:
     plan = request.plan
     require_formulas(plan)
     choice = request.choice()
-    problem = motion_problem(request.runner, np.asarray(request.at, dtype=float))
+    problem = motion_problem(request.evaluator, np.asarray(request.at, dtype=float))
     _, sigma, Vt = np.linalg.svd(problem.J[0])
     allowed = Vt[int(problem.rank[0]) :]
     reach = np.linalg.matrix_rank(allowed[:, plan.actuated] * levers(plan)[plan.actuated], tol=1e-9)

@@ -18,7 +18,7 @@ import numpy as np
 
 from catena.errors import ModelError, UnknownNameError
 from catena.forces import ForceKind
-from catena.kinematics.kept_constraints import kept_as
+from catena.kinematics.loops.kept_constraints import kept_as
 from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring, Mechanism
 from catena.mechanism.validation import INERTIA_TOLERANCE, known
 from catena.spatial import Pose, array

@@ -4,7 +4,7 @@
 
 with J lambda absent in a tree. Everything is unrolled from the code that runs and differentiated by CasADi: by steps
 along the velocity components, by velocities, and by parameters of the mechanism that are asked for by name. It holds
-for every kind of joint and force that has formulas; `dynamics/forward_derivatives.py` is the quick way for trees.
+for every kind of joint and force that has formulas; `dynamics/tree/forward_derivatives.py` is the quick way for trees.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import newton_euler
-from catena.dynamics.element_force import element_force
+from catena.dynamics.elements.element_force import element_force
 from catena.equations.derivation import Derivation
 from catena.equations.element_slopes import Placing, placed_symbols, step_rates
 from catena.equations.loop_rows import loop_rows, require_formulas

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from catena import dynamics, sources
-from catena.dynamics.closed.certified_elimination import elimination_of
-from catena.dynamics.loop_elimination import loop_elimination
-from catena.dynamics.loop_elimination.blocks import SORTS
+from catena.dynamics.loops.elimination import loop_elimination
+from catena.dynamics.loops.elimination.blocks import SORTS
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
 from catena.equations.parameters import plan_in_numbers
@@ -109,7 +109,7 @@ class Order:
         kind_names = [f"{k.signature} {k.params()}" for k in kinds]
         return cache.key(
             "specialised", self.algorithm, *sorted(self.absent), str(self.lanes), numbers.hexdigest(), *kind_names,
-            *sorted(digests), rooms=sources.ROOMS,
+            *sorted(digests), rooms=(*sources.ROOMS, *sources.BESIDE),
         )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ class Specialiser:
             if found is None:
                 found = _in_another_process(order) or order.make()
                 # Another process makes it from the files as they are now.
-                if entry and sources.are_as_loaded(*sources.ROOMS):
+                if entry and sources.are_as_loaded(*sources.ROOMS, *sources.BESIDE):
                     cache.write(entry, *found)
             self.seconds[order.algorithm] = float(found[1]["seconds"])
             self._programs[key] = load(*found)

@@ -1,6 +1,7 @@
 """Kinds of forces: the contract every kind obeys, and one file per kind."""
 
 from catena.forces.applied_joint_force import AppliedJointForce
+from catena.forces.buoyancy import Buoyancy
 from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.conformance import check_force_kind
@@ -12,6 +13,7 @@ from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
+from catena.forces.line import LineForce
 from catena.forces.placed import PlacedForce
 from catena.forces.point_spring import PointSpring
 from catena.forces.polynomial_joint import PolynomialJointSpring
@@ -29,6 +31,7 @@ __all__ = [
     "AppliedWrench",
     "AtJoint",
     "BoxInFluid",
+    "Buoyancy",
     "Bushing",
     "Cable",
     "ConstantWrench",
@@ -41,6 +44,7 @@ __all__ = [
     "JointFriction",
     "JointSpring",
     "JointStop",
+    "LineForce",
     "PlacedForce",
     "PointSpring",
     "PolynomialJointSpring",

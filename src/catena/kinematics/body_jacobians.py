@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from catena.kinematics.closure import Motions
 from catena.kinematics.extent import largest_coordinate
+from catena.kinematics.loops.closure import Motions
 from catena.structure import Plan
 
 

@@ -8,12 +8,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.kinematics.closure import LoopState, loop_states, tree_motions
-from catena.kinematics.coupling_states import CouplingState, coupling_states
-from catena.kinematics.kept_constraints import keep
+from catena.kernels.evaluation import Evaluator
+from catena.kinematics.loops.closure import LoopState, loop_states, tree_motions
+from catena.kinematics.loops.coupling_states import CouplingState, coupling_states
+from catena.kinematics.loops.kept_constraints import keep
 from catena.structure import Plan
 from catena.system import System
-from catena.system.evaluation import Evaluator
 
 # What is kept is chosen anew where it has less than this part of the grip on the motion that it could have.
 GRIP = 0.05

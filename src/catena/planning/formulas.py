@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from catena.dynamics.elements.placed_forces import place_forces
 from catena.equations.derivation import Derivation
 from catena.equations.element_slopes import step_rates
 from catena.equations.loop_opening import counted_positions, loop_opening
@@ -25,7 +26,6 @@ from catena.planning.nonlinear_program import Formula
 from catena.spatial.scalars import array
 from catena.structure import Plan
 from catena.system import System
-from catena.system.placed_forces import place_forces
 
 # Formulas of a system take longer to make than many plans to find. Which constraints count may be found out later.
 _formulas: WeakKeyDictionary[System, tuple[Plan, dict[Any, Any]]] = WeakKeyDictionary()

@@ -10,10 +10,10 @@ import numpy as np
 from catena import kinematics
 from catena.errors import StateError
 from catena.given import entries, is_finite, is_positive, real_array, shown
+from catena.kernels.arrays import batch_shape
 from catena.mechanism import InitialState
 from catena.simulation.guards.events import Event
 from catena.system import System
-from catena.system.arrays import batch_shape
 
 # Samples of a batch where nothing is said.
 SAMPLES = 101

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.closed.minimal import partition
-from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.loops.formulations.minimal import partition
+from catena.dynamics.loops.motion_problem import motion_problem
 from catena.simulation.acting import loads
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.results.trajectory import Trajectory

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.flexible_body import most_modes
+from catena.dynamics.flexible.flexible_body import most_modes
 from catena.errors import StateError
 from catena.spatial import ArticulatedInertia, Transform
 from catena.system.by_name import as_arrays

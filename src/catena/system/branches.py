@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.loops.closing import flexible_loops, loop_closure
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError, StateError
-from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.held import Held
-from catena.system import flexible_loops, loop_closure
+from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.loops.held import Held
 from catena.system.by_name import Given
-from catena.system.closed_states import guessed, quick_assembly
-from catena.system.quick_assembly import QuickAssembly
+from catena.system.closed_states import guessed, quick_assembly_for
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -39,7 +39,7 @@ def branches(system: System, given: Given, guess: ArrayLike | Given | None) -> n
     if start.ndim != 1:
         raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
     system.settle()
-    quick = quick_assembly(system, "branches")
+    quick = quick_assembly_for(system, "branches")
     if system.plan.owner is not None:
         given = flexible_loops.with_modes(system.plan, given, start)
     held = loop_closure.held(system.evaluator, given)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.kinematics.closure import loop_state
-from catena.kinematics.held import held_forces
+from catena.kernels.evaluation import Evaluator
+from catena.kinematics.loops.closure import loop_state
+from catena.kinematics.loops.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
-from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from catena.system.system import System

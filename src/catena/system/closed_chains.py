@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.closed import (
+from catena.dynamics.loops.elimination import borrowers
+from catena.dynamics.loops.formulations import (
     Formulation,
     LoopProblem,
     LoopSolution,
@@ -18,7 +19,7 @@ from catena.dynamics.closed import (
     minimal,
     reference_member,
 )
-from catena.dynamics.closed.certified_elimination import (
+from catena.dynamics.loops.formulations.certified_elimination import (
     elimination,
     elimination_of,
     in_doubt as in_doubt,
@@ -26,13 +27,12 @@ from catena.dynamics.closed.certified_elimination import (
     is_trusted,
     mended as mended,
 )
-from catena.dynamics.closed.square_root import divide_lower, divide_upper, effective
-from catena.dynamics.loop_elimination import borrowers
+from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective
 from catena.errors import LoopError, StateError
+from catena.kernels import arrays
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
-from catena.system import arrays
-from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from catena.system.system import System

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import kinematics
+from catena.dynamics.loops.closing import flexible_loops, loop_closure, projection
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError
 from catena.given import is_one_of
+from catena.kernels import arrays
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
-from catena.system import arrays, flexible_loops, loop_closure, projection
 from catena.system.by_name import Given
 from catena.system.dimension_repair import in_words, smallest_repair
 from catena.system.joint_limits import within_limits
-from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -147,6 +148,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
         f"{in_words(system.mechanism, repair)}."
     )
     told.gaps, told.configuration, told.repair = error.gaps, error.configuration, repair
+    told.failed, told.found = error.failed, error.found
     return told
 
 
@@ -154,7 +156,7 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
     evaluator = system.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
-    return within_limits(system, q, loop_closure.held(evaluator, given), evaluator.quick_assembly, slack)
+    return within_limits(system, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack)
 
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
@@ -184,9 +186,9 @@ def project(
     return projection.project_holding(system.evaluator, q, v, np.array(components, dtype=int))
 
 
-def quick_assembly(system: System, what: str) -> QuickAssembly:
+def quick_assembly_for(system: System, what: str) -> QuickAssembly:
     """Return what closes loops by formulas, or raise a LoopError: `what` needs it."""
-    quick: Any = system.evaluator.quick_assembly
+    quick = quick_assembly(system.evaluator)
     if quick is None:
         raise LoopError(
             f"{what} needs loops whose joints find their coordinates by formulas, and {system.mechanism.name!r} has "

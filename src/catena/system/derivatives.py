@@ -9,22 +9,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.closed.certified_elimination import is_for, is_trusted
-from catena.dynamics.closed.problem import RANK_TOLERANCE
-from catena.dynamics.forward_derivatives import forward_derivatives
-from catena.dynamics.friction import tree_stiffness
-from catena.dynamics.inverse_derivatives import inverse_derivatives
-from catena.dynamics.loop_derivatives import loop_derivatives
-from catena.dynamics.loop_elimination import borrowers, loop_wrenches, sort_for
+from catena.dynamics.loops.elimination import borrowers, loop_wrenches, sort_for
+from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
+from catena.dynamics.loops.loop_derivatives import loop_derivatives
+from catena.dynamics.loops.problem import RANK_TOLERANCE
+from catena.dynamics.tree.forward_derivatives import forward_derivatives
+from catena.dynamics.tree.friction import tree_stiffness
+from catena.dynamics.tree.inverse_derivatives import inverse_derivatives
 from catena.errors import StateError
 from catena.forces import AppliedWrench, PlacedForce
 from catena.forces.placed import LOOP
-from catena.kernels import FORCE_INPUTS, Algorithm, is_plain
+from catena.kernels import FORCE_INPUTS, Algorithm, arrays, is_plain
 from catena.kernels.constants import mobility_scale
+from catena.kernels.evaluation import Evaluator
 from catena.spatial import Transform
 from catena.structure import Plan
-from catena.system import arrays
-from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from catena.system.system import System

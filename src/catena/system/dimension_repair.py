@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.joints import Free
-from catena.kinematics.assembly import CLOSED, characteristic_length, scaled_rows
-from catena.kinematics.coupling_states import constraint_states
+from catena.kinematics.loops.assembly import CLOSED, characteristic_length, scaled_rows
+from catena.kinematics.loops.coupling_states import constraint_states
 from catena.mechanism import Mechanism
 from catena.mechanism.changes import with_joint_replaced
 from catena.spatial import Pose

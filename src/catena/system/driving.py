@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.loops.closing import flexible_loops
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
+from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.hooks import hook
 from catena.mechanism.validation import known
-from catena.system import flexible_loops
 from catena.system.by_name import Given
-from catena.system.closed_states import guessed, quick_assembly
-from catena.system.quick_assembly import QuickAssembly
+from catena.system.closed_states import guessed, quick_assembly_for
 from catena.system.way import RANK, End, Way, one_way
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def drive(
     start = system.assemble(held, guess=guess)
     if start.ndim != 1:
         raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")
-    quick, bounds = quick_assembly(system, "drive"), _checked_range(to)
+    quick, bounds = quick_assembly_for(system, "drive"), _checked_range(to)
     if bounds is not None and not bounds[0] <= start[system.slice_q(joint)][0] <= bounds[1]:
         start = system.assemble({**held, joint: 0.5 * sum(bounds)}, guess=start)
     return _driven(system, quick, joint, start, bounds, int(samples), float(rate), held)

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.closed import LoopProblem
-from catena.dynamics.closed.problem import row_weight
-from catena.dynamics.closed.square_root import constrained, divide_lower, effective
+from catena.dynamics.loops.formulations import LoopProblem
+from catena.dynamics.loops.problem import row_weight
+from catena.dynamics.loops.square_root import constrained, divide_lower, effective
 from catena.errors import LoopError, SingularDynamicsError, StateError
-from catena.kinematics.held import held_forces
+from catena.kernels import arrays
 from catena.kinematics.levers import levers
+from catena.kinematics.loops.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.mechanism.elements import driven
-from catena.system import arrays, closed_chains
+from catena.system import closed_chains
 
 if TYPE_CHECKING:
     from catena.system.system import System

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import warn
 from catena.joints import Revolute
 from catena.joints.around import described
-from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.held import Held
-from catena.system import arrays
-from catena.system.quick_assembly import QuickAssembly
+from catena.kernels import arrays
+from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.loops.held import Held
 
 if TYPE_CHECKING:
     from catena.system.system import System

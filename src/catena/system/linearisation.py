@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.dynamics.closed.minimal import partition
-from catena.dynamics.closed.motion_problem import motion_problem
+from catena.dynamics.loops.formulations.minimal import partition
+from catena.dynamics.loops.motion_problem import motion_problem
 from catena.errors import StateError
 from catena.joints.derivatives import tangents
 from catena.structure import Plan

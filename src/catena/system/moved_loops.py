@@ -17,13 +17,13 @@ from catena.forces import PlacedForce
 from catena.given import shown
 from catena.kernels import Algorithm, Program
 from catena.kernels.constants import constant_parts
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Loop
-from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from catena.system.system import System

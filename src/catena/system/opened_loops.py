@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.dynamics.loops.closing.loop_closure import closure
 from catena.equations.parameters import find_parameters, with_values
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics.extent import extent
-from catena.kinematics.kept_constraints import kept_as
+from catena.kinematics.loops.kept_constraints import kept_as
 from catena.structure import plan as planned
-from catena.system.evaluation import Evaluator
-from catena.system.loop_closure import closure
 
 if TYPE_CHECKING:
     from catena.system.system import System

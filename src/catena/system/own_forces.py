@@ -12,11 +12,11 @@ import numpy as np
 from catena import dynamics
 from catena.errors import StateError
 from catena.given import real_array, shown
+from catena.kernels import arrays
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.structure import plan
-from catena.system import arrays
 from catena.system.by_name import forces_by_name
-from catena.system.evaluation import Evaluator
 
 if TYPE_CHECKING:
     from catena.system.system import System

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.closed.hybrid import HybridSolution, hybrid
-from catena.dynamics.closed.problem import LoopProblem
+from catena.dynamics.loops.formulations.hybrid import HybridSolution, hybrid
+from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError, StateError
-from catena.kinematics.held import Held, held_velocities
+from catena.kinematics.loops.held import Held, held_velocities
 from catena.kinematics.stacks import apply
 from catena.mechanism import Mechanism
 from catena.structure import Plan
@@ -107,7 +107,7 @@ def with_loop_drives(
     before = force.copy()
 
     def moved(loop_tau: np.ndarray) -> HybridSolution:
-        other = LoopProblem(problem.runner, **{**problem.given, "loop_tau": loop_tau})
+        other = LoopProblem(problem.evaluator, **{**problem.given, "loop_tau": loop_tau})
         return solve(other)
 
     start = moved(force)

@@ -16,19 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.loops.closing import loop_closure
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError, StateError
 from catena.given import shown
+from catena.kernels import arrays
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics import frame_pose, jacobian, stacks
-from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.held import Held
+from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.loops.goals import Goal
+from catena.kinematics.loops.held import Held
 from catena.spatial import Pose
-from catena.system import arrays, loop_closure
 from catena.system.by_name import Given
-from catena.system.closed_states import guessed, quick_assembly
-from catena.system.evaluation import Evaluator
-from catena.system.goals import Goal
+from catena.system.closed_states import guessed, quick_assembly_for
 from catena.system.joint_limits import SLACK, JointLimits
-from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -232,7 +233,7 @@ def reach(
     start = guessed(system, guess)
     system.settle()
     if system.plan.total_constraints:
-        quick_assembly(system, "inverse_kinematics")
+        quick_assembly_for(system, "inverse_kinematics")
     held = loop_closure.held(system.evaluator, hold)
     wanted = [Goal(frame, given) for frame, given in goals.items()]
     for h in held:

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.closed import LoopProblem, LoopSolution
-from catena.dynamics.closed.certified_elimination import is_for, is_trusted
-from catena.dynamics.loop_elimination import loop_wrenches, sort_for
+from catena.dynamics.loops.elimination import loop_wrenches, sort_for
+from catena.dynamics.loops.formulations import LoopProblem, LoopSolution
+from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.errors import StateError
 from catena.given import shown
 from catena.mechanism import Mechanism
+from catena.questions.reactions import from_lanes
 from catena.system import closed_chains, wrenches
 from catena.system.by_name import as_arrays, forces_by_name
 from catena.system.own_forces import require_near, with_own_by_place
-from catena.system.reactions import from_lanes
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -145,7 +145,7 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
     if not is_for(plan):
         return None
     sort = sort_for(plan)
-    result = problem.runner.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
+    result = problem.evaluator.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
     closing = [
         loop.constraints
         for loop in plan.loop_joints

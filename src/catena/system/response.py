@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.problem import LoopProblem
-from catena.dynamics.closed.square_root import divide_lower, divide_upper, effective, solve_lower
+from catena.dynamics.loops.problem import LoopProblem
+from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective, solve_lower
+from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
-from catena.system import arrays
 from catena.system.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:

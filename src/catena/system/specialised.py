@@ -3,16 +3,16 @@
 from typing import Any
 
 from catena import dynamics
-from catena.dynamics.closed.certified_elimination import elimination_of
+from catena.dynamics.loops.closing.settling import Settling
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.equations.specialising import Specialiser
 from catena.forces import PlacedForce
 from catena.kernels import Algorithm, Program
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.structure import Plan
 from catena.system import closed_chains
-from catena.system.evaluation import Evaluator
-from catena.system.settling import Settling
 from catena.system.system import System
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.dynamics.closed.motion_problem import motion_problem
-from catena.dynamics.closed.square_root import divide_upper, effective
+from catena.dynamics.loops.motion_problem import motion_problem
+from catena.dynamics.loops.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
 from catena.given import is_one_of, real_array, shown
 from catena.system.actuator_limits import ActuatorLimits

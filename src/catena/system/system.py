@@ -17,33 +17,38 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
-from catena.dynamics.closed.diagnosis import Diagnosis, diagnose
-from catena.dynamics.closed.tip_contact import ContactSolution, TipContact, tip_contacts
-from catena.dynamics.rotors import with_rotors
-from catena.dynamics.structurally_recursive import structurally_recursive
+from catena.dynamics.contacts.tip_contact import ContactSolution, TipContact, tip_contacts
+from catena.dynamics.elements.elements import ElementForces, Elements
+from catena.dynamics.elements.placed_forces import place_forces
+from catena.dynamics.loops.closing import loop_closure, projection, pulling
+from catena.dynamics.loops.closing.open_loops import OpenLoops
+from catena.dynamics.loops.closing.settling import Settling
+from catena.dynamics.tree.inertia_check import InertiaCheck
+from catena.dynamics.tree.rotors import with_rotors
+from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
 from catena.given import is_one_of, shown
 from catena.hooks import hook
-from catena.kernels import Algorithm, Program, plain
+from catena.kernels import Algorithm, Program, arrays, plain
 from catena.kernels.blas import by_one_blas_thread
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
-from catena.kinematics.closure import loop_state
 from catena.kinematics.kind_values import nearest_coordinates
-from catena.kinematics.near_redundancy import ACCURACY
+from catena.kinematics.loops.closure import loop_state
+from catena.kinematics.loops.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, InitialState, Mechanism
 from catena.mechanism.validation import known
+from catena.questions.diagnosis import Diagnosis, diagnose
+from catena.questions.inertial_parameters import by_bodies, inertial_parameters
+from catena.questions.reactions import Reactions
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
 from catena.system import (
-    arrays,
     closed_chains,
     closed_states,
     derivatives,
     inverse_dynamics,
-    loop_closure,
-    projection,
-    pulling,
     reaction_forces,
     wrenches,
 )
@@ -51,15 +56,10 @@ from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.branches import branches
 from catena.system.by_name import Given, State, as_arrays, as_tree_forces
 from catena.system.driving import Drive, drive
-from catena.system.elements import ElementForces, Elements
-from catena.system.evaluation import Evaluator
 from catena.system.forward_dynamics import forward_dynamics
 from catena.system.frame_axes import in_axes, require_axes
-from catena.system.inertia_check import InertiaCheck
-from catena.system.inertial_parameters import by_bodies, inertial_parameters
 from catena.system.linearisation import Linearisation, linearise
 from catena.system.moved_loops import with_loops_at
-from catena.system.open_loops import OpenLoops
 from catena.system.own_forces import (
     Near,
     has_forces,
@@ -71,13 +71,10 @@ from catena.system.own_forces import (
     with_own_load,
     without_forces,
 )
-from catena.system.placed_forces import place_forces
 from catena.system.prescribed import hybrid_dynamics
 from catena.system.reaching import Reach, inverse_kinematics, reach
-from catena.system.reactions import Reactions
 from catena.system.response import Responder
 from catena.system.resultants import along_beam
-from catena.system.settling import Settling
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
 from catena.system.vibration import Modes, modes, require_rest
 
@@ -601,6 +598,10 @@ class System:
 
     def reshaped(self, batch: tuple[int, ...]) -> System:
         """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
+        return self
+
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> System:
+        """Return the system of some states (n,) of a batch, in batch dimensions: this one, unless parameters differ."""
         return self
 
     def alone(self, state: int) -> System:
@@ -1148,6 +1149,8 @@ class System:
         report = self.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
+            if force.name != force.whole:
+                continue
             own = dict(report.outputs[force.name])
             if force.kind.stores:
                 own["energy"] = report.energy[force.name]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from catena.dynamics.loop_elimination import sort_for
-from catena.dynamics.loop_elimination.least_change import closure
+from catena.dynamics.loops.closing.quick_assembly import Errors, QuickAssembly
+from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination.least_change import closure
 from catena.kernels import CONSTANTS
-from catena.kinematics.held import Held
-from catena.system.quick_assembly import Errors, QuickAssembly
+from catena.kinematics.loops.held import Held
 from catena.system.varied_evaluation import VariedEvaluator
 
 # States that are closed together: the numbers of their mechanisms are repeated for each column of a Jacobian.

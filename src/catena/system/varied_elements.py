@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.dynamics.elements.elements import Elements, Near
 from catena.forces import JointStop, PlacedForce
-from catena.kernels import is_plain
+from catena.kernels import arrays, is_plain
 from catena.kinematics import stacks
 from catena.mechanism import LIMITS
-from catena.system import arrays
-from catena.system.elements import Elements, Near
 
 if TYPE_CHECKING:
     from catena.system.varied import VariedSystem

@@ -10,11 +10,11 @@ import numpy as np
 from catena.errors import StateError
 from catena.forces import PlacedForce
 from catena.kernels import CONSTANTS, Algorithm, build_tape
+from catena.kernels.evaluation import Evaluator
 from catena.kernels.tape import Tape
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
-from catena.system.evaluation import Evaluator
 from catena.system.variation import ConstantRows
 
 # Steps on the manifold of q know of no length and no mass.

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError
 from catena.joints import Revolute
 from catena.joints.around import described
-from catena.system.quick_assembly import QuickAssembly
 
 if TYPE_CHECKING:
     from catena.system.system import System

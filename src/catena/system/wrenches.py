@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.kernels import arrays
 from catena.structure import Plan
-from catena.system import arrays
 
 
 def in_node_frames(

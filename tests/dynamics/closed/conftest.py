@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem
-from catena.kinematics.closure import loop_kinematics
+from catena.dynamics.loops.formulations import LoopProblem
+from catena.kinematics.loops.closure import loop_kinematics
 from catena.mechanism.generators import arms_on_object, four_bar, n_four_bars, random_mechanism, stewart
 
 SDOF = [ct.Sdof("ry", "rz", "dx"), ct.Sdof("dz", "rx")]

@@ -8,8 +8,8 @@ import pytest
 
 import catena as ct
 from benchmarks.states import closed_states
-from catena.dynamics.closed import LoopProblem
-from catena.dynamics.closed.certified_elimination import doubt, elimination, is_trusted
+from catena.dynamics.loops.formulations import LoopProblem
+from catena.dynamics.loops.formulations.certified_elimination import doubt, elimination, is_trusted
 from catena.mechanism.generators import four_bar, walker
 
 

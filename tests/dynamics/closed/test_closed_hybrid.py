@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.hybrid import hybrid, hybrid_kkt
+from catena.dynamics.loops.formulations.hybrid import hybrid, hybrid_kkt
 from catena.mechanism.generators import four_bar, stewart
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.friction import friction_at
+from catena.dynamics.tree.friction import friction_at
 from catena.mechanism.generators import arms_on_object, four_bar
 from catena.spatial import Pose, RigidInertia, Transform
 

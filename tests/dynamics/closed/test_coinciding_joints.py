@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.kinematics.assembly import characteristic_length
 from catena.kinematics.extent import extent
+from catena.kinematics.loops.assembly import characteristic_length
 from catena.mechanism.generators import four_bar, random_mechanism
 from catena.system.closed_chains import FORMULATIONS
 

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem, absolute, joint_multipliers, kkt, minimal, reference_member
-from catena.dynamics.closed.velocity_transformation import cut_joint_constraints, transform_tree
+from catena.dynamics.loops.formulations import (
+    LoopProblem,
+    absolute,
+    joint_multipliers,
+    kkt,
+    minimal,
+    reference_member,
+)
+from catena.dynamics.loops.formulations.velocity_transformation import cut_joint_constraints, transform_tree
 from catena.mechanism.generators import arms_on_object, four_bar, n_four_bars
 from catena.spatial import Transform
 

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem, absolute, joint_multipliers, kkt, minimal, reference_member
+from catena.dynamics.loops.formulations import (
+    LoopProblem,
+    absolute,
+    joint_multipliers,
+    kkt,
+    minimal,
+    reference_member,
+)
 from catena.mechanism.generators import arms_on_object, four_bar, n_four_bars, stewart
 from catena.spatial import Pose
 

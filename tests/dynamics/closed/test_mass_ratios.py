@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed.certified_elimination import elimination_of, is_trusted
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of, is_trusted
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem
-from catena.dynamics.closed.minimal import partition
-from catena.dynamics.closed.velocity_transformation import cut_joint_constraints, transform_tree
+from catena.dynamics.loops.formulations import LoopProblem
+from catena.dynamics.loops.formulations.minimal import partition
+from catena.dynamics.loops.formulations.velocity_transformation import cut_joint_constraints, transform_tree
 from catena.mechanism.notations.sdof import add_sdof_chain, from_sdof, sdof_coordinates
 from catena.spatial import Pose
 
@@ -39,7 +39,7 @@ def test_the_tip_pushes_on_ground_as_printed():
     wrench = s.reactions(np.zeros(4), np.zeros(4))["tip"]
     np.testing.assert_allclose(wrench, [0, 0, 0, 0, 0, -4.4736842], atol=5e-8)
     problem = LoopProblem(s.evaluator, np.zeros(4), np.zeros(4))
-    from catena.dynamics.closed import kkt
+    from catena.dynamics.loops.formulations import kkt
 
     assert kkt(problem).rank.tolist() == [2]  # below (5.125)
 

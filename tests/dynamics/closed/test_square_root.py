@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from catena.dynamics.closed.square_root import divide_lower, divide_upper
+from catena.dynamics.loops.square_root import divide_lower, divide_upper
 
 
 def substituted(L, b):

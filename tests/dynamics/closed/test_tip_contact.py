@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.closed import LoopProblem, kkt
+from catena.dynamics.loops.formulations import LoopProblem, kkt
 from catena.mechanism.generators import arm6, four_bar
 from catena.mechanism.notations import from_sdof
 from catena.spatial import Pose, quaternion

@@ -28,7 +28,7 @@ from catena.equations.parameters import find_parameters
 from catena.errors import EquationsError, StateError, warn
 from catena.joints import Free, Spherical, described
 from catena.kinematics.extent import extent
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.arguments import initial_state
 from catena.simulation.guards.events import Event
 from catena.system import System

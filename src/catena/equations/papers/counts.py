@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from catena import dynamics
-from catena.dynamics.loop_elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.equations.building import unrolled_graph
 from catena.equations.counting import Count, count_graph
 from catena.equations.fitting import Fit, fit

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.dynamics.flexible_body import tree_dynamics
-from catena.dynamics.force_sweeps import with_forces
+from catena.dynamics.elements.force_sweeps import with_forces
+from catena.dynamics.flexible.flexible_body import tree_dynamics
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation.acting import loads

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PULL, PULLS
+from catena.dynamics.contacts.contact_forces import PULL, PULLS
 from catena.errors import SimulationError
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
 from catena.simulation.contacts.free_motion import FreeMotion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.contact_impulses import TOLD, impulse_step
+from catena.dynamics.contacts.contact_impulses import TOLD, impulse_step
 from catena.kernels import Session
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.stepping.compiled import LANES_ALONE
@@ -15,7 +15,7 @@ SETTLED = 1e-10
 
 
 class ImpulseSteps:
-    """Takes Moreau's steps of a system with contacts (`dynamics.contact_impulses`); `driven` ones have control
+    """Takes Moreau's steps of a system with contacts (`dynamics.contacts.contact_impulses`); `driven` ones have control
     forces."""
 
     def __init__(self, system: System, inside: Inside, driven: bool) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.contact_forces import PLACES, SIZE
+from catena.dynamics.contacts.contact_forces import PLACES, SIZE
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import Places, turned_from

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from catena.dynamics.contact_mobility import TOLD, contact_mobility
+from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
 from catena.kernels import Session
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
@@ -80,8 +80,8 @@ class ByJoints:
 
 
 class Mobile:
-    """Compiled code for situations of a system (`dynamics.contact_mobility`), one at a time; `driven` ones have control
-    forces."""
+    """Compiled code for situations of a system (`dynamics.contacts.contact_mobility`), one at a time; `driven` ones
+    have control forces."""
 
     def __init__(self, system: System, inside: Inside, driven: bool) -> None:
         placed = system.elements.placed

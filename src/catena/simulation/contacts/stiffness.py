@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.contacts.free_motion import FreeMotion
 
 # Steps are implicit where the resistance within a step is more than this part of the inertia.

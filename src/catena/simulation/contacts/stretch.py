@@ -135,7 +135,7 @@ class Stretch:
         near = {joint: x for joint, x in self.free_motion.near.items() if joint in system.loops}
         turned = self.free_motion.turns.at(np.array([span.start]), q[None], v[None])
         near |= {joint: x[0] for joint, x in turned.items()}
-        problem = Problem(system, control, given.motion, forces, **self.options, near=near)
+        problem = Problem(system, control, given.motion, forces, **self.options, near=near, sticks=False)
         return self._moved(problem, span, q, v)
 
     def _compiled(
@@ -162,7 +162,8 @@ class Stretch:
         and whether that was because it took long."""
         try:
             t, longest = span.start, longest_step(self.window.duration, None)
-            beginning = Beginning(t == self.window.begin, False, self._held(t, q, v), longest)
+            held, whole = self._held(t, q, v), self.window.duration
+            beginning = Beginning(t == self.window.begin, False, held, longest, of=whole)
             run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, beginning)
             return run.go(), False
         except BrokenOff as error:

@@ -17,15 +17,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from catena.dynamics.loops.closing.loop_closure import closure
 from catena.errors import StateError
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
-from catena.kinematics.assembly import characteristic_length
-from catena.kinematics.closure import coordinate_rows, tree_motions
-from catena.kinematics.coupling_states import constraint_states
+from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.loops.closure import coordinate_rows, tree_motions
+from catena.kinematics.loops.coupling_states import constraint_states
 from catena.simulation.references.protocol import Motion
 from catena.system import System
-from catena.system.evaluation import Evaluator
-from catena.system.loop_closure import closure
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
@@ -86,12 +86,12 @@ class InverseKinematics:
     def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
-        self._runner = Evaluator(system.mechanism, system.effective_plan)
+        self._evaluator = Evaluator(system.mechanism, system.effective_plan)
         length = characteristic_length(system.plan)
-        S = coordinate_rows(system.plan, tree_motions(self._runner, guess).S_rows)
+        S = coordinate_rows(system.plan, tree_motions(self._evaluator, guess).S_rows)
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
         # The size of each constraint of a loop, in angles; that of a joint does not depend on where it stands.
-        Phi = [stacks.transposed(state.Phi) for state in constraint_states(self._runner, guess)]
+        Phi = [stacks.transposed(state.Phi) for state in constraint_states(self._evaluator, guess)]
         self._sizes = np.concatenate([np.ones(0), *(_sizes(x[:, :3], length * x[:, 3:]) for x in Phi)])
         self._nodes = [self._first(np.asarray(guess, dtype=np.float64))]
 
@@ -229,7 +229,7 @@ class InverseKinematics:
         A = self.task.rows(q) / self.task.units[:, None]
         if len(self._sizes):
             # The velocity errors of the loops are linear in v: those of unit velocities are the columns of J.
-            J = closure(self._runner, q[:, None, :], np.eye(self.system.nv))[1]
+            J = closure(self._evaluator, q[:, None, :], np.eye(self.system.nv))[1]
             A = np.concatenate([A, stacks.transposed(J / self._sizes)], axis=-2)
         return A * self._columns
 
@@ -237,14 +237,14 @@ class InverseKinematics:
         """Return the accelerations (N, m) of the loops for vdot = 0."""
         if not len(self._sizes):
             return 0.0
-        return np.concatenate([state.gamma for state in constraint_states(self._runner, q, v)], axis=-1)
+        return np.concatenate([state.gamma for state in constraint_states(self._evaluator, q, v)], axis=-1)
 
     def _errors(self, goal: Motion, q: np.ndarray) -> np.ndarray:
         """Return what is left of the task and the loops, (N, k + m), scaled."""
         left = self.task.error(goal, q) / self.task.units
         if not len(self._sizes):
             return left
-        return np.concatenate([left, -closure(self._runner, q)[0] / self._sizes], axis=-1)
+        return np.concatenate([left, -closure(self._evaluator, q)[0] / self._sizes], axis=-1)
 
     def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
         """Return the largest error (N,) of the task and the loops."""

@@ -8,10 +8,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import is_for
+from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import is_not_negative, is_positive, shown
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
 from catena.system import System
 

@@ -9,7 +9,7 @@ and the force g that it lends to modes. With Z that spans the motions that loops
 
 import numpy as np
 
-from catena.dynamics.friction import elastic
+from catena.dynamics.tree.friction import elastic
 from catena.system import System
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.dynamics.closed.certified_elimination import elimination_of, is_for, is_trusted
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting.excitation import Excitation
 from catena.system import System
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.joints import Free, JointKind, Spherical, described
-from catena.kinematics.scales import scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.audit.lines import Line, worst
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
 from catena.simulation.stepping.methods.method import CORRECT, PAST
 from catena.spatial.scalars import array, where

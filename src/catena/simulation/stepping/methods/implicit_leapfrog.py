@@ -16,8 +16,8 @@ free body, the highest it may have.
 
 from typing import Any
 
-from catena.dynamics.flexible_body import is_flexible
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.flexible_body import is_flexible
+from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages

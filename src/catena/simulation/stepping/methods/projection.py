@@ -3,14 +3,14 @@
 from functools import partial
 from typing import Any
 
-from catena.dynamics.loop_elimination.flexible import FlexibleSteps
-from catena.dynamics.loop_elimination.least_change import stand, start_open, start_opening
-from catena.dynamics.loop_elimination.schedule import schedule
-from catena.dynamics.loop_elimination.steps import articulate, resting_ground
-from catena.dynamics.loop_elimination.ties import leave_open, leave_opening
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.flexible import FlexibleSteps
+from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
+from catena.dynamics.loops.elimination.schedule import schedule
+from catena.dynamics.loops.elimination.steps import articulate, resting_ground
+from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
-from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.conditions import larger
 from catena.spatial.scalars import absolute
 
 rest = at_ground(resting_ground)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.dynamics.particles import but_particles
+from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages

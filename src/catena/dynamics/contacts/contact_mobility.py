@@ -1,0 +1,67 @@
+"""How contacts of a tree move and accelerate without their forces, what these do to each other, and what impulses do to
+the mechanism: the parts of `contact_forces` by themselves, with a pause in which somebody finds the impulses."""
+
+from functools import lru_cache
+from typing import Any
+
+from catena.dynamics.contacts import contact_forces
+from catena.dynamics.contacts.contact_forces import FIELDS, SIZE, VIEWS, Felt, runs, see, threes
+from catena.dynamics.contacts.contact_impulses import gain
+from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
+from catena.dynamics.tree.articulated_body import articulated_body
+from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
+from catena.kernels.matrices import Panel
+from catena.spatial import Motion
+
+TOLD = 10
+"""What is told of a contact: its velocity (3), its gap, and its acceleration by motion (3) and by joints (3)."""
+
+
+class Mobility(Felt):
+    """What contacts do to each other."""
+
+    def __call__(self, work: Any) -> None:
+        """Write the work."""
+        self.begin(work)
+        slot, n, told = work.slot, 3 * len(self.nodes), work.ground("told")
+        W = work.matrix(n, n)
+        if len(self.apart()) > 1:
+            work.clear(W)
+        for i in range(len(self.nodes)):
+            row = Panel(told + TOLD * i * slot, 1, TOLD, TOLD * slot, slot, 2 * slot)
+            work.copy(row, self.of(i, "motion", 1, TOLD))
+        for members in self.apart():
+            own = work.matrix(3 * len(members), 3 * len(members))
+            self.couple(own, members)
+            for a, rows in runs(members):
+                for b, columns in runs(members):
+                    part = own.part(threes(range(a, a + len(rows))), threes(range(b, b + len(columns))))
+                    work.copy(W.part(threes(rows), threes(columns)), part)
+        work.output("W", (n, n), [(r * n + c, W.at(r, c)) for r in range(n) for c in range(n)])
+
+    def push(self, work: Any) -> None:
+        """Write the work of impulses."""
+        self.work, slot, first = work, work.slot, work.ground("impulses")
+        self.press([Panel(first + 3 * i * slot, 3, 1, slot, slot, slot) for i in range(len(self.nodes))])
+
+
+@lru_cache(maxsize=64)
+def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
+    """The mobility of contacts between nodes of a tree, with `forces` of the mechanism."""
+    count, mobility = len(nodes), Mobility(nodes)
+    numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
+
+    sweeps = [
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.MEETING,
+        *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
+        OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
+    ]  # fmt: skip
+    inputs = {n: e for n, e in articulated_body.inputs.items() if not (forces and n in ("tau", "f_ext"))}
+    name = f"contact_mobility_{count}{'_forces' if forces else ''}"
+    ground = contact_forces.begun_with_contacts(articulated_body.ground)
+    return Algorithm(
+        f"{name}_{nodes}", ground, tuple(sweeps), inputs=inputs | (dict(GIVEN) if forces else {}),
+        outputs={"gained": VELOCITY}, ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
+        optional=articulated_body.optional | GIVEN.keys(), views=VIEWS, rewritten=frozenset(FIELDS),
+        shared=SHARED if forces else {}, component_fields=FIELDS, matrix_outputs=("W",), code=name, replayed=True,
+    )  # fmt: skip

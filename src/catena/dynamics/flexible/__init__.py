@@ -1,0 +1,1 @@
+"""Trees with flexible bodies: modes, and the points that carry their mass."""

@@ -1,0 +1,89 @@
+"""Closing loops while some joints stay as they are, whatever the rank of the constraints.
+
+Newton's method with the least change in the sense of kinetic energy, by a rank-revealing decomposition of J L^-T with
+H = L L^T over the joints that may move. Directions that the constraints hardly see are left alone, so that nothing
+jumps to another branch next to a singular configuration.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from catena.dynamics.loops.problem import LoopProblem, row_scales, typical_inertia
+from catena.dynamics.loops.square_root import divide_lower, effective, solve_upper
+from catena.kernels.evaluation import Evaluator
+from catena.kinematics import integrate
+from catena.kinematics.loops.closure import coordinate_rows
+from catena.kinematics.loops.scales import Scales, scales_of
+from catena.kinematics.stacks import apply, transposed
+
+# Errors in rad, or in characteristic lengths.
+CLOSED = 1e-13
+STEPS = 12
+# Singular values below this part of the largest, or of a row that constrains something, count as zero.
+RANK = 1e-7
+# Joints that move no inertia count as if they moved this part of a typical one, or of what they move when bodies are
+# far away, whichever is more.
+LENT = 1e-12
+
+
+def project_holding(
+    evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not
+    change, and the largest position error left of each, (states,)."""
+    free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
+    scales = scales_of(evaluator.plan)
+    nearest = _Nearest(LoopProblem(evaluator, q, v), free)
+    before = _errors(nearest.problem)
+    for _ in range(STEPS):
+        if np.all(_worst(scales, before) < CLOSED):
+            break
+        step = np.zeros_like(v)
+        step[:, free] = nearest.least(-before)
+        there = evaluator.evaluate(integrate, {"q": nearest.problem.q, "qd": step})["q_next"]
+        trial = LoopProblem(evaluator, there, v)
+        after = _errors(trial)
+        if not np.any(_worst(scales, after) < _worst(scales, before)):
+            break
+        nearest, before = _Nearest(trial, free), after
+    problem, change = nearest.problem, np.zeros_like(v)
+    change[:, free] = nearest.least(-np.einsum("smn,sn->sm", problem.J, v))
+    return problem.q, v + change, _worst(scales, before)
+
+
+def _errors(problem: LoopProblem) -> np.ndarray:
+    return np.concatenate([state.position for state in problem.rows], axis=-1)
+
+
+def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
+    return np.asarray(np.max(np.abs(scales.errors(errors)), axis=-1, initial=0.0))
+
+
+class _Nearest:
+    """The least changes of velocity components `free` at the states of a problem, which is decomposed once: most of
+    the time goes there."""
+
+    def __init__(self, problem: LoopProblem, free: np.ndarray) -> None:
+        self.problem, self.free = problem, free
+
+    def least(self, b: np.ndarray) -> np.ndarray:
+        """Return the x (states, free) of least x^T H x with J x = b (states, m), in the sense of least squares."""
+        L, scale, U, sigma, Vt = self._decomposed
+        kept = effective(sigma, np.full(len(sigma), RANK))
+        along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+        return solve_upper(L, apply(transposed(Vt), along))
+
+    @cached_property
+    def _decomposed(self) -> tuple[np.ndarray, ...]:
+        """Return the root L of H = L L^T, the scales of the rows of J, and J L^-T in these scales as U sigma Vt."""
+        problem, free = self.problem, self.free
+        H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
+        typical = typical_inertia(
+            coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
+        )[:, free]
+        lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
+        L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
+        scale = row_scales(problem.rows, L, problem.length, free)
+        A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
+        return L, scale, *np.linalg.svd(A, full_matrices=False)

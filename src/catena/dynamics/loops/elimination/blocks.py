@@ -1,0 +1,84 @@
+"""The blocks that an elimination is made of, for loops of up to so many constraints.
+
+Every loop gets the same number of columns, and those that it does not need are zero: so there are only three sorts of
+compiled elimination (3, 5 and 6 columns), whatever the mechanism, and as many that know couplings, besides one for
+trees with couplings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.tree.symmetric import Symmetric as Symmetric, Triangle as Triangle
+from catena.kernels import JointRows
+from catena.spatial import Force, ForceSpace
+from catena.structure import Plan
+
+
+@dataclass(frozen=True)
+class Sort:
+    """A sort of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
+    and with couplings or without."""
+
+    columns: int
+    coupled: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.columns}_coupled" if self.coupled else str(self.columns)
+
+
+SORTS = (Sort(3), Sort(5), Sort(6), Sort(1, True), Sort(3, True), Sort(5, True), Sort(6, True))
+
+
+def sort_for(plan: Plan) -> Sort:
+    """The sort with the fewest columns that serves all loops of a plan, and its couplings."""
+    most = max((loop.constraints for loop in plan.loop_joints), default=0)
+    coupled = bool(plan.couplings)
+    return next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An array."""
+
+    shape: tuple[int, ...]
+
+    def zero(self) -> np.ndarray:
+        """An array of zeros."""
+        return np.zeros(self.shape)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Forces, one for each constraint of a loop."""
+
+    n: int
+
+    def zero(self) -> ForceSpace:
+        """Forces of nothing."""
+        return ForceSpace.zero(self.n)
+
+
+def views(sort: Sort) -> dict[str, dict[str, Any]]:
+    """The records of loops, of their links to bodies, of their effects on each other, and of joints that are
+    coupled."""
+    columns = sort.columns
+    block, vector, triangle = Columns(columns), Numbers((columns,)), Triangle(columns)
+    term = {
+        "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "w_child": Force, "w_parent": Force,
+        "motion": Numbers((3,)),
+    }  # fmt: skip
+    return {
+        **({"term": term} if sort.coupled else {}),
+        "multiplier": {
+            "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
+            "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,
+            "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector, "velocity": vector,
+            "per_length": Numbers((1,)),
+        },
+        "link": {"K": block, "E": JointRows(columns)},
+        "pair": {"K": Numbers((columns, columns))},
+    }  # fmt: skip

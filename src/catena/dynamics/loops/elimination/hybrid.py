@@ -1,0 +1,77 @@
+"""The elimination with some joint accelerations given: a driven joint does not yield, its body accelerates besides as
+given, and the force that its drive must give is a result."""
+
+from functools import lru_cache, partial
+from typing import Any
+
+from catena.dynamics.loops.elimination import Sort, loop_elimination
+from catena.dynamics.loops.elimination.refinement import judge
+from catena.dynamics.loops.elimination.schedule import REWRITTEN, schedule, steps_for
+from catena.dynamics.loops.elimination.steps import accelerate, articulate, pass_on, velocities
+from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
+from catena.dynamics.tree.rotors import felt_through, rotor_force
+from catena.kernels import VELOCITY, Algorithm, Schedule, on_call
+from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
+from catena.spatial.scalars import array, less, where
+
+
+@on_call
+def move_driven(body: Any, parent: Any) -> None:
+    """As in free motion; what drives give belongs to the acceleration that needs no force of the joint."""
+    velocities.step(body, parent)
+    body.c = body.c + body.S * (body.driven * body.qdd_given)
+
+
+@on_call
+def articulate_driven(body: Any, parent: Any) -> None:
+    """What the parent feels of a body through a joint that yields in part or not at all."""
+
+    def through(
+        k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
+    ) -> tuple[ArticulatedInertia, Any]:
+        driven = body.driven[k]
+        D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
+        D_inv = spd_inverse(array([[where(less(0.5, driven), 1.0, D)]]))
+        free = felt_through(body.joint, A, S, U, D_inv)
+        pairs = zip(A.entries(), free.entries(), strict=True)
+        felt = ArticulatedInertia.from_entries([where(less(0.5, driven), a, b) for a, b in pairs])
+        return felt, where(less(0.5, driven), 0.0, D_inv[0, 0])
+
+    pass_on(body, parent, through)
+
+
+@on_call
+def accelerate_driven(body: Any, parent: Any) -> None:
+    """Free joints accelerate as forces have it, driven ones as given."""
+    accelerate.step(body, parent)
+    body.qdd = body.qdd + body.driven * body.qdd_given
+
+
+@on_call
+def judge_driven(body: Any, parent: Any) -> None:
+    """The force that a drive lacks is the one that it gives; the others must lack nothing."""
+    given_by_drive = body.driven * (body.S.T * body.f - body.effort + rotor_force(body.joint, body.qdd))
+    body.drive = body.tau + given_by_drive
+    body.effort = body.effort + given_by_drive
+    judge.step(body, parent)
+
+
+hybrid_schedule = partial(
+    schedule, move=move_driven, go=articulate_driven, come_back=accelerate_driven, end=judge_driven
+)
+
+
+@lru_cache(maxsize=8)
+def hybrid_elimination(sort: Sort) -> Algorithm:
+    """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
+    base = loop_elimination(sort)
+    instead = {
+        velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
+    }  # fmt: skip
+    steps = [instead.get(step, step) for step in steps_for(sort)]
+    return Algorithm(
+        f"hybrid_elimination_{sort}", base.ground, (*steps, Schedule(hybrid_schedule)),
+        inputs={**base.inputs, **DRIVE_INPUTS}, outputs={"qdd": VELOCITY, "drive": VELOCITY},
+        ground_inputs=base.ground_inputs, ground_outputs=base.ground_outputs, optional=base.optional,
+        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=base.columns,
+    )  # fmt: skip

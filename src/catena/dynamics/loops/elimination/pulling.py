@@ -1,0 +1,108 @@
+"""What forces at the loops, proportional to closure errors, add to the accelerations of the tree (van der Merwe, eq.
+5.75): H delta = -J^T (k e + d e'), with the loops cut, nothing else at work, and the bodies at rest.
+
+The two numbers `pull` = (k, d) are an input of the ground. Bodies pass them on, because a loop sees nothing but the
+bodies that it joins.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.feedback import Pair
+from catena.dynamics.loops.elimination.least_change import measure_and_hold, stand
+from catena.dynamics.loops.elimination.steps import accelerate, articulate, resting_ground
+from catena.dynamics.loops.elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
+from catena.kernels import Algorithm, Entry, Schedule, Sweep, at_ground, each_body, on_call
+from catena.spatial.scalars import array
+
+REWRITTEN = frozenset({"qdd", "qdd_held"})
+
+
+def telling(base: Algorithm) -> Algorithm:
+    """The algorithm whose ground tells the bodies, besides everything else, how strong the forces are."""
+
+    def ground(ground: Any) -> None:
+        base.ground(ground)
+        ground.pull = ground.pull_given
+
+    return replace(
+        base,
+        name=f"{base.name}_pulled",
+        ground=ground,
+        ground_inputs={**base.ground_inputs, "pull_given": Pair},
+    )
+
+
+@each_body
+@but_particles
+def hold_accelerations(body: Any) -> None:
+    """Keep the accelerations found so far."""
+    body.qdd_held = body.qdd
+
+
+@each_body
+@but_particles
+def add_accelerations(body: Any) -> None:
+    """Add what the forces at the loops do."""
+    body.qdd = body.qdd_held + body.qdd
+
+
+@on_call
+def stand_and_tell(body: Any, parent: Any) -> None:
+    """Stand without forces, with the strength passed on."""
+    stand.step(body, parent)
+    body.pull = parent.pull
+
+
+@on_call
+def pull_together(loop: Any, child: Any, parent: Any) -> None:
+    """The forces on the two bodies along the constraints of their loop."""
+    measure_and_hold.step(loop, child, parent)
+    stiffness, damping = child.pull
+    force = array(
+        [stiffness * gap + damping * rate for gap, rate in zip(loop.position, loop.velocity, strict=True)]
+    )
+    child.p += loop.K_child * force
+    parent.p += loop.K_parent * force
+
+
+def _rest(ground: Any) -> None:
+    """The ground rests, and keeps the power that friction in loops has lost."""
+    lost = ground.lost
+    resting_ground(ground)
+    ground.lost = lost
+
+
+def pulling(at: Any) -> list[Entry]:
+    """Bodies stand, loops pull, bodies yield to it from the tips to the base, and accelerate on the way back."""
+    plan = at.plan
+
+    def each(step: Any, nodes: range) -> list[Entry]:
+        return [Entry(step, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i])))) for i in nodes]
+
+    loops = [
+        Entry(pull_together, k, (at.multiplier(k), at.flows(joint.child_node), at.flows(joint.parent_node)))
+        for k, joint in enumerate(plan.loop_joints)
+        if joint.constraints and joint.parent_node != joint.child_node
+    ]
+    loops += [
+        entry
+        for c, coupling in enumerate(plan.couplings)
+        if coupling.constraints
+        for k in [len(plan.loop_joints) + c]
+        for entry in (*begin_coupling(at, k, leave), *pull_coupling(at, k))
+    ]
+    outward, inward = range(1, plan.n), range(plan.n - 1, 0, -1)
+    return [*each(stand_and_tell, outward), *loops, *each(articulate, inward), *each(accelerate, outward)]
+
+
+CALLED = (stand_and_tell, pull_together)
+TIES_CALLED = (pull_joint,)
+"""What the schedule calls besides steps of the elimination, and where there are couplings."""
+
+
+def pulling_sweeps(order: Callable[[Any], list[Entry]] = pulling) -> tuple[Sweep, ...]:
+    """What follows the accelerations of a stage; `order` lists the calls for one mechanism."""
+    return hold_accelerations, at_ground(_rest), Schedule(order), add_accelerations

@@ -1,0 +1,1 @@
+"""Algorithms on trees of rigid bodies: one file for each."""

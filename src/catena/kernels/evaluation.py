@@ -1,0 +1,327 @@
+"""Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get
+names."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import prod
+from operator import itemgetter
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from catena.errors import SingularDynamicsError, StaleSystemError, StateError
+from catena.forces import PlacedForce
+from catena.joints import Free, JointKind, Spherical, described
+from catena.kernels import (
+    CONSTANTS,
+    FORCE_INPUTS,
+    NEAR,
+    POSITION,
+    VELOCITY,
+    Algorithm,
+    Constants,
+    Program,
+    arrays,
+    build_tape,
+    building,
+    is_plain,
+    play_shared,
+)
+from catena.kernels.driver import NOT_FINITE_INPUT
+from catena.kernels.sharing import is_summed, summed
+from catena.kernels.tape import Tape
+from catena.mechanism import Mechanism
+from catena.spatial import Pose
+from catena.structure import Plan
+
+Made = TypeVar("Made")
+
+# The names that users know the inputs by.
+_PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
+
+
+class Evaluator:
+    """Runs algorithms on one plan of one mechanism."""
+
+    def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
+        self.mechanism, self.plan = mechanism, plan
+        self.constants = Constants.of(plan, plan.gravity)
+        # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
+        self._made: dict[Callable[[Evaluator], Any], Any] = {}
+        self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
+        self._quaternions = [
+            (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
+            for i in range(1, plan.n) if isinstance(described(plan.kind[i]), (Spherical, Free))
+        ]  # fmt: skip
+        # Positions of a user's kind are checked by the kind itself, where it has something to say.
+        self._checked = [
+            (plan.joint[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i])), kind)
+            for i in range(1, plan.n) for kind in (described(plan.kind[i]),)
+            if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
+        ]  # fmt: skip
+
+    def once(self, make: "Callable[[Evaluator], Made]") -> "Made":
+        """Return what `make` makes of this evaluator, such as tables that belong to its plan; made once."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return self._made[make]
+
+    def check_current(self) -> None:
+        """Raise an error if the mechanism has been edited since it was planned."""
+        if self.mechanism.revision != self.plan.revision:
+            raise StaleSystemError(
+                f"The mechanism {self.mechanism.name!r} was edited after this system was planned "
+                f"(revision {self.plan.revision}, now {self.mechanism.revision}). Plan it again with m.system(); "
+                f"coordinates may have changed, so states of the old system may not fit."
+            )
+
+    def program(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str],
+        frame: str | None = None,
+        lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
+    ) -> Program:
+        """Return the algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
+        programs = self._programs.get(algorithm)
+        if programs is None:
+            programs = self._programs.setdefault(algorithm, {})
+        key = (absent, frame, lanes, forces)
+        if key not in programs:
+            with building:
+                if key not in programs:
+                    programs[key] = self._built(algorithm, absent, frame, lanes, forces)
+        return programs[key]
+
+    def _built(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: str | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Program:  # fmt: skip
+        return Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
+
+    def _tape(
+        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
+        forces: tuple[PlacedForce, ...],
+    ) -> Tape:  # fmt: skip
+        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces)
+
+    def evaluate(
+        self,
+        algorithm: Algorithm,
+        inputs: Mapping[str, Any],
+        frame: str | None = None,
+        finite: bool = True,
+        forces: tuple[PlacedForce, ...] = (),
+        into: Mapping[str, np.ndarray] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return outputs by name, each of shape (*batch, *shape). Inputs that are None are absent; the others are
+        checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
+        arrays that compiled code writes outputs to."""
+        self.check_current()
+        given: dict[str, np.ndarray] = {}
+        for name, value in inputs.items():
+            if value is not None:
+                given[name] = self._as_rows(algorithm, name, value, forces)
+            elif name not in algorithm.optional:
+                raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
+        told = self._width(algorithm, FORCE_INPUTS, forces)
+        if told and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(told)
+        absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
+        if NEAR not in given and self._width(algorithm, NEAR, forces):
+            # Nobody has counted turns, so that angles lie within one.
+            absent |= {NEAR}
+        varying = self.varying_inputs(algorithm, frame, forces)
+        batch = arrays.batch_shape({_PUBLIC.get(n, n): x for n, x in (given | varying).items()})
+        for name in ("q", "q_next"):
+            if name in given:
+                self.check_positions(_PUBLIC.get(name, name), given[name])
+        states = prod(batch)
+        rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
+        if is_plain() or not all(force.is_compiled for force in forces):
+            return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
+        program = self.program(algorithm, absent, frame, forces=forces)
+        status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
+        if status & NOT_FINITE_INPUT or (status and finite):
+            self.complain(algorithm, status, given, outputs)
+        outputs = summed(algorithm, self.plan, outputs)
+        return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def varying_inputs(
+        self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return further inputs (*batch, n) that tell how the mechanism differs from state to state; nothing here."""
+        return {}
+
+    def _rows_of(
+        self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray]:
+        """Return arrays to write to, checked, with one leading dimension."""
+        rows = {}
+        for name, y in (into or {}).items():
+            shape = (*batch, *program.tape.outputs[name][0])
+            if y.shape != shape or y.dtype != np.float64 or not (y.flags.c_contiguous and y.flags.writeable):
+                raise StateError(
+                    f"out holds an array of shape {y.shape} and type {y.dtype}; give C-contiguous arrays of float64 of "
+                    f"shape {shape} that can be written."
+                )
+            rows[name] = y.reshape(prod(batch), *shape[len(batch) :])
+        return rows
+
+    def _play(
+        self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
+        states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        if not all(np.isfinite(x).all() for x in rows.values()):
+            self.complain(algorithm, NOT_FINITE_INPUT, given, {})
+        results = [
+            play_shared(
+                algorithm,
+                self.plan,
+                self.plan.gravity,
+                {n: x if x.ndim == 1 else x[k] for n, x in rows.items()},
+                self._frame(frame),
+                forces,
+            )
+            for k in range(states)
+        ]
+        if not results:
+            nothing = {n: np.zeros(x.shape[-1]) for n, x in rows.items()}
+            shapes = play_shared(algorithm, self.plan, self.plan.gravity, nothing, self._frame(frame), forces)
+            return {n: np.zeros((*batch, *y.shape)) for n, y in shapes.items()}
+        outputs = {n: np.array([r[n] for r in results], dtype=np.float64) for n in results[0]}
+        if finite and not all(np.isfinite(y).all() for y in outputs.values()):
+            self.complain(algorithm, 0, given, outputs)
+        return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _frame(self, name: str | None) -> tuple[int, Pose] | None:
+        return None if name is None else self.plan.body_pose[name]
+
+    def _width(self, algorithm: Algorithm, name: str, forces: tuple[PlacedForce, ...] = ()) -> int:
+        """Return how many numbers an input has for each state."""
+        if name == FORCE_INPUTS:
+            return sum(force.kind.inputs for force in forces)
+        if name == NEAR:
+            return sum(force.joint.nq for force in forces if force.counts and force.joint is not None)
+        if name in algorithm.ground_inputs:
+            return int(algorithm.ground_inputs[name].size)
+        extent = algorithm.inputs[name]
+        if extent is POSITION:
+            return self.plan.nq
+        return self.plan.nv if extent is VELOCITY else self.plan.n * int(extent.size)
+
+    def _meaning(self, algorithm: Algorithm, name: str) -> str:
+        """Return what the numbers of an input are."""
+        if name == FORCE_INPUTS:
+            return "what forces are given from outside"
+        if name == NEAR:
+            return "positions that loop joints are near"
+        if name in algorithm.ground_inputs:
+            return "a spatial acceleration [angular; linear] of the ground"
+        extent = algorithm.inputs[name]
+        if extent is POSITION:
+            return f"the coordinates of the joints {_listed(self.plan.joints)}"
+        if extent is VELOCITY:
+            return f"one for each velocity component of the joints {_listed(self.plan.joints)}"
+        return "a wrench for every body"
+
+    def _as_rows(
+        self, algorithm: Algorithm, name: str, value: Any, forces: tuple[PlacedForce, ...] = ()
+    ) -> np.ndarray:
+        width = self._width(algorithm, name, forces)
+        return arrays.as_rows(_PUBLIC.get(name, name), value, width, partial(self._meaning, algorithm, name))
+
+    def checked(self, algorithm: Algorithm, name: str, value: Any) -> np.ndarray:
+        """Return an input that is used outside the compiled code: an array of the right width whose entries are
+        finite."""
+        x = self._as_rows(algorithm, name, value)
+        if not np.isfinite(x).all():
+            self.complain(algorithm, NOT_FINITE_INPUT, {name: x}, {})
+        return x
+
+    def check_positions(self, name: str, q: np.ndarray) -> None:
+        """Refuse quaternions that are not of unit length, and what a user's kind refuses."""
+        for joint, where, kind in self._checked:
+            kind.check(q[..., where], joint)
+        for joint, first, last in self._quaternions:
+            x = q[..., first:last]
+            norm = np.sqrt(np.einsum("...i,...i->...", x, x))
+            # Written so that NaN passes here and is named as such later.
+            if np.any(np.abs(norm - 1.0) > 1e-6):
+                worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
+                raise StateError(
+                    f"{name}: the quaternion of joint {joint!r} has length {worst:.9g}; it must be 1. "
+                    f"Divide it by its length, or step with s.integrate, which keeps it there."
+                )
+
+    def shortest(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str],
+        certificate: tuple[str, ...] = (),
+        is_trusted: Callable[..., Any] = bool,
+        forces: tuple[PlacedForce, ...] = (),
+    ) -> Any:
+        """Return a function of arrays for one state that returns the first output, or None for anything out of the
+        ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
+        `is_trusted` says so of these numbers. `forces` are those of `evaluate`."""
+        if self._checked or (
+            self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs)
+        ):
+            return lambda *rows: None
+        program = self.program(algorithm, absent, forces=forces)
+        function = program.single([first for _, first, _ in self._quaternions])
+        if not certificate:
+            return function
+        certified = itemgetter(*(program.output_names[1:].index(name) for name in certificate))
+
+        def trusted(*rows: Any) -> np.ndarray | None:
+            found = function(*rows)
+            if found is None:
+                return None
+            result, others = found
+            return result if is_trusted(*certified(others.tolist())) else None
+
+        return trusted
+
+    def complain(
+        self,
+        algorithm: Algorithm,
+        status: int,
+        given: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
+    ) -> None:
+        """Raise an error that names the number that is not finite."""
+        named = {_PUBLIC.get(n, n): x for n, x in given.items()}
+        if status & NOT_FINITE_INPUT:
+            owners = {_PUBLIC.get(n, n): self._owners(algorithm, n) for n in given}
+            raise StateError(arrays.name_not_finite(named, owners))
+        for y in outputs.values():
+            bad = np.argwhere(~np.isfinite(y.reshape(len(y), -1)))
+            if len(bad):
+                raise SingularDynamicsError(
+                    f"{algorithm.name.replace('_', ' ')} gives a result that is not finite in state {int(bad[0][0])}. "
+                    f"Either some joint moves no inertia in this configuration, or numbers are too large for float64."
+                )
+
+    def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
+        """Return the joint or body that each column of an input belongs to."""
+        plan, width = self.plan, self._width(algorithm, name)
+        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR):
+            return [f"component {k}" for k in range(width)]
+        extent = algorithm.inputs[name]
+        if extent not in (POSITION, VELOCITY):
+            return [f"body {'/'.join(plan.bodies[k // extent.size])!r}" for k in range(width)]
+        starts, sizes = (plan.q_start, plan.q_size) if extent is POSITION else (plan.v_start, plan.v_size)
+        owners = [""] * width
+        for i in range(1, plan.n):
+            for k in range(sizes[i]):
+                owners[starts[i] + k] = f"joint {plan.joint[i]!r}"
+        return owners
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,1 @@
+"""Loops as geometry: how far they are open, what constrains them, and configurations that close them."""

@@ -1,0 +1,1 @@
+"""What is asked of a mechanism beyond its motion: reactions, mobility, statics, vibration, sensitivity."""

@@ -1,0 +1,117 @@
+"""Checks that the rooms of Catena stay what they are meant to be, by reading their sources.
+
+* `system/` faces users and leaves numerics to others: no `np.linalg` there.
+* Nothing derives from `System`: what differs between systems is data.
+* No class is called like another one.
+* Files that compiled code does not depend on (`BESIDE` in `sources.py`) define no steps, and no file that it does
+  depend on imports from them.
+* No room calls one after it through a `Protocol`.
+
+Usage: python tools/check_rooms.py [package folder]
+Prints file:line and a sentence for each offence; the exit code is 1 if there is one.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# What is written in steps and sweeps is traced; these words of `catena.kernels` say so.
+TRACED = {"Algorithm", "Schedule", "on_call", "to_base", "to_tip"}
+
+
+def find_offences(package: Path) -> list[str]:
+    """All offences in the package folder, as lines of text."""
+    trees = {
+        file.relative_to(package).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
+        for file in sorted(package.rglob("*.py"))
+    }
+    found = [*_linear_algebra(trees), *_derived(trees), *_protocols(trees)]
+    if {"sources.py", "kernels/cache.py"} <= trees.keys():
+        found += _beside(trees)
+    return found
+
+
+def _linear_algebra(trees: dict[str, ast.Module]) -> Iterator[str]:
+    for file, tree in trees.items():
+        if not file.startswith("system/"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "linalg":
+                yield f"{file}:{node.lineno}: system/ leaves linear algebra to the rooms before it."
+
+
+def _derived(trees: dict[str, ast.Module]) -> Iterator[str]:
+    for file, node in _classes(trees):
+        if any(_name(base) == "System" for base in node.bases):
+            yield f"{file}:{node.lineno}: {node.name!r} derives from System; what differs is data of a system."
+
+
+def _protocols(trees: dict[str, ast.Module]) -> Iterator[str]:
+    for file, node in _classes(trees):
+        if file.startswith(("kinematics/", "dynamics/")) and any(_name(b) == "Protocol" for b in node.bases):
+            yield f"{file}:{node.lineno}: {node.name!r} stands for something after this room; take what is before it."
+
+
+def _beside(trees: dict[str, ast.Module]) -> Iterator[str]:
+    rooms, beside = _tuple(trees["kernels/cache.py"], "ROOMS"), _tuple(trees["sources.py"], "BESIDE")
+    for place in beside:
+        if not any(_is_in(file, (place,)) for file in trees):
+            yield f"sources.py:1: BESIDE names {place!r}, and there is no such file or folder."
+    for file, tree in trees.items():
+        if not _is_in(file, rooms):
+            continue
+        is_beside = _is_in(file, beside)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("catena."):
+                targets = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+                if not is_beside and any(_is_in(_path(target), beside) for target in targets):
+                    yield (
+                        f"{file}:{node.lineno}: this may be traced, and imports from {node.module}, which by BESIDE in "
+                        f"sources.py compiled code does not depend on."
+                    )
+            if is_beside and isinstance(node, ast.Call) and _name(node.func) in TRACED:
+                yield f"{file}:{node.lineno}: {_name(node.func)} makes code that is traced, but BESIDE names this file."
+
+
+def _path(module: str) -> str:
+    """The file of a module, as far as its name tells: packages are folders."""
+    return module.removeprefix("catena.").replace(".", "/") + ".py"
+
+
+def _is_in(file: str, places: tuple[str, ...]) -> bool:
+    return any(file == place or file.startswith(f"{place}/") or file == f"{place}.py" for place in places)
+
+
+def _tuple(tree: ast.Module, name: str) -> tuple[str, ...]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(_name(target) == name for target in node.targets):
+            return tuple(ast.literal_eval(node.value))
+    return ()
+
+
+def _classes(trees: dict[str, ast.Module]) -> Iterator[tuple[str, ast.ClassDef]]:
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                yield file, node
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is wrong and return the exit code."""
+    package = Path(arguments[0]) if arguments else Path(__file__).resolve().parents[1] / "src" / "catena"
+    if not package.is_dir():
+        print(f"{package} is not a folder; name the folder of the package.", file=sys.stderr)
+        return 2
+    offences = find_offences(package)
+    for offence in offences:
+        print(offence)
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
