@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.flying.independent import choose_independent, follow_independent
 from catena.given import real_array, shown
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
@@ -29,7 +30,6 @@ from catena.mechanism.elements import driven
 from catena.mechanism.validation import known
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
-from catena.system.independent import choose_independent, follow_independent
 from catena.system.inverse_dynamics import opened
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.flying.independent import Independent
 from catena.given import is_positive, real_array, shown
 from catena.mechanism.elements import driven
 from catena.mechanism.selection import selected
@@ -22,7 +23,6 @@ from catena.planning.motion_plan import MotionPlan
 from catena.planning.nonlinear_program import Copies, NonlinearProgram
 from catena.planning.objectives import Objective
 from catena.system import System
-from catena.system.independent import Independent
 
 # How far [rad, m, rad/s or m/s] beyond a limit a motion may begin or end, as rounding has it.
 SLACK = 1e-9
