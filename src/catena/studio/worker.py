@@ -71,7 +71,9 @@ def told(run: Trajectory) -> dict[str, Any]:
 def impulses(found: Mapping[str, np.ndarray]) -> list[str]:
     """The impulses of a change in words, the largest first, without those that are nothing beside it."""
     sizes = {name: float(np.linalg.norm(x[..., -3:])) for name, x in found.items()}
-    turns = {name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()}
+    turns = {
+        name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()
+    }
     largest = max([*sizes.values(), *turns.values()], default=0.0)
     words = []
     for name in sorted(sizes, key=lambda one: -sizes[one]):
