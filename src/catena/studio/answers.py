@@ -17,6 +17,7 @@ from catena.formats.toml import write
 from catena.given import shown
 from catena.mechanism import generators
 from catena.mechanism.validation import known
+from catena.studio.parts import sorts
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, Session
 
@@ -49,7 +50,7 @@ class Answers:
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
-            "bring": self.bring,
+            "bring": self.bring, "sorts": lambda question: {"sorts": sorts()},
             "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
             "cancel": self.cancel, "python": lambda question: {"python": session.python()},
         }  # fmt: skip
