@@ -385,3 +385,71 @@ def test_a_long_run_is_cancelled_within_a_second_and_a_lost_server_is_told(brows
     assert "still here" in page.locator(".banner").inner_text()
     person.shot("28-lost")
     page.close()
+
+
+FILE = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
+RSSR = (
+    ("body", {"name": "crank", "mass": "1.0", "com": "[0.15, 0, 0]", "inertia": "0.01"}),
+    ("joint", {"name": "A", "kind": "revolute", "axis": "z", "parent": "ground", "child": "crank"}),
+    ("body", {"name": "rocker", "mass": "1.0", "com": "[0, 0.25, 0]", "inertia": "0.02"}),
+    ("joint", {"name": "D", "kind": "revolute", "axis": "x", "parent": "ground", "child": "rocker",
+               "in_parent": "{ p = [1.0, 0.0, 0.4] }"}),
+    ("body", {"name": "coupler", "mass": "1.0", "com": "[0.47, 0, 0]", "inertia": "[0.01, 0.1, 0.1]"}),
+    ("joint", {"name": "B", "kind": "spherical", "parent": "crank", "child": "coupler",
+               "in_parent": "{ p = [0.3, 0.0, 0.0] }"}),
+    ("joint", {"name": "C", "kind": "spherical", "parent": "coupler", "child": "rocker",
+               "in_parent": "{ p = [0.9486832980505138, 0.0, 0.0] }", "in_child": "{ p = [0.0, 0.5, 0.0] }"}),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_spatial_linkage_from_nothing_dropped_files_and_a_shared_page(person, browser, tmp_path):
+    page, session = person.page, person.session
+    page.get_by_role("button", name="Blank An empty").click()
+    page.wait_for_function("() => !document.querySelector('.start')")
+    person.press("Escape")
+    for sort, fields in RSSR:
+        page.get_by_label("sort of part to add").select_option(sort)
+        for key, text in fields.items():
+            page.locator(f"input[name='new {key}']").fill(text)
+        before = session.revision
+        page.get_by_role("button", name=f"Add {sort}").click()
+        person.settled(before)
+        person.press("Escape")
+    # A coupler between two balls may also turn about itself.
+    assert "It can move in 2 independent ways" in person.words()
+    system = session.reading.scenario.system
+    assert np.abs(system.closure(session.reading.q)[0]).max() < 1e-10
+    assert not page.evaluate("catena.studio.planar")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    person.shot("26-rssr")
+    # A URDF is dropped, then a broken one: told, and nothing changes.
+    ct.generators.arm6().save(tmp_path / "arm.urdf")
+    content = (tmp_path / "arm.urdf").read_text()
+    before = session.revision
+    page.evaluate(FILE, ["arm.urdf", content])
+    person.settled(before)
+    assert session.name == "arm.toml" and len(session.reading.scenario.mechanism.joints) >= 6
+    person.shot("23-dropped")
+    text = session.text
+    page.evaluate(FILE, ["broken.urdf", content[:300]])
+    page.locator(".message.fault").wait_for()
+    assert "broken.urdf" in page.locator(".message").inner_text() and session.text == text
+    # One page that stands alone, on a phone in the dark, by keyboard.
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Share").click()
+    file = tmp_path / "shared.html"
+    waiting.value.save_as(file)
+    phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    asked = []
+    phone.on("request", lambda request: asked.append(request.url))
+    phone.goto(file.as_uri())
+    phone.wait_for_function("() => catena.catena.frames_drawn > 0")
+    phone.keyboard.press("Space")
+    phone.wait_for_function("() => catena.catena.time > 0")
+    assert asked == [file.as_uri()]
+    assert phone.get_by_label("time", exact=True).bounding_box()["width"] > 280
+    if person.shots:
+        phone.screenshot(path=str(Path(person.shots) / "studio-25-phone.png"))
+    phone.close()

@@ -38,7 +38,7 @@ EXAMPLES = {
     "gammas": "[[0.0, 0.0, 0.0, 0.0, 0.0, 0.5]]", "phis": '[["ry"]]', "masses": "[1.0]", "inertias": "[0.1]",
     "force": "[0.0, 0.0, -10.0]", "moment": "[0.0, 0.0, 0.0]", "frame": "a frame",
     "coefficients": "{ A = 1.0, B = 2.0 }",
-    "joint": "a joint", "restitution": "0.5", "on": "ground", "base": "{ p = [0.0, 0.0, 0.0] }", "prefix": "arm ",
+    "joint": "a joint", "restitution": "0.5", "on": "ground", "base": "{ p = [0.0, 0.0, 0.0] }", "prefix": '"arm "',
 }  # fmt: skip
 """What a field looks like."""
 

@@ -247,7 +247,10 @@ def _unjoined(document: Any) -> str:
     """The bodies that no joint leads to from the ground."""
     loose = {str(table.get("name")) for table in document.get("body", [])}
     edges = [(str(table.get("parent")), str(table.get("child"))) for table in document.get("joint", [])]
-    row = [name for edge in edges for name in edge if name not in loose]
+    others = {name for edge in edges for name in edge if name not in loose}
+    if others - {GROUND} and not document.get("chain"):
+        return ""  # a joint of a body that is not there is a fault, which is told as such
+    row = [*others, GROUND]
     while row:
         name = row.pop()
         for a, b in edges:
