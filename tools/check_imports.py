@@ -42,6 +42,7 @@ ORDER = (
     "bridges",
     "view",
     "studies",
+    "studio",
     "cli",
     "__main__",
 )

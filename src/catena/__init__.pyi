@@ -99,8 +99,13 @@ from .mechanism import (
     shapes as shapes,
 )
 from .planning import (
+    Excitation as Excitation,
     MotionPlan as MotionPlan,
+    RankedStructure as RankedStructure,
+    StructureRanking as StructureRanking,
+    plan_excitation as plan_excitation,
     plan_motion as plan_motion,
+    rank_structures as rank_structures,
 )
 from .simulation import (
     IMU as IMU,
@@ -135,6 +140,7 @@ from .simulation import (
     load_run as load_run,
     references as references,
     sensitivities as sensitivities,
+    sensors_of as sensors_of,
     simulate as simulate,
     warm as warm,
 )

@@ -12,12 +12,12 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
-from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
+from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor, sensors_of
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.stepping.drift import Baumgarte, Corrective, Projection
 from catena.simulation.structure_changes import PerStructure
-from catena.simulation.warming import Warmed, warm
+from catena.simulation.warming import Warmed, Warming, warm
 
 __all__ = [
     "Baumgarte",
@@ -47,6 +47,7 @@ __all__ = [
     "at_limit",
     "at_time",
     "contacts_of",
+    "sensors_of",
     "control",
     "formula_control",
     "load_run",
@@ -56,5 +57,6 @@ __all__ = [
     "sensitivities",
     "simulate",
     "Warmed",
+    "Warming",
     "warm",
 ]

@@ -1149,6 +1149,8 @@ class System:
         report = self.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
+            if force.name != force.whole:
+                continue
             own = dict(report.outputs[force.name])
             if force.kind.stores:
                 own["energy"] = report.energy[force.name]

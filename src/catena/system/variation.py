@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.elements.placed_forces import FRICTION, applied_wrench, at_joint
+from catena.dynamics.elements.placed_forces import FRICTION, applied_wrench, at_joint, between
 from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError, raise_for_states
 from catena.forces import PlacedForce
 from catena.forces.placed import FRAMES
+from catena.forces.stretch import Stretch
 from catena.given import real_array, shown
 from catena.kernels import Constants, arrays, constant_parts
 from catena.mechanism import Mechanism
@@ -170,14 +171,17 @@ class ConstantRows:
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
         plan, kinds = self._symbolic.plan, self._symbolic.kinds
-        kind = force.kind
-        if force.name in kinds:
-            kind = copy(force.kind)
-            for name in force.kind.named_params():
-                object.__setattr__(kind, name, getattr(kinds[force.name], name))
+        kind = force.kind.whole if isinstance(force.kind, Stretch) else force.kind
+        if force.whole in kinds:
+            kind = copy(kind)
+            for name in kind.named_params():
+                object.__setattr__(kind, name, getattr(kinds[force.whole], name))
         elements = self.variation.representative.force_elements
-        if force.name in elements:
-            element = elements[force.name]
+        if force.whole in elements:
+            element = elements[force.whole]
+            if force.owner and element.frames is not None:
+                stretches = between(plan, force.owner, kind, element.frames)
+                return next(one for one in stretches if one.name == force.name)
             if element.frames is not None:
                 (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
                 return replace(

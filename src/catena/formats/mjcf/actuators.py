@@ -214,7 +214,7 @@ def _name(model: Any, k: int) -> str:
 def _places(mechanism: Mechanism, model: Any, slides: Mapping[int, TendonJoint]) -> dict[int, Place]:
     """For each actuator that drives one freedom the joint of the mechanism that has it, its component there, and where
     MuJoCo counts from."""
-    where, found = _components(mechanism, model), {}
+    where, found = components_of(mechanism, model), {}
     for k in range(len(model.actuator_trntype)):
         at = int(model.actuator_trnid[k, 0])
         if model.actuator_trntype[k] == TENDON and at in slides:
@@ -224,8 +224,9 @@ def _places(mechanism: Mechanism, model: Any, slides: Mapping[int, TendonJoint])
     return found
 
 
-def _components(mechanism: Mechanism, model: Any) -> dict[int, tuple[str, int]]:
-    """For each joint of the model with one freedom the joint of the mechanism that has it, and its component there."""
+def components_of(mechanism: Mechanism, model: Any) -> dict[int, tuple[str, int]]:
+    """Return for each joint of the model with one freedom the joint of the mechanism that has it, and its component
+    there."""
     found = {}
     for body in range(1, model.nbody):
         first = int(model.body_jntadr[body])

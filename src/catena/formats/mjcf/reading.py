@@ -14,7 +14,7 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.forces import PolynomialJointSpring
 from catena.formats.findings import Severity
-from catena.formats.mjcf.actuators import add_actuators
+from catena.formats.mjcf.actuators import add_actuators, components_of
 from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
 from catena.formats.mjcf.keyframes import add_states, controls, default_keyframe, keyframes
@@ -32,6 +32,7 @@ from catena.formats.mjcf.names import (
 from catena.formats.mjcf.passive import add_free_spring, add_passive, yields
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.preparing import Prepared
+from catena.formats.mjcf.sensors import SensorPlaces, add_sensors
 from catena.formats.mjcf.shapes import shapes_of
 from catena.formats.mjcf.tendons import add_tendons, tendons_as_joints
 from catena.formats.named import NamedParts
@@ -105,6 +106,8 @@ class _Builder:
         self.source.lengths.update(slide.coupling for slide in slides.values())
         signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
         add_passive(mechanism, model, off)
+        places = SensorPlaces(mechanism, model, sites, components_of(mechanism, model), slides)
+        add_sensors(places, self.prepared.sensors, self.idle)
         add_states(mechanism, model, keys, signals, self.unread)
         if not mechanism.states:
             self._set_initial(held_bodies(model) if holds else set())
@@ -119,8 +122,8 @@ class _Builder:
         """Tell in one list what the mechanism has not got, that first which acts in MuJoCo."""
         message = f"MuJoCo applies what is not read: {self.unread}" if self.unread else ""
         if self.idle:
-            message += "; and " if message else ""
-            message += f"what moves nothing is not read either: {self.idle}"
+            message += "; and besides, " if message else ""
+            message += f"what moves nothing is not read: {self.idle}"
         if message:
             self.source.note(Severity.WARNING, "", message, what="unread")
 

@@ -501,6 +501,8 @@ class _Writer:
         between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in self.lifts]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
+        if m.sensors:
+            self.lost.add("sensors", *m.sensors)
         told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
         is_named = any(m.initial is state for state in m.states.values())
         starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]

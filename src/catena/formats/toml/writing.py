@@ -31,6 +31,7 @@ from catena.mechanism import (
     JointSpring,
     LinearCoupling,
     Mechanism,
+    MountedSensor,
     PolynomialCoupling,
     Shape,
     Spring,
@@ -108,6 +109,7 @@ def _rest(
     yield from (_part("wrench", _wrench(wrench)) for wrench in mechanism.wrenches.values())
     yield from (_part("force", _force(force, file)) for force in mechanism.forces.values())
     yield from (_part("coupling", _coupling(coupling)) for coupling in couplings)
+    yield from (_part("sensor", _sensor(sensor)) for sensor in mechanism.sensors.values())
     yield from _states(mechanism)
 
 
@@ -325,6 +327,16 @@ def _coupling(coupling: Coupling) -> Pairs:
                 f"coupling {coupling.name!r}: its profile is code ({type(profile).__name__}), which no model file can "
                 "hold: give a formula as text, or points, such as catena.profiles.Spline(x, y)"
             )
+
+
+def _sensor(sensor: MountedSensor) -> Pairs:
+    yield "name", string_text(sensor.name)
+    yield "kind", string_text(sensor.kind)
+    yield "at", string_text(sensor.at)
+    if sensor.frame:
+        yield "frame", string_text(sensor.frame)
+    if sensor.component is not None:
+        yield "component", str(sensor.component)
 
 
 def _states(mechanism: Mechanism) -> Iterator[Block]:

@@ -16,22 +16,24 @@ import numpy as np
 
 from catena.dynamics import most_modes
 from catena.dynamics.loops.elimination import sort_for
-from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.acting.excitation import Excitation
+from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
     collapse_message,
     crawling_message,
     lost_states,
     too_long_message,
+    undecided_message,
 )
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.method import PAST, method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
+from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
@@ -39,6 +41,8 @@ from catena.simulation.stepping.record import StepRecord, leads
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
+# Calls of the tape in one call of the loop, at 0.1 us each: whoever cancels a run waits for no more than some 30 ms.
+MOST_WORK = 300_000
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.
@@ -111,15 +115,19 @@ class CompiledSteps:
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
             turns=bool(excitation.counted) and not excitation.has_python_elements,
+            sticks=friction_sticks(problem, self.method),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
-        self.judges = judges_works(variant)
+        self.judges, self.sticks = judges_works(variant), variant.sticks
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
-        self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
+        self.target = "given" if excitation.placed or self.sticks else "tau"
+        wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
+        if self.sticks:
+            self.absent |= STICKING_INPUTS.keys() - {"sense"}
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -143,8 +151,9 @@ class CompiledSteps:
         system = self.system
         found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
         if self.excitation.motion:
-            found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
-            found["driven"][self.excitation.driven] = 1.0
+            told = "prescribed" if self.sticks else "driven"
+            found |= {told: np.zeros(system.nv), "qdd_given": np.zeros(system.nv)}
+            found[told][self.excitation.driven] = 1.0
         if self.judges:
             # Numbers that are not finite are taken for a trial that went astray.
             longest = min(self.excitation.longest, UNBOUNDED)
@@ -170,9 +179,13 @@ class CompiledSteps:
             "wish": np.zeros((states, 1)),
         }
         self.past = {}
+        self.begun = False
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
+        if self.sticks:
+            self.kept["sense"] = np.ones((states, self.system.nv))
+            self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
         self._near = np.zeros((states, self.near_width))
         if self.turns:
             self.kept[NEAR] = self._near
@@ -237,6 +250,8 @@ class CompiledSteps:
         ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
+        if self.sticks:
+            self._take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -251,6 +266,7 @@ class CompiledSteps:
             if self.asks:
                 is_finite = self._walk(active, t, q, v, tau, ends, nodes)
                 if is_finite and self.steps % LOOKED_AT:
+                    self.tick(float(t.min()))
                     continue
             else:
                 plays = self._run(active, t, q, v, tau, ends, nodes, plays)
@@ -263,6 +279,19 @@ class CompiledSteps:
         step = self.fixed_step or 1.0
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
+
+    def _take_senses(self, v: np.ndarray) -> None:
+        """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
+        rubs = self.system.plan.friction > 0.0
+        sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
+        self.kept["sense"] = np.where(rubs, sense, 1.0)
+        self.begun = True
+        self.kept["cap"][:], self.kept["part"][:], self.kept["pivots"][:] = FAR, 0.0, 0.0
+
+    def _require_senses(self, who: np.ndarray, t: np.ndarray) -> None:
+        """Raise for states in which no senses of friction go on."""
+        for state in who[self.kept["pivots"][who, 0] > PIVOTS][:1]:
+            raise SimulationError(undecided_message(self.system, int(state), float(t[state])))
 
     # Many steps in one call.
 
@@ -279,7 +308,9 @@ class CompiledSteps:
             active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
-        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        blocks = math.ceil(len(active) / self.program.tape.lanes)
+        soon = MOST_WORK // (blocks * self.program.tape.work)
+        plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
@@ -323,6 +354,8 @@ class CompiledSteps:
         # A state that has come to its end may still be told to be in doubt there.
         unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        if self.sticks:
+            self._require_senses(active[halted], t)
         if self.excitation.problem.touching is not None and len(halted):
             raise ContactChanged
         most = GATHERED if self.adaptive and self.law is None else 1
@@ -396,6 +429,9 @@ class CompiledSteps:
             return walk.is_finite
         if self.excitation.problem.touching is not None:
             raise ContactChanged
+        if self.sticks:
+            self._keep(who, t, q, v, out)
+            self._require_senses(who, t)
         doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
@@ -576,6 +612,13 @@ class CompiledSteps:
                 continue
             own = self.system.alone(int(self.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
+
+
+def friction_sticks(problem: Problem, method: str) -> bool:
+    """Return whether the dry friction of joints of the tree sticks in steps of a method: one without a past, in which
+    contacts do not hold on to bodies."""
+    is_told = problem.sticks and problem.touching is None and method != "abm4"
+    return is_told and bool(np.any(problem.system.plan.friction > 0.0))
 
 
 def counts_work(excitation: Excitation, drift: Drift) -> bool:

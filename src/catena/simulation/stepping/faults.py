@@ -120,3 +120,14 @@ def too_long_message(method: str, t: float, state: int, h: float) -> str:
         f"loops do not close: {h:g} s is too long for {method}. Take smaller steps, or an adaptive "
         f"method. The trajectory so far is in the attribute `trajectory` of this error."
     )
+
+
+def undecided_message(system: System, state: int, t: float) -> str:
+    """Say that it was not found which joints stick."""
+    joints = [j for j in system.joints if np.any(system.plan.friction[system.slice_v(j)] > 0.0)]
+    return (
+        f"It was not found which of the joints {joints} of {system.mechanism.name!r} stick and which slip at t = "
+        f"{t:.9g} s in state {state}: they change without end. Friction at rest that is much larger than that of a "
+        f"slip does that, and bodies that have next to no inertia; the trajectory so far is in the attribute "
+        f"`trajectory` of this error."
+    )
