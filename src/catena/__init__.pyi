@@ -172,6 +172,20 @@ from .spatial import (
 from .structure import (
     connectivity_before as connectivity_before,
 )
+from .studies import (
+    Study as Study,
+    VectorEnv as VectorEnv,
+    batched as batched,
+    correlated as correlated,
+    distributed as distributed,
+    grid as grid,
+    halton as halton,
+    latin as latin,
+    normal as normal,
+    sobol as sobol,
+    study as study,
+    uniform as uniform,
+)
 from .system import (
     System as System,
     check as check,

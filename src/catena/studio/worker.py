@@ -19,6 +19,7 @@ from catena.errors import CatenaError
 from catena.simulation import Trajectory
 from catena.studio.reading import scenario_of
 from catena.view.movie import movie
+from catena.view.player import page
 from catena.view.player.payload import payload
 from catena.view.points import traceable
 
@@ -48,7 +49,10 @@ def computed(order: dict[str, Any]) -> dict[str, Any]:
     run = scenario.run(progress=False)
     known = {point.name for point in traceable(scenario.mechanism)}
     traces = [name for name in order.get("traces", []) if name in known]
-    shown = payload(movie(run, traces=traces, progress=False))
+    shown_movie = movie(run, traces=traces, progress=False)
+    if order.get("what") == "page":
+        return {"kind": "done", "page": page(shown_movie)}
+    shown = payload(shown_movie)
     return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run)}
 
 
