@@ -83,6 +83,19 @@ def test_a_pendulum_comes_to_rest_where_friction_holds_it():
     assert np.all(run.q[-1] == run.q[-2])
 
 
+def test_what_a_run_tells_of_a_joint_that_sticks():
+    """A block that is pushed with 1 N against friction of 3 N: it slows down by 1 m/s^2 and stops, and where it is held
+    the slide passes on nothing of the push, because friction takes all of it."""
+    run = ct.simulate(block(3.0), [0.0], [1.2], 2.0, control=lambda t, q, v: np.array([1.0]), samples=5)
+    np.testing.assert_allclose(run.acceleration[:, 0], [-1.0, -1.0, -1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(run.power["friction"], [-3.6, -2.1, -0.6, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run.reaction("slide")[:, 3], [-2.0, -2.0, -2.0, 0.0, 0.0], atol=1e-9)
+    held = run.system.sticking([0.0], [0.0], [[-2.0], [4.0], [3.0]])
+    np.testing.assert_allclose(held.vdot, [[0.0], [0.5], [0.0]])
+    np.testing.assert_array_equal(held.holds, [True, False, True])
+    np.testing.assert_allclose(run.system.inverse_dynamics_interval([0.0], [-1e-9], [1.0]), [[-1.0, -1.0]])
+
+
 def test_a_batch_does_what_its_states_do():
     s, q = oscillator(), np.linspace(0.01, 0.2, 9)[:, None]
     together = ct.simulate(s, q, np.zeros((9, 1)), 2.0, samples=4)
@@ -121,6 +134,13 @@ def test_which_of_several_joints_stick_is_the_choice_that_fits(seed):
         if np.all(np.abs(hold[~slips]) <= friction[~slips]) and np.all(a[slips] * sense[slips] > 0.0):
             fitting.append(a)
     assert len(fitting) == 1
+    told = s.sticking(q, np.zeros(4))
+    np.testing.assert_allclose(told.vdot, fitting[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(told.force, H @ fitting[0] + bias, rtol=1e-9, atol=1e-9)
+    low, high = np.moveaxis(s.inverse_dynamics_interval(q, np.zeros(4), fitting[0]), -1, 0)
+    assert np.all(low <= 1e-9) and np.all(high >= -1e-9)
+    np.testing.assert_allclose(high - low, np.where(fitting[0] == 0.0, 2.0 * friction, 0.0), atol=1e-12)
     run = ct.simulate(s, q, np.zeros(4), 1e-4, samples=2)
+    np.testing.assert_allclose(run.acceleration[0], fitting[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(run.v[-1] / 1e-4, fitting[0], rtol=5e-3, atol=1e-9)
     assert np.array_equal(run.v[-1] == 0.0, fitting[0] == 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError
+from catena.forces.smooth import smooth_sign
 from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kernels.arrays import rows
@@ -473,7 +474,27 @@ class Run:
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions,
+            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, motors, positions),
         )  # fmt: skip
+
+    def _sticking(
+        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray],
+        driven: Mapping[str, np.ndarray], motors: Mapping[str, np.ndarray], near: Mapping[str, np.ndarray],
+    ) -> Mapping[str, np.ndarray]:  # fmt: skip
+        """Return by how much dry friction that sticks differs from the smooth one, {joint: (..., samples, nv of the
+        joint)}, for the joints that have some; nothing where it does not stick. It is found when somebody looks."""
+        if not getattr(self.mover, "sticks", False):
+            return {}
+        friction = system.plan.friction
+        joints = tuple(j for j in system.joints if np.any(friction[system.slice_v(j)] > 0.0))
+
+        def compute() -> dict[str, np.ndarray]:
+            acting = loads.given(system, q, tau, loads.Besides(motors))
+            found = system.sticking(q, v, acting, wrenches or None, driven or None, near or None)
+            beyond = found.force + found.limit * smooth_sign(v)
+            return {joint: beyond[..., system.slice_v(joint)] for joint in joints}
+
+        return OnDemand(joints, compute)
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is

@@ -22,7 +22,8 @@ Wrenches = Mapping[str, np.ndarray]
 class Besides:
     """What is known of joints at the states of a run besides the control forces at those of the tree, each
     {joint: (..., n)}: the control forces of `motors` at joints that close loops, the forces of rigid `stops` at joints
-    of the tree, and the positions `near` which loop joints are next to, so that whole turns count."""
+    of the tree and by how much friction that sticks there differs from the smooth one, and the positions `near` which
+    loop joints are next to, so that whole turns count."""
 
     motors: Wrenches = field(default_factory=dict)
     stops: Wrenches = field(default_factory=dict)
@@ -138,6 +139,7 @@ def powers(
     and of the mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
     stopped = [_dot(x, v[..., system.slice_v(joint)]) for joint, x in besides.stops.items()]
+    # Stops give and take nothing; what is left of it rubs.
     turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
     own, nothing = system.force_powers(q, v, besides.near), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)
@@ -145,8 +147,8 @@ def powers(
         drives[system.slice_v(joint)] = True
     return {
         "actuators": sum(turned, _dot(tau * ~drives, v)),
-        "friction": own.get("friction", nothing),
-        "wrenches": sum([*outside, *stopped], own.get("wrenches", nothing)),
+        "friction": sum(stopped, own.get("friction", nothing)),
+        "wrenches": sum(outside, own.get("wrenches", nothing)),
         "motion": _dot(tau * drives, v),
     }
 
