@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import catena as ct
 
@@ -144,3 +145,70 @@ def test_which_of_several_joints_stick_is_the_choice_that_fits(seed):
     np.testing.assert_allclose(run.acceleration[0], fitting[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(run.v[-1] / 1e-4, fitting[0], rtol=5e-3, atol=1e-9)
     assert np.array_equal(run.v[-1] == 0.0, fitting[0] == 0.0)
+
+
+def belt(static):
+    """A block on a belt that moves along x, held to the ground by a spring."""
+    m = ct.Mechanism("belt", gravity=(0.0, 0.0, 0.0))
+    m.add_body("belt", mass=1.0, inertia=0.1)
+    m.add_joint("drive", "ground", "belt", ct.Prismatic("x"))
+    m.add_body("block", mass=1.0, inertia=0.1)
+    m.add_joint("slip", "belt", "block", ct.Prismatic("x"), friction=1.0, static_friction=static)
+    m.add_frame("wall", "ground", ct.Pose(p=(-1.0, 0.0, 0.0)))
+    m.add_spring_between("spring", "wall", "block", stiffness=100.0, rest_length=1.0)
+    return m.system()
+
+
+def test_a_block_on_a_belt_sticks_and_slips_with_a_known_period():
+    """Friction holds with 2 N and slips with 1 N, k = 100 N/m, m = 1 kg, belt u = 0.1 m/s. The block rides to x = 2 / k
+    and slips along d + d cos(w s) + u / w sin(w s) with d = 1 / k, until its velocity is that of the belt again, which
+    takes (2 pi - 2 atan(w d / u)) / w; the ride takes 2 d / u."""
+    speed, w, d = 0.1, 10.0, 0.01
+    s = belt(2.0)
+    ride, slip = 2.0 * d / speed, (2.0 * np.pi - 2.0 * np.arctan(w * d / speed)) / w
+    path = lambda t: (speed * t, speed, 0.0)  # noqa: E731
+    run = ct.simulate(s, [0.0, 0.0], [speed, 0.0], 3.0, motion={"drive": path}, samples=301)
+    first = 0.02 / speed
+    expected = first + np.arange(4) * (ride + slip)
+    sticks = run.v[:, 1] == 0.0
+    for start in expected[:3]:
+        at = (run.t > start + slip + 1e-6) & (run.t < start + slip + ride - 1e-6)
+        assert at.sum() > 5 and sticks[at].all()
+        assert not sticks[(run.t > start + 1e-6) & (run.t < start + slip - 1e-6)].any()
+    x = run.q.sum(axis=1)
+    during = (run.t > first) & (run.t < first + slip)
+    s_t = run.t[during] - first
+    closed = d + d * np.cos(w * s_t) + speed / w * np.sin(w * s_t)
+    np.testing.assert_allclose(x[during], closed, atol=1e-9)
+    assert run.audit().ok
+
+
+def test_friction_that_falls_with_the_slip_is_that_of_the_law(tmp_path):
+    """A block coasts under friction + rise / (1 + (v / w)^2): against SciPy on the law written out, and it stops."""
+    m = ct.Mechanism("coasting", gravity=(0.0, 0.0, 0.0))
+    m.add_body("block", mass=2.0, inertia=0.1)
+    m.add_joint(
+        "x", "ground", "block", ct.Prismatic("x"), friction=1.0, static_friction=3.0, stribeck_velocity=0.2
+    )
+    run = ct.simulate(m.system(), [0.0], [1.0], 2.5, samples=6)
+
+    def law(t, y):
+        return [y[1], -(1.0 + 2.0 / (1.0 + (y[1] / 0.2) ** 2)) / 2.0]
+
+    stops = lambda t, y: y[1]  # noqa: E731
+    stops.terminal = True
+    exact = solve_ivp(law, (0.0, 5.0), [0.0, 1.0], rtol=1e-12, atol=1e-14, events=stops, dense_output=True)
+    moving = run.t < exact.t[-1]
+    np.testing.assert_allclose(run.v[moving, 0], exact.sol(run.t[moving])[1], atol=1e-9)
+    np.testing.assert_allclose(run.q[~moving, 0], exact.y[0, -1], atol=1e-9)
+    assert (~moving).any() and run.audit().ok
+    m.save(tmp_path / "coasting.toml")
+    again = ct.load(tmp_path / "coasting.toml").joints["x"]
+    assert (again.friction, again.static_friction, again.stribeck_velocity) == (1.0, 3.0, 0.2)
+    for wrong in (
+        {"static_friction": 0.5},
+        {"stribeck_velocity": 0.1},
+        {"static_friction": 2.0, "stribeck_velocity": 0},
+    ):
+        with pytest.raises(ct.ModelError, match="joint 'x'"):
+            m.with_joint("x", **{"static_friction": None, "stribeck_velocity": None, **wrong})

@@ -49,7 +49,10 @@ def free_base(mechanism: Mechanism) -> Mechanism:
             fixed[0], kind=kind, damping=none, friction=none, powered=np.zeros(kind.nv, dtype=bool)
         )
         free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
-        return with_joint_replaced(mechanism, replace(free, armature=None, velocity_limit=None))
+        return with_joint_replaced(
+            mechanism,
+            replace(free, armature=None, velocity_limit=None, static_friction=None, stribeck_velocity=None),
+        )
     found = ", ".join(repr(joint.name) for joint in locked + fixed) or "none"
     raise ModelError(
         f"mechanism {mechanism.name!r}: free_base needs one locked Free joint or one Fixed joint to ground, "

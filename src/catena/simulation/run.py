@@ -491,7 +491,7 @@ class Run:
         def compute() -> dict[str, np.ndarray]:
             acting = loads.given(system, q, tau, loads.Besides(motors))
             found = system.sticking(q, v, acting, wrenches or None, driven or None, near or None)
-            beyond = found.force + found.limit * smooth_sign(v)
+            beyond = found.force + friction * smooth_sign(v)
             return {joint: beyond[..., system.slice_v(joint)] for joint in joints}
 
         return OnDemand(joints, compute)

@@ -50,6 +50,45 @@ class Sticking:
         return np.asarray(np.all(self.vdot == 0.0, axis=-1))
 
 
+@dataclass(frozen=True, eq=False)
+class DryFriction:
+    """The dry friction of joints of the tree, each (nv,): that of a slip, by how much more holds at rest (`excess`),
+    how much of this falls with the slip (`fading`), and how fast, one over Stribeck's velocity squared (`fall`)."""
+
+    friction: np.ndarray
+    excess: np.ndarray
+    fading: np.ndarray
+    fall: np.ndarray
+
+    @staticmethod
+    def of(system: System) -> DryFriction:
+        """Return that of a system."""
+        excess, fading, fall = np.zeros((3, system.nv))
+        for name in system.joints:
+            joint, own = system.mechanism.joints.get(name), system.slice_v(name)
+            if joint is None or joint.static_friction is None:
+                continue
+            excess[own] = joint.static_friction - joint.friction
+            if joint.stribeck_velocity is not None:
+                fading[own], fall[own] = excess[own], joint.stribeck_velocity**-2.0
+        return DryFriction(system.plan.friction, excess, fading, fall)
+
+    @property
+    def told(self) -> dict[str, np.ndarray]:
+        """Return what steps are told of it besides the friction of slips, where there is something to tell."""
+        found = {"excess": self.excess, "fading": self.fading, "fall": self.fall}
+        return {name: x for name, x in found.items() if np.any(x)}
+
+    @property
+    def limit(self) -> np.ndarray:
+        """Return with how much components hold at rest."""
+        return np.asarray(self.friction + self.excess)
+
+    def of_slip(self, v: np.ndarray) -> np.ndarray:
+        """Return what components take that slip at v (..., nv)."""
+        return np.asarray(self.friction + self.fading / (1.0 + self.fall * v * v))
+
+
 def sticking(
     system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None, prescribed: Given | None,
     near: Mapping[str, ArrayLike] | None,
@@ -67,19 +106,20 @@ def sticking(
     shape = (*batch, system.nv)
     v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, acting, given))
     q = np.broadcast_to(q, (*batch, system.nq))
-    limit = np.broadcast_to(system.plan.friction, shape)
+    dry = DryFriction.of(system)
+    limit, slipping = np.broadcast_to(dry.limit, shape), dry.of_slip(v)
     rubs = (limit > 0.0) & ~driven
     sense, algorithm = np.where(limit > 0.0, np.sign(v), 0.0), _algorithm(system.effective_plan)
     for turn in range(PIVOTS):
         stuck = rubs & (sense == 0.0)
-        total = acting + limit * (smooth_sign(v) - sense)
+        total = acting + dry.friction * smooth_sign(v) - slipping * sense
         inputs = {"q": q, "qd": v, "tau": total, "driven": (stuck | driven) * 1.0, "qdd_given": given}
         found = system.evaluator.evaluate(algorithm, {**inputs, **outside})
         held = found["drive"] - total
         backwards = rubs & (v == 0.0) & (sense * found["qdd"] < -STILL)
         wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * limit, backwards)
         if not wrong.any():
-            force = np.where(stuck, held, -limit * sense)
+            force = np.where(stuck, held, -slipping * sense)
             return Sticking(found["qdd"], force, sense, np.array(limit))
         if turn >= TOGETHER:
             wrong &= np.cumsum(wrong, axis=-1) == 1
@@ -95,11 +135,11 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     q, v, _, _ = as_arrays(system, q, v)
     taken = np.asarray(system.inverse_dynamics(q, v, vdot, f_ext=f_ext))
     v, vdot = (np.broadcast_to(np.asarray(x, dtype=np.float64), taken.shape) for x in (v, vdot))
-    limit = system.plan.friction
+    dry = DryFriction.of(system)
     sense = np.where(v == 0.0, np.sign(vdot), np.sign(v))
-    dry = taken - limit * smooth_sign(v) + limit * sense
-    free = np.where(sense == 0.0, limit, 0.0)
-    return np.stack([dry - free, dry + free], axis=-1)
+    least = taken - dry.friction * smooth_sign(v) + dry.of_slip(v) * sense
+    free = np.where(sense == 0.0, dry.limit, 0.0)
+    return np.stack([least - free, least + free], axis=-1)
 
 
 def _algorithm(plan: Plan) -> Algorithm:

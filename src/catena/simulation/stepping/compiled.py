@@ -37,6 +37,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord
+from catena.system.sticking import DryFriction
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -123,8 +124,9 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        if self.sticks:
-            self.absent |= STICKING_INPUTS.keys() - {"sense"}
+        self.dry = DryFriction.of(self.system) if self.sticks else None
+        if self.dry is not None:
+            self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -157,6 +159,8 @@ class CompiledSteps:
             found[wrench] = np.zeros(6 * system.plan.n)
         if self.excitation.forces or self.motors:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
+        if self.dry is not None:
+            found |= self.dry.told
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
