@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import catena as ct
+from catena.mechanism.generators import four_bar
 
 G = 9.81
 
@@ -212,3 +213,51 @@ def test_friction_that_falls_with_the_slip_is_that_of_the_law(tmp_path):
     ):
         with pytest.raises(ct.ModelError, match="joint 'x'"):
             m.with_joint("x", **{"static_friction": None, "stribeck_velocity": None, **wrong})
+
+
+def test_loops_that_are_cut_elsewhere_stick_alike():
+    """A four-bar with friction in two joints, which hold more than they can each, and which stop it and let it go."""
+    base = four_bar()
+    for friction, duration in ((0.3, 1.5), (10.0, 10.0)):
+        ends = []
+        for cut in "CD":
+            m = base
+            for joint in "AB":
+                m = m.with_joint(joint, friction=friction)
+            s = m.system(cut=[cut])
+            q = s.assemble({"A": 0.6})
+            v = s.velocity(q, {"A": 0.0 if friction > 1.0 else 1.0})
+            run = ct.simulate(s, q, v, duration, samples=4)
+            assert run.audit().ok
+            ends.append(np.concatenate([run["A"], run["B"]], axis=-1))
+            if friction > 1.0:
+                assert np.abs(s.difference(run.q[0], run.q[-1])).max() < 1e-12 and run.steps < 100
+        np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+
+
+def test_sensitivities_are_right_or_refused():
+    """Of a block that slows down, by its start; and one that stops is refused."""
+    s = block(1.0)
+    end = ct.sensitivities(s, [0.0], [3.0], 1.0)
+    np.testing.assert_allclose(end.by_start[-1], [[1.0, 1.0], [0.0, 1.0]], atol=1e-9)
+    with pytest.raises(ct.StateError, match="'slide' sticks or turns round"):
+        ct.sensitivities(s, [0.0], [0.3], 1.0)
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "rk4"])
+def test_a_stepper_and_a_saved_one_stick_as_a_run_does(integrator):
+    """Steps of 10 ms over four half swings and beyond; those of dopri5 are not made smaller in a stepper."""
+    bound = 1e-9 if integrator == "rk4" else 1e-7
+    s, options = oscillator(), {"step": 1e-2} if integrator == "rk4" else {}
+    stepper = ct.Stepper(s, [0.105], [0.0], step=1e-2, integrator=integrator)
+    run = ct.simulate(s, [0.105], [0.0], 2.0, samples=201, integrator=integrator, check=False, **options)
+    for k in range(1, 201):
+        stepper.step()
+        np.testing.assert_allclose(stepper.q, run.q[k], atol=bound)
+        if k == 60:
+            saved = stepper.save_state()
+    assert stepper.v == 0.0
+    stepper.restore_state(saved)
+    for _ in range(60, 200):
+        stepper.step()
+    np.testing.assert_allclose(stepper.q, run.q[-1], atol=bound)

@@ -250,7 +250,7 @@ class CompiledSteps:
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
         if self.sticks:
-            self._take_senses(v)
+            self.take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -278,7 +278,7 @@ class CompiledSteps:
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
 
-    def _take_senses(self, v: np.ndarray) -> None:
+    def take_senses(self, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
         rubs = self.system.plan.friction > 0.0
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))

@@ -42,8 +42,8 @@ FAR = 1e300
 LOOSE, AIM, MOST = 1e-10, 5e-10, 1e-9
 # Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding.
 REST, STILL = 1e-12, 1e-11
-# A slip ends where it is slower than so many tolerances.
-ENDED = 10.0
+# A slip ends where it is slower than so many tolerances, of which this is the largest part of a velocity.
+ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
 TOGETHER, PIVOTS = 8, 400
 # The least part of a step that is left of it, and how often the root of a polynomial is improved.
@@ -170,7 +170,7 @@ class Judging:
             if self.middle:
                 tears = both(both(taken, rubs), both(sticks(s), absolute(end[k]) > (1.0 + LOOSE) * limit))
                 new = where(tears, where(end[k] > 0.0, -1.0, 1.0), new)
-            at_rest = both(s * body.qd[k] <= _slow(ground, body.v0[k]), s * body.qdd[k] < 0.0)
+            at_rest = both(s * body.qd[k] <= _slow(ground, body.v0[k]), s * body.qdd[k] < -STILL)
             new = where(both(both(taken, rubs), both(slips(s), at_rest)), 0.0, new)
             senses.append(new)
             rates.append(where(sticks(new), 0.0, body.qd[k]))
@@ -216,7 +216,8 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
     about the size `planned` before; the next one ends where the first of them changes."""
     right = both(ground.wrong < 0.5, ground.goes_on >= 1.0)
     if is_adaptive:
-        ground.h = where(ground.accepted > 0.5, where(right, ground.h, planned), ground.h)
+        says_nothing = where(ground.wrong > 0.5, 1.0, where(right, 0.0, ground.accepted))
+        ground.h = where(says_nothing > 0.5, planned, ground.h)
     ground.accepted = where(right, ground.accepted, 0.0)
     taken, cut, moving = ground.accepted > 0.5, ground.capped > 0.5, ground.dt > 0.0
     sooner = where(ground.goes_on < 1.0, ground.goes_on * ground.dt, ground.cap)
@@ -230,8 +231,9 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
 
 
 def _slow(ground: Any, v: Any) -> Any:
-    """Return the velocity at which a slip that began with v is at rest."""
-    return ENDED * (ground.atol + ground.rtol * absolute(v))
+    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides."""
+    tolerance, least = ground.atol + ground.rtol * absolute(v), REST + FINE * absolute(v)
+    return ENDED * where(tolerance < least, tolerance, least)
 
 
 def _slip_ends(f0: Any, d0: Any, f1: Any, d1: Any) -> Any:
