@@ -41,6 +41,8 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studies",
+    "studio",
     "cli",
     "__main__",
 )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, warn
+from catena.forces.smooth import smooth_sign
 from catena.system import System
 
 Wrenches = Mapping[str, np.ndarray]
@@ -98,6 +99,23 @@ def with_drives_or_nan(
         for joint in driven:
             found[..., system.slice_v(joint)] = np.nan
         return found
+
+
+def dry_joints(system: System) -> tuple[str, ...]:
+    """Return the joints of the tree that have dry friction."""
+    return tuple(j for j in system.joints if np.any(system.plan.friction[system.slice_v(j)] > 0.0))
+
+
+def sticking(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
+    besides: Besides = NOTHING,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return by how much dry friction that sticks differs from the one that goes smoothly through rest, {joint: (...,
+    nv of the joint)}."""
+    acting, near = given(system, q, tau, besides), besides.near or None
+    found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
+    beyond = found.force + system.plan.friction * smooth_sign(v)
+    return {joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system)}
 
 
 def reactions(

@@ -7,8 +7,9 @@ the loop goes on behind it.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
     collapse_message,
     crawling_message,
-    require_bounds,
+    lost_states,
     too_long_message,
     undecided_message,
 )
@@ -36,15 +37,17 @@ from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_IN
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
-from catena.simulation.stepping.record import StepRecord
+from catena.simulation.stepping.record import StepRecord, leads
 from catena.system.sticking import DryFriction
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
+# Calls of the tape in one call of the loop, at 0.1 us each: whoever cancels a run waits for no more than some 30 ms.
+MOST_WORK = 300_000
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.
-RECORD = 4_000_000
+RECORD = 1_000_000
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
 # What a function could not answer is why steps collapse where both happen within this part of the time passed.
@@ -135,6 +138,8 @@ class CompiledSteps:
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
+        self.failing: dict[int, str] | None = None
+        """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._walks: dict[int, PausedSteps] = {}
         self._starter: CompiledSteps | None = None
 
@@ -265,6 +270,7 @@ class CompiledSteps:
             if self.asks:
                 is_finite = self._walk(active, t, q, v, tau, ends, nodes)
                 if is_finite and self.steps % LOOKED_AT:
+                    self.tick(float(t.min()))
                     continue
             else:
                 plays = self._run(active, t, q, v, tau, ends, nodes, plays)
@@ -306,7 +312,9 @@ class CompiledSteps:
             active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
-        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        blocks = math.ceil(len(active) / self.program.tape.lanes)
+        soon = MOST_WORK // (blocks * self.program.tape.work)
+        plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
@@ -333,14 +341,15 @@ class CompiledSteps:
             if status:
                 accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
             state, play = np.nonzero(accepted)
-            if self.law is None:
-                needed = nodes.needed(state, out["t"][state, play, 0])
-                state, play = state[needed], play[needed]
+            needed = nodes.needed(state, out["t"][state, play, 0])
+            lead = leads(state, needed)
+            lead_state, lead_play = state[lead], play[lead]
+            state, play = state[needed], play[needed]
             is_held = self.law is None or self.law.holds
-            force = tau[active[state]] if is_held else out["tau_start"][state, play]
+            force = tau[active[state]] if is_held else out["tau_start"][lead_state, lead_play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
-                self._carried(out, state, play), force, out[self.start_acceleration][state, play],
+                self._carried(out, state, play), force, out[self.start_acceleration][lead_state, lead_play],
             )  # fmt: skip
         if self.law is not None and not self.law.holds:
             tau[active] = out[self.target][:, -1]
@@ -484,7 +493,9 @@ class CompiledSteps:
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
-        require_bounds(self.system, who, t[who], q[who], v[who])
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        going = np.isfinite(t[who])
+        who, doubtful = who[going], doubtful[going]
         while len(who):
             self.kept["row"][who] = 0.0
             h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
@@ -494,12 +505,17 @@ class CompiledSteps:
             who, doubtful = who[left], doubtful[left]
             if not len(who):
                 return
-            state = int(who[0])
             if not self.adaptive:
-                raise SimulationError(
-                    too_long_message(self.method, float(t[state]), state, float(h[left][0]))
-                )
+                sizes = h[left]
+                self._give_up(
+                    ((int(k), too_long_message(self.method, float(t[k]), int(k), float(size)))
+                     for k, size in zip(who, sizes, strict=True)),
+                    t,
+                )  # fmt: skip
+                return
             self._require_progress(who, t, q, v)
+            going = np.isfinite(t[who])
+            who, doubtful = who[going], doubtful[going]
 
     # Methods with a past.
 
@@ -511,6 +527,7 @@ class CompiledSteps:
             self._starter = CompiledSteps(
                 self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
             )
+            self._starter.failing = self.failing
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
@@ -521,7 +538,7 @@ class CompiledSteps:
             if not going.any():
                 break
             passed = StepRecord(t, q, v, tau, self.works())
-            now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
+            now = np.where(np.isfinite(t), np.where(going, t + h[:, 0], t), 0.0)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
             past.append((*before, passed.last_accelerations()))
@@ -547,35 +564,58 @@ class CompiledSteps:
 
     # Progress.
 
+    def _give_up(self, faults: Iterable[tuple[int, str]], t: np.ndarray) -> None:
+        """Raise for the first of the states that cannot go on, each with its words, or let the others go on without
+        them."""
+        for state, words in faults:
+            if self.failing is None:
+                raise SimulationError(words)
+            self.failing.setdefault(state, words)
+            t[state] = np.inf
+
     def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise for states that have run away, or do not get on."""
-        require_bounds(self.system, who, t[who], q[who], v[who])
+        """Give up states that have run away, or do not get on."""
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
         if not self.adaptive:
             return
-        stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        who = who[np.isfinite(t[who])]
+        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who, t, q, v))
+        if self.asks:
+            # They share their steps, so that nobody knows whose fault it is.
+            for _, words in slow:
+                raise SimulationError(words)
+        self._give_up(slow, t)
+
+    def _crawling(self, who: np.ndarray, t: np.ndarray, q: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Give the states that would take for ever, each with its words."""
         watched = self._cost[who] - self._watched[who, 0] > WATCHED
-        if watched.any():
-            ready = who[watched]
-            cost, tried, before = self._watched[ready].T
-            passed = np.maximum(t[ready] - before, 1e-300)
-            left = self.horizon - t[ready]
-            for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
-                pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
-                raise SimulationError(
-                    crawling_message(
-                        self.system, int(ready[k]), float(t[ready[k]]), q[ready[k]], pace, float(left[k])
-                    )
-                )
-            self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
-        for state in who[stuck][:1]:
-            fault = self.excitation.fault
-            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
-                raise SimulationError(fault[1])
-            raise SimulationError(
-                collapse_message(
-                    self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
-                )
+        if not watched.any():
+            return
+        ready = who[watched]
+        cost, tried, before = self._watched[ready].T
+        passed = np.maximum(t[ready] - before, 1e-300)
+        left = self.horizon - t[ready]
+        pace = passed / (self._tried[ready] - tried)
+        endless = left * (self._cost[ready] - cost) > ENDLESS * passed
+        self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
+        for k in np.flatnonzero(endless):
+            state = int(ready[k])
+            words = crawling_message(
+                self.system, state, float(t[state]), q[state], float(pace[k]), float(left[k])
             )
+            yield state, words
+
+    def _stuck(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> Iterator[tuple[int, str]]:
+        """Give the states whose steps have become too small to move them, each with its words."""
+        for k in who[self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))]:
+            state, fault = int(k), self.excitation.fault
+            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
+                yield state, fault[1]
+                continue
+            own = self.system.alone(int(self.owner[state]))
+            yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
 
 
 def friction_sticks(problem: Problem, method: str) -> bool:
