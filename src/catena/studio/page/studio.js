@@ -4,7 +4,7 @@ import { effect, html, render, useEffect, useRef, useState } from "./vendor/prea
 import { Field, Inspector, Told } from "./inspector.js";
 import { Python, Text } from "./editor.js";
 import { Stage } from "./stage.js";
-import { ask, bring, cancel, compute, forget, is_guiding, is_starting, keep, lines, lost, mechanism_name, message, open, redo, running, runs, save, say, selected, shown_run, side, state, take, tool, undo } from "./store.js";
+import { ask, bring, cancel, compute, forget, is_guiding, is_starting, keep, lines, lost, mechanism_name, message, open, redo, resume, running, runs, save, say, selected, shown_run, side, state, take, tool, undo } from "./store.js";
 
 const TOOLS = [
   ["select", "Select", "V", "choose, and drag what can move"], ["bar", "Bar", "B", "draw bars: press at one end, let go at the other"], ["ground", "Ground", "G", "put a point on the ground, or let it go"],
@@ -27,7 +27,7 @@ function play() { if (shown_run.value && shown_run.value.revision === state.valu
 
 function back_to_drawing() { shown_run.value = null; stage.show(); }
 
-function use_tool(name) { tool.value = name; if (name !== "select" && shown_run.value) back_to_drawing(); say((TOOLS.find((one) => one[0] === name) || [])[3]); if (stage) stage.player.redraw(); }
+function use_tool(name) { if (stage) stage.end_wiggle(); tool.value = name; if (name !== "select" && shown_run.value) back_to_drawing(); say((TOOLS.find((one) => one[0] === name) || [])[3]); if (stage) stage.player.redraw(); }
 
 async function save_as(over = false) {
   let name = ""; if (!state.value.file) { name = prompt("Save under which name?", state.value.name); if (!name) return; }
@@ -69,8 +69,9 @@ function Tools() {
 }
 
 function Status() {
-  const now = state.value, fault = now.fault;
-  return html`<p class="status" role="status"><b class=${fault ? "bad" : now.unfinished ? "open" : "good"}></b>${fault ? `Line ${fault.line}: ${fault.words}` : now.words}</p>`;
+  const now = state.value, fault = now.fault, [way, set_way] = useState(0), can = now.scene.live && !fault && !now.unfinished && now.ways > 0;
+  const wiggle = async () => { try { const found = await ask("wiggle", { way: way % now.ways }); set_way((way + 1) % now.ways); shown_run.value = null; stage.wiggle(found.movie); } catch (error) { say(error.message, true); } };
+  return html`<p class="status" role="status"><b class=${fault ? "bad" : now.unfinished ? "open" : "good"}></b>${fault ? `Line ${fault.line}: ${fault.words}` : now.words} ${can && html`<button type="button" title="see it move in each way in turn" onClick=${wiggle}>Wiggle${now.ways > 1 ? ` ${(way % now.ways) + 1} of ${now.ways}` : ""}</button>`}</p>`;
 }
 
 function Guide() {
@@ -135,6 +136,7 @@ function App() {
     return () => { watched(); looks(); room.disconnect(); };
   }, []);
   return html`<div class="studio"><${Head} />${lost.value && html`<p class="banner" role="alert">Python has ended or cannot be reached. What you drew is still here: <button type="button" onClick=${() => hand_over(state.value.text, state.value.name, "text/plain")}>Download the text</button> or start the studio again.</p>`}
+    ${state.value.left && html`<p class="banner" role="status">A studio that ended has left work behind that was not saved. <button type="button" onClick=${() => attempt(resume().then(() => { is_starting.value = false; stage.show(); }))}>Resume it</button></p>`}
     <div class="middle"><${Tools} /><div class="scene"><div class="player" ref=${scene}></div><${Status} />${message.value && html`<p class=${`message${message.value.is_fault ? " fault" : ""}`} role=${message.value.is_fault ? "alert" : "status"}>${message.value.words}</p>`}</div>
     ${side.value === "text" && html`<${Text} />`}${side.value === "python" && html`<${Python} />`}
     <div class="right">${is_guiding.value && html`<${Guide} />`}<${Inspector} rerun=${rerun} /><${Told} /><div class="catena plots" ref=${plots}></div></div></div><${Bottom} />${is_starting.value && html`<${Start} />`}</div>`;
