@@ -21,7 +21,7 @@ from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.tree.rotors import has_rotors
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, arrays, is_plain
 from catena.kernels.evaluation import Evaluator
@@ -150,6 +150,10 @@ class VariedSystem(System):
     def reshaped(self, batch: tuple[int, ...]) -> VariedSystem:
         """Return the same system with other batch dimensions of its parameters."""
         return self._with(self.variation.reshaped(batch))
+
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> VariedSystem:
+        """Return the system of some states (n,), counted through the batch of the parameters, in batch dimensions."""
+        return self._with(self.variation.chosen(states, batch))
 
     def _with(self, variation: Variation) -> VariedSystem:
         other = VariedSystem(self.base, variation, self._origin)
@@ -314,7 +318,6 @@ class VariedSystem(System):
 
     # State after state.
 
-    velocity = _by_state("velocity")
     correction = _by_state("correction")
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
@@ -356,6 +359,10 @@ class VariedSystem(System):
         held = loop_closure.held(self.base.evaluator, {} if given is None else given)
         loop_closure.check_slack(slack)
         batch = loop_closure.common_batch(held, start.shape[:-1], self.variation.batch)
+        if not self._plan.total_constraints and all(h.node >= 0 for h in held):
+            # Nothing ties joints together, so that all mechanisms stand where they are told to.
+            found = self.base.assemble({} if given is None else given, guess, slack)
+            return np.broadcast_to(found, (*batch, self.nq)).copy()
         q = np.broadcast_to(start, (*batch, self.nq)).copy()
         done = np.zeros(batch, dtype=bool)
         limits = JointLimits(self.base)
@@ -372,8 +379,31 @@ class VariedSystem(System):
             q = np.where(done[..., None], found.reshape(q.shape), q)
         if done.all():
             return q
-        careful = self._each("assemble", {} if given is None else given, start, slack, only=~done)
+        try:
+            careful = self._each("assemble", {} if given is None else given, start, slack, only=~done)
+        except CatenaError as error:
+            if error.failed:
+                rest = np.full(q.shape, np.nan) if error.found is None else error.found
+                error.found = np.where(done[..., None], q, rest)
+            raise
         return np.where(done[..., None], q, careful)
+
+    def velocity(self, q: ArrayLike, given: Any, slack: float = 1e-5) -> np.ndarray:
+        """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no
+        loop ties joints together, or all that move stand still, it is the same for all mechanisms."""
+        still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
+        if not self._plan.total_constraints or still:
+            batch = np.broadcast_shapes(np.shape(q)[:-1], self.variation.batch)
+            if still:
+                # What is wrong with names and shapes is said for one state.
+                own = np.asarray(q, dtype=np.float64).reshape(-1, np.shape(q)[-1])
+                rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
+                self.state(0).velocity(own[:1], rows, slack)
+                shapes = [np.shape(x)[:-1] for x in given.values()]
+                return np.zeros((*np.broadcast_shapes(batch, *shapes), self.nv))
+            found = self.base.velocity(q, given, slack)
+            return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), self.nv)).copy()
+        return self._each("velocity", q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the position and velocity errors of the loops, each of shape (..., constraints)."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError, warn
-from catena.forces import Buoyancy
+from catena.forces import Buoyancy, PointSpring
 from catena.formats.markup import quoted
 from catena.formats.mjcf.inertias import inertial, needs_balance
 from catena.formats.mjcf.joint_values import SERVOS, joint_values
@@ -30,7 +30,6 @@ from catena.mechanism import (
     Joint,
     LinearCoupling,
     Mechanism,
-    PointSpring,
     PolynomialCoupling,
     Shape,
 )
@@ -360,18 +359,19 @@ class _Writer:
         return [f'    <tendon name={tendon} tendon1={tendon} polycoef="{_numbers(numbers)}"/>']
 
     def _add_springs_between(self) -> None:
-        """Springs between frames are tendons between sites."""
+        """Springs along a line over frames are tendons over sites."""
         taken = set(self.mechanism.couplings)
-        for spring in self.mechanism.springs.values():
-            if not isinstance(spring, PointSpring):
+        for spring in self.mechanism.force_elements.values():
+            kind = spring.kind
+            if not isinstance(kind, PointSpring):
                 continue
-            ends = [self._site_of(frame) for frame in (spring.frame_a, spring.frame_b)]
+            ends = [self._site_of(frame) for frame in spring.frames or ()]
             name = free_name(spring.name, taken)
             taken.add(name)
             numbers = {
-                "stiffness": _number(spring.stiffness),
-                "springlength": _number(spring.rest_length),
-                "damping": _number(spring.damping),
+                "stiffness": _number(kind.stiffness),
+                "springlength": _number(kind.rest_length),
+                "damping": _number(kind.damping),
             }
             sites = "".join(f"<site site={quoted(end)}/>" for end in ends)
             self.tendons.append(f"    <spatial name={quoted(name)}{_attributes(numbers)}>{sites}</spatial>")
@@ -498,14 +498,15 @@ class _Writer:
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in self.lifts]
+        told = {name for name, f in m.forces.items() if isinstance(f.kind, PointSpring)} | self.lifts.keys()
+        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in told]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
         if m.sensors:
             self.lost.add("sensors", *m.sensors)
-        told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
+        free = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
         is_named = any(m.initial is state for state in m.states.values())
-        starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]
+        starts = [name for name in {**m.initial.q, **m.initial.v} if name not in free or name in m.initial.v]
         if starts and not is_named:
             self.lost.add("initial states of the joints", *starts)
         for joint in m.joints.values():
