@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,7 @@ from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -40,7 +41,7 @@ from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import Passed, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 
@@ -111,6 +112,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.transitions: list[Transition] = []
+        """Nothing: one structure goes on."""
         self.now = self.start
         """The time that states have come to which still go on."""
         self.ahead: list[float] = []
@@ -267,7 +270,7 @@ class Run:
             guards.append(Looks(looks))
         return guards
 
-    def move(self, until: float) -> None:
+    def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
         end, mark = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
@@ -294,21 +297,21 @@ class Run:
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self.now = end if self.going.any() else float(np.max(self.ends))
+        over = self.now >= self.end - self.same or not self.going.any()
+        return () if self.law or self.excitation.control is None or over else (self._sample,)
 
-    def change(self) -> None:
+    def _sample(self) -> Sequence[Transition]:
         """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
-        if self.law or self.excitation.control is None or over:
-            return
         clock = self.excitation.clock
         if clock is not None:
-            if not clock.is_due(t):
-                return
+            if not clock.is_due(self.now):
+                return ()
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            self._ask(t)
+            self._ask(self.now)
+        return ()
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
