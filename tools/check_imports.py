@@ -41,6 +41,7 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studio",
     "cli",
     "__main__",
 )

@@ -20,7 +20,7 @@ class PlacedForce:
     nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
     the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
     counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself. `at` is the name
-    of the joint.
+    of the joint. A stretch of a line over several frames has the name of the whole as its `owner`.
     """
 
     name: str
@@ -33,6 +33,12 @@ class PlacedForce:
     joint: JointKind | None = None
     acts: bool = True
     at: str = ""
+    owner: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The name of the force that this is, or is a part of."""
+        return self.owner or self.name
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

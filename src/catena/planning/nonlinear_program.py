@@ -3,7 +3,7 @@
 A formula is written once, on CasADi's scalar symbols and for the few variables that it looks at, and differentiated
 twice there: that takes milliseconds and gives short code. Copies of it look at other variables. Derivatives of the
 whole program are the entries of all copies at their places. What is to be least is a quadratic form of the rows of one
-formula and of the variables.
+formula and of the variables, and a sum of rows of other formulas.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the solver had in the end: variables x (n,), whether it was satisfied, what it called its end, how much each
-    condition is missed by, and the iterations that it took."""
+    """What the solver had in the end: variables x (n,), whether it was satisfied, what it called its end, how much
+    each condition is missed by, and the iterations that it took."""
 
     x: np.ndarray
     success: bool
@@ -134,8 +134,8 @@ class Found:
 
 
 class NonlinearProgram:
-    """Least 1/2 r^T W r + 1/2 x^T Q x of variables x (n,) between low and high (n,), with conditions; r are all rows of
-    copies of a formula."""
+    """Least 1/2 r^T W r + 1/2 x^T Q x + c^T x + w^T s of variables x (n,) between low and high (n,), with conditions;
+    r are all rows of copies of a formula, s rows of others."""
 
     def __init__(self, size: int, spent: Copies) -> None:
         self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
@@ -143,6 +143,8 @@ class NonlinearProgram:
         self._conditions: list[Condition] = []
         self._W: list[Entries] = []
         self._Q: list[Entries] = []
+        self._sums: list[tuple[Copies, np.ndarray]] = []
+        self._slope = np.zeros(size)
 
     def ask(
         self, formula: Formula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
@@ -164,6 +166,16 @@ class NonlinearProgram:
         """Add entries of Q in its upper half."""
         self._Q.append(Entries(rows, columns, values))
 
+    def weigh_linear(self, variable: int, value: float) -> None:
+        """Add that many times a variable to what is to be least."""
+        self._slope[variable] += value
+
+    def add(self, formula: Formula, where: np.ndarray, data: Any, weights: Any) -> None:
+        """Add rows of copies of a formula to what is to be least, each times its weight (m, copies)."""
+        copies = Copies.of(formula, where, data)
+        given = np.broadcast_to(np.asarray(weights, dtype=float), copies.shape)
+        self._sums.append((copies, given.ravel(order="F")))
+
     def solve(self, x0: np.ndarray, iterations: int) -> Found:
         """Return the solution that IPOPT finds from x0 (n,), or of all it had the one that misses conditions least."""
         import casadi
@@ -172,9 +184,13 @@ class NonlinearProgram:
         x, none, weight = (casadi.MX.sym(name, k) for name, k in (("x", n), ("none", 0), ("weight", 1)))
         W, Q = _symmetric(int(np.prod(self._spent.shape)), self._W), _symmetric(n, self._Q)
         r = self._spent.values(x)
-        f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x))
+        slope = casadi.DM(self._slope)
+        f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x)) + casadi.dot(slope, x)
         R = _matrix(W.shape[0], n, [self._spent.jacobian(x)])
-        gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x)
+        gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x) + slope
+        for copies, w in self._sums:
+            f += casadi.dot(casadi.DM(w), copies.values(x))
+            gradient += casadi.mtimes(_matrix(len(w), n, [copies.jacobian(x)]).T, casadi.DM(w))
         scale = np.concatenate([np.full(len(c.low), c.weight) for c in self._conditions])
         low, high = (
             scale * np.concatenate([getattr(c, side) for c in self._conditions]) for side in ("low", "high")
@@ -186,6 +202,7 @@ class NonlinearProgram:
         ]))  # fmt: skip
         lam = casadi.MX.sym("lam", len(low))
         curved = [self._spent.hessian(x, weight * casadi.mtimes(W, r))]
+        curved += [copies.hessian(x, weight * casadi.DM(w)) for copies, w in self._sums]
         curved += [
             c.copies.hessian(x, c.weight * lam[int(k) : int(k) + len(c.low)])
             for c, k in zip(self._conditions, first, strict=False)
@@ -235,6 +252,8 @@ def _symmetric(n: int, entries: Sequence[Entries]) -> Any:
     """Return the symmetric matrix (n, n) of numbers in its upper half."""
     import casadi
 
+    if not entries:
+        return casadi.DM(n, n)
     rows, columns, values = (
         np.concatenate([getattr(e, part) for e in entries]) for part in ("rows", "columns", "values")
     )

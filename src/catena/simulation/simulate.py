@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError
 from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.failing_states import without_failing_states
+from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.keeping import Keep
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
@@ -29,7 +31,7 @@ from catena.system import System
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
-           "raise", 0.0)  # fmt: skip
+           "raise", 0.0, None)  # fmt: skip
 
 
 class Options(TypedDict, total=False):
@@ -52,6 +54,7 @@ class Options(TypedDict, total=False):
     near: Mapping[str, ArrayLike] | None
     on_error: str
     start: float
+    keep: Any
 
 
 @overload
@@ -103,6 +106,7 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
+    keep: Any = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -146,14 +150,20 @@ def simulate(
     wrenches, events, and the samples of controllers at k / rate. So a motion goes on from another one by
     start=run.t[-1]. A controller with a rate is asked at the start too, whether it is due then or not.
 
-    `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
-    has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
-    words}.
+    `on_error="record"` leaves out the states of a batch that cannot be simulated (starts that do not close, parameters
+    that no body has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says
+    why, {index: words}.
+
+    `keep` says what is kept of a run, so that many need little memory: "final", or a list of signals, or signals by
+    name. A signal is a formula over t, q, v, joints and named numbers, or a function of times (n,), q (n, nq), v (n,
+    nv); at the samples, "A", or what follows from all steps: "max(A)", "min(A)", "time_of_max(A)", "mean(A)",
+    "integral(v.A^2)", "last(A)", "crossing(A - 0.5)". They are in `run.kept`. The run itself then has its start and end
+    only, unless `samples` are asked for beside what follows from all steps.
     """
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
-            changes, parameters, near, on_error, start,
+            changes, parameters, near, on_error, start, keep,
         )  # fmt: skip
         pairs = zip(given, NOTHING, strict=True)
         if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
@@ -162,6 +172,7 @@ def simulate(
                 "scenario.with_(duration=...)."
             )
         return system.run(progress=progress, check=check)
+    kept = Keep.of(keep)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
@@ -176,27 +187,51 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    if on_error == "record":
-        if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
+    records = on_error == "record"
+    if records and (count > 1 or isinstance(system, Sequence)):
+        raise StateError("on_error='record' is for a batch of one system and one controller.")
+    if records and not contacts and not is_changing(events):
+        if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
-                "on_error='record' is for a batch of one system and one controller, without contacts and changes of "
-                "the structure; run states one by one otherwise."
+                "on_error='record' takes `near` for all states together, {joint: (nq of the joint,)}."
             )
 
-        def some(system: System, q: np.ndarray, v: np.ndarray) -> Trajectory:
-            return simulate(
-                system, q, v, duration, control=controls[0], motion=moves, forces=pushes, integrator=integrator,
-                step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
-                check=check, start=start,
+        def some(system: System, q: np.ndarray, v: np.ndarray) -> tuple[Segment, Mapping[int, str]]:
+            driven = {} if moves is None else moves
+            system, q, v = with_drives_in_tree(system, q, v, driven, False)
+            problem = Problem(
+                system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
+                near=near or {},
             )  # fmt: skip
+            made = Run(
+                problem,
+                q,
+                v,
+                time_span(start, duration),
+                events,
+                samples,
+                progress,
+                check,
+                records=True,
+                keep=kept,
+                named=named,
+            )
+            return made.go(), made.failing or {}
 
-        return without_failing_states(some, systems[0], q, v, parameters)
+        return FailingStates(some, systems[0], parameters).run(q, v)
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
     contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
+    if changing and kept is not None:
+        if kept.signals:
+            raise StateError(
+                "keep takes signals of runs without contacts and changes of the structure; with these, give "
+                "keep='final', or ask the run."
+            )
+        samples = list(span)
     if changing:
         if count > 1 or isinstance(system, Sequence):
             raise StateError(
@@ -214,8 +249,7 @@ def simulate(
             return (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
 
         batch, states = single_states(systems[0], *initial_state(systems[0], q, v), near)
-        runs = [one(state) for state in states]
-        return StateByState(runs, batch) if batch else runs[0]
+        return _each(one, batch, states, records)
     alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
@@ -225,9 +259,31 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, span, events, samples, progress, check,
+            q, v, span, events, samples, progress, check, keep=kept, named=named,
         ).go()])
         for k in range(count)
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _each(
+    one: Callable[[SingleState], Trajectory],
+    batch: tuple[int, ...],
+    states: Sequence[SingleState],
+    records: bool,
+) -> Trajectory:
+    """Return the motion of one state, or those of a batch, state by state; where it `records` states that fail, the
+    others one behind the other."""
+    if not batch:
+        return one(states[0])
+    if not records:
+        return StateByState([one(state) for state in states], batch)
+    found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
+    for index, state in zip(np.ndindex(batch), states, strict=True):
+        try:
+            found.append(one(state))
+        except CatenaError as error:
+            failed[index] = str(error)
+    require_some(len(found), failed)
+    return StateByState(found, (len(found),) if failed else batch, failed)

@@ -44,12 +44,21 @@ class Playable(Protocol):
 
 
 class Timeline(Playable, Protocol):
-    """What moves in time step by step: at the time `now`, the states q and v of a system."""
+    """What moves in time step by step, and is at the time `now`."""
 
-    system: System
     now: float
-    q: np.ndarray
-    v: np.ndarray
+
+    @property
+    def system(self) -> System:
+        """Return the system that moves now."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """Return positions now."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """Return velocities now."""
 
     @property
     def over(self) -> str:

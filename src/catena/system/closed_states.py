@@ -148,6 +148,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
         f"{in_words(system.mechanism, repair)}."
     )
     told.gaps, told.configuration, told.repair = error.gaps, error.configuration, repair
+    told.failed, told.found = error.failed, error.found
     return told
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.errors import CatenaError, raise_for_states
 from catena.given import real_array
 
 if TYPE_CHECKING:
@@ -29,12 +31,20 @@ def ask_each(
     else:
         systems = [(system.state(k), (which == k) & wanted) for k in numbers]
     parts, places = [], []
+    errors: dict[tuple[int, ...], CatenaError] = {}
     for own, mine in systems:
         arguments = [_taken(x, batch, mine) for x in given]
         options = {n: _taken(x, batch, mine) for n, x in named.items()}
-        parts.append(getattr(own, name)(*arguments, **options))
+        try:
+            parts.append(getattr(own, name)(*arguments, **options))
+        except CatenaError as error:
+            # The others are told to whoever asks for them.
+            errors |= {tuple(int(i) for i in index): error for index in np.argwhere(mine)}
+            continue
         places.append(mine)
-    return _joined(parts, places, batch)
+    found = _joined(parts, places, batch, math.nan if errors else 0.0) if parts else None
+    raise_for_states(errors, found)
+    return found
 
 
 def _spread(x: Any) -> list[tuple[int, ...]]:
@@ -65,14 +75,15 @@ def _taken(x: Any, batch: tuple[int, ...], mine: np.ndarray) -> Any:
     return np.broadcast_to(rows, (*batch, rows.shape[-1]))[mine]
 
 
-def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...]) -> Any:
-    """Return results (states, ...) of portions of a batch as one of the whole batch."""
+def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...], rest: float = 0.0) -> Any:
+    """Return results (states, ...) of portions of a batch as one of the whole batch, with the number `rest` for all
+    others."""
     first = parts[0]
     if isinstance(first, dict):
-        return {name: _joined([part[name] for part in parts], places, batch) for name in first}
+        return {name: _joined([part[name] for part in parts], places, batch, rest) for name in first}
     if isinstance(first, tuple):
-        return tuple(_joined([part[k] for part in parts], places, batch) for k in range(len(first)))
-    found = np.zeros((*batch, *np.shape(first)[1:]))
+        return tuple(_joined([part[k] for part in parts], places, batch, rest) for k in range(len(first)))
+    found = np.full((*batch, *np.shape(first)[1:]), rest)
     for part, mine in zip(parts, places, strict=True):
         found[mine] = part
     return found

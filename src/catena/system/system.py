@@ -600,6 +600,10 @@ class System:
         """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
         return self
 
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> System:
+        """Return the system of some states (n,) of a batch, in batch dimensions: this one, unless parameters differ."""
+        return self
+
     def alone(self, state: int) -> System:
         """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
         return self
@@ -1145,6 +1149,8 @@ class System:
         report = self.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
+            if force.name != force.whole:
+                continue
             own = dict(report.outputs[force.name])
             if force.kind.stores:
                 own["energy"] = report.energy[force.name]

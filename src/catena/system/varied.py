@@ -21,7 +21,7 @@ from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.tree.rotors import has_rotors
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError
 from catena.given import is_one_of, shown
 from catena.kernels import Algorithm, arrays, is_plain
 from catena.kernels.evaluation import Evaluator
@@ -150,6 +150,10 @@ class VariedSystem(System):
     def reshaped(self, batch: tuple[int, ...]) -> VariedSystem:
         """Return the same system with other batch dimensions of its parameters."""
         return self._with(self.variation.reshaped(batch))
+
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> VariedSystem:
+        """Return the system of some states (n,), counted through the batch of the parameters, in batch dimensions."""
+        return self._with(self.variation.chosen(states, batch))
 
     def _with(self, variation: Variation) -> VariedSystem:
         other = VariedSystem(self.base, variation, self._origin)
@@ -372,7 +376,13 @@ class VariedSystem(System):
             q = np.where(done[..., None], found.reshape(q.shape), q)
         if done.all():
             return q
-        careful = self._each("assemble", {} if given is None else given, start, slack, only=~done)
+        try:
+            careful = self._each("assemble", {} if given is None else given, start, slack, only=~done)
+        except CatenaError as error:
+            if error.failed:
+                rest = np.full(q.shape, np.nan) if error.found is None else error.found
+                error.found = np.where(done[..., None], q, rest)
+            raise
         return np.where(done[..., None], q, careful)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:

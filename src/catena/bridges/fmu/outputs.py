@@ -83,7 +83,8 @@ def _told(formulas: Formulas, name: str) -> Told:
 def _names(system: System) -> list[str]:
     joints = [f"{j}.{what}" for j in (*system.joints, *system.loops) for what in OF_JOINT]
     frames = [f"{f}.{what}" for f in system.plan.body_pose for what in OF_FRAME]
-    forces = [f"{f.name}.{what}" for f in system.elements.placed for what in _recorded(system, f)]
+    whole = [f for f in system.elements.placed if f.name == f.whole]
+    forces = [f"{f.name}.{what}" for f in whole for what in _recorded(system, f)]
     return [*joints, *frames, *forces, *ENERGIES, GAP]
 
 
@@ -149,13 +150,14 @@ def _recorded_values(formulas: Formulas, name: str) -> list[tuple[str, Any]]:
         if force.name == name:
             own = list(zip(names, found["outputs"][at : at + len(names)], strict=True))
             stored = [("energy", found["energy"][k])] if force.kind.stores else []
-            return [*own, *stored, ("power", found["power"][k])]
+            stretches = [n for n, one in enumerate(system.elements.placed) if one.whole == name]
+            return [*own, *stored, ("power", sum(found["power"][n] for n in stretches))]
         at += len(names)
     return []
 
 
 def _of_force(formulas: Formulas, owner: str, what: str) -> Told | None:
-    placed = {force.name: force for force in formulas.system.elements.placed}
+    placed = {force.name: force for force in formulas.system.elements.placed if force.name == force.whole}
     if owner not in placed or what not in _recorded(formulas.system, placed[owner]):
         return None
     unit = {"energy": "J", "power": "W"}.get(what, "")

@@ -20,10 +20,11 @@ from catena.cli.commands import (
     models,
     run,
     schema,
+    studio,
     view,
     warm,
 )
 
 COMMANDS = (
-    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+    run, view, studio, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
 )  # fmt: skip

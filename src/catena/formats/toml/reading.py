@@ -319,7 +319,7 @@ def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
 def _add_sensor(mechanism: Mechanism, table: Table) -> Mechanism:
     table.check_keys(*KEYS["sensor"])
     frame = table.text("frame") if "frame" in table else ""
-    component = table.integers("component") if "component" in table else None
+    component: Any = table.integers("component") if "component" in table else None
     with table.at_fault():
         mechanism.add_sensor(table.text("name"), table.text("kind"), table.text("at"), frame, component)
     return mechanism

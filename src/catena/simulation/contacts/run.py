@@ -114,7 +114,7 @@ class ContactRun:
         if isinstance(control, PerStructure):
             control = control.control(system, start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
-        problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
+        problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
         self.free_motion = FreeMotion(problem, Places(system, self.contacts), near=self.wound.positions)
         self.length = extent(system.plan)

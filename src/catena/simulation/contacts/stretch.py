@@ -135,7 +135,7 @@ class Stretch:
         near = {joint: x for joint, x in self.free_motion.near.items() if joint in system.loops}
         turned = self.free_motion.turns.at(np.array([span.start]), q[None], v[None])
         near |= {joint: x[0] for joint, x in turned.items()}
-        problem = Problem(system, control, given.motion, forces, **self.options, near=near)
+        problem = Problem(system, control, given.motion, forces, **self.options, near=near, sticks=False)
         return self._moved(problem, span, q, v)
 
     def _compiled(

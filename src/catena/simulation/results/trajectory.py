@@ -190,6 +190,12 @@ class Trajectory(Energies):
         return parts[0].t if len(parts) == 1 else np.concatenate([part.t for part in parts])
 
     @property
+    def kept(self) -> Mapping[str, np.ndarray]:
+        """Return the signals that the run was asked to keep by `keep`, {name: (...)} for those that tell one number of
+        all of it, {name: (..., samples)} for those at samples."""
+        return self.segments[0].kept if len(self.segments) == 1 else {}
+
+    @property
     def steps(self) -> int:
         """Return how many steps were taken in all, rejected ones included."""
         return sum(part.steps for part in self.all_segments)

@@ -19,6 +19,7 @@ from catena.simulation.acting.external import as_wrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.keeping import Keep
 from catena.simulation.problem import Applied, Control, Prescribed, check_settings
 from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
@@ -86,6 +87,7 @@ class Scenario:
     plan: Mapping[str, Any] = field(default_factory=_nothing)
     plots: Sequence[Plot] | Plot = ()
     view: Mapping[str, Any] = field(default_factory=_nothing)
+    keep: str | Sequence[str] | Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         planned = self.mechanism if isinstance(self.mechanism, System) else None
@@ -192,6 +194,11 @@ class Scenario:
         check_changes(listed, self.mechanism, [event.label for event in self.events])  # type: ignore[union-attr]
 
     def _check_settings(self) -> None:
+        Keep.of(self.keep)
+        if isinstance(self.keep, Mapping):
+            self._set("keep", FrozenMapping(self.keep))
+        elif self.keep is not None:
+            self._set("keep", (self.keep,) if isinstance(self.keep, str) else tuple(self.keep))
         self._set("duration", float(self.duration))
         self._set("start", float(self.start))
         for name in ("step", "rtol", "atol"):
@@ -348,12 +355,19 @@ class Scenario:
 
         save_scenario(self, path, functions)
 
-    def run(self, progress: bool | None = None, check: bool = True) -> Trajectory:
-        """Simulate it; `progress` and `check` are those of `ct.simulate`."""
+    def run(self, progress: bool | None = None, check: bool = True, on_error: str = "raise") -> Trajectory:
+        """Simulate it; `progress`, `check` and `on_error` are those of `ct.simulate`."""
         from catena.simulation.simulate import simulate
 
         self._require_unchanged()
-        return simulate(self.system, *self._start(), **self._arguments(), progress=progress, check=check)
+        return simulate(
+            self.system,
+            *self._start(),
+            **self._arguments(),
+            progress=progress,
+            check=check,
+            on_error=on_error,
+        )
 
     def _arguments(self) -> dict[str, Any]:
         """The keyword arguments of `simulate` that say all but the state it begins with."""
@@ -362,6 +376,7 @@ class Scenario:
             "integrator": self.integrator, "step": self.step, "rtol": self.rtol, "atol": self.atol, "drift": self.drift,
             "events": self.events, "samples": self.samples, "contacts": self.contacts, "changes": self.changes,
             "parameters": self.parameters or None, "near": self.near or None, "start": self.start,
+            "keep": self.keep,
         }  # fmt: skip
 
     @property

@@ -67,7 +67,15 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
         add("event", f"event {event.label!r}", _event(event))
     for change in _listed(scenario.changes):
         add("change", change.label, _change(change))
-    add("run", "run", _run(scenario))
+    settings = dict(_run(scenario))
+    if scenario.keep is not None:
+        kept = scenario.keep if isinstance(scenario.keep, Mapping) else {str(x): x for x in scenario.keep}
+        for name, signal in kept.items():
+            if not isinstance(signal, str):
+                leave_out(f"keep {name!r}", signal)
+        said = {name: signal for name, signal in kept.items() if isinstance(signal, str)}
+        settings["keep"] = said if isinstance(scenario.keep, Mapping) else list(said)
+    add("run", "run", iter(settings.items()))
     for plot in _listed(scenario.plots):
         add("plot", "plot", ((key, x) for key, x in (("show", plot.show), ("file", plot.file)) if x))
     add("view", "view", iter(scenario.view.items()))
