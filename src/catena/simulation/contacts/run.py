@@ -88,7 +88,7 @@ class ContactRun:
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
         self.segments: list[Segment] = []
-        self.pressing: list[Callable[[Segment], np.ndarray]] = []
+        self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
         self.places: list[Places] = []
         self.transitions: list[Transition] = []
         self.jumps = Jumps()
@@ -192,7 +192,11 @@ class ContactRun:
         """Return what happened since it was asked last, and forget what was passed."""
         events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
         found = Happened(events, tuple(self.transitions))
-        self.segments, self.pressing, self.places = self.segments[-1:], self.pressing[-1:], self.places[-1:]
+        self.segments, self.contact_forces, self.places = (
+            self.segments[-1:],
+            self.contact_forces[-1:],
+            self.places[-1:],
+        )
         self.known, self.transitions = len(self.segments), []
         # Contacts go on as they do, from where they are now.
         self.standing = replace(self._known, u=None, gap=None)
@@ -354,7 +358,7 @@ class ContactRun:
             run = met(run, self._events(t, q, v), t == self.start)
             self.wound.know(run)
             self.segments.append(run)
-            self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
+            self.contact_forces.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.free_motion.places)
             self._come_to(run)
             if run.ended:
@@ -437,7 +441,7 @@ class ContactRun:
     # What is kept.
 
     def _keep(self, run: Segment, holding: Holding) -> None:
-        def pressing(run: Segment) -> np.ndarray:
+        def forces_in(run: Segment) -> np.ndarray:
             f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tree_forces
             if holding.closed:
                 if asks and len(run.t) != nodes:
@@ -452,7 +456,7 @@ class ContactRun:
         if len(run.t) > 1:
             self.wound.know(run)
             self.segments.append(run)
-            self.pressing.append(pressing)
+            self.contact_forces.append(forces_in)
             self.places.append(holding.free_motion.places)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
@@ -461,7 +465,7 @@ class ContactRun:
             return run
         times, forces, places = made.t, made.forces, self.free_motion.places
 
-        def pressing(run: Segment) -> np.ndarray:
+        def forces_in(run: Segment) -> np.ndarray:
             k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
             if not np.array_equal(times[k], run.t):
                 return by_modes(run)
@@ -469,13 +473,13 @@ class ContactRun:
             return forces[k] if touches is None else touches.told(forces[k])
 
         self._keep(run, holding)
-        by_modes = self.pressing[-1]
-        self.pressing[-1] = pressing
+        by_modes = self.contact_forces[-1]
+        self.contact_forces[-1] = forces_in
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
         runs = [resampled(run, times) for run in self.segments]
-        pressed = [f(run) for f, run in zip(self.pressing, runs, strict=True)]
+        pressed = [f(run) for f, run in zip(self.contact_forces, runs, strict=True)]
         labels = [contact.label for contact in self.contacts]
         segments = tuple(
             replace(
