@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, warn
+from catena.flying.independent import Independent, choose_independent, follow_independent
 from catena.given import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 from catena.mechanism.validation import known
 from catena.planning import goals
@@ -27,7 +28,6 @@ from catena.planning.objectives import Expression, Objective, objective_of
 from catena.planning.task import Task
 from catena.spatial import Pose
 from catena.system import System
-from catena.system.independent import Independent, choose_independent, follow_independent
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
 NEARLY = 1e-6
@@ -99,6 +99,10 @@ def plan_motion(
     _check_frame(system, frame, [name for name, x in asked.items() if x is not None])
     clock = perf_counter()
     chosen = _independent(system, q0[0], v0[0], independent)
+    if not len(chosen.components):
+        raise StateError(
+            f"plan_motion: nothing of {system.mechanism.name!r} can move; unlock a joint, or detach what holds it."
+        )
     task = Task(system, spans, int(nodes), q0[0], v0[0], chosen)
     aim = objective_of(system, objective, task.acting, task.scale)
     task.move()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.errors import StateError
+from catena.errors import CatenaError, CatenaWarning, StateError
+from catena.formats.files import load
 from catena.formats.toml import write
 from catena.given import shown
 from catena.mechanism import generators
 from catena.mechanism.validation import known
+from catena.studio.parts import sorts
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, Session
 
@@ -45,10 +50,14 @@ class Answers:
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
+            "bring": self.bring, "sorts": lambda question: {"sorts": sorts()},
             "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
             "cancel": self.cancel, "python": lambda question: {"python": session.python()},
         }  # fmt: skip
-        self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {"run": self.run}
+        self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {
+            "run": self.run,
+            "share": self.share,
+        }
 
     def state(self, question: Question) -> dict[str, Any]:
         """The text as it is and all that is shown of it."""
@@ -144,6 +153,9 @@ class Answers:
 
     def run(self, question: Question) -> Iterator[dict[str, Any]]:
         """Run the scenario as it is, and tell how it goes."""
+        yield from self._ordered(question, "movie")
+
+    def _ordered(self, question: Question, what: str) -> Iterator[dict[str, Any]]:
         session = self.session
         why = session.reading.why_not_run()
         if why:
@@ -152,8 +164,34 @@ class Answers:
         traces = question.get("traces")
         traces = [str(name) for name in traces] if isinstance(traces, list) else []
         revision = session.revision
-        for answer in self.runner.run(session.text, session.name, session.folder, traces):
+        for answer in self.runner.run(session.text, session.name, session.folder, traces, what):
             yield answer | {"revision": revision}
+
+    def share(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario as it is, and give the page that stands alone."""
+        yield from self._ordered(question, "page")
+
+    def bring(self, question: Question) -> dict[str, Any]:
+        """Begin with a model file that was dropped onto the page: {"name", "content", "base"}. It reaches no others,
+        because it comes without its folder."""
+        base, name, content = _base(question), question.get("name"), question.get("content")
+        if not isinstance(name, str) or not isinstance(content, str):
+            raise StateError("a file has a name and a text.")
+        plain = Path(name).name
+        if Path(plain).suffix.lower() == ".toml":
+            self.session.open(content, plain, None, base)
+            return self.session.state()
+        with tempfile.TemporaryDirectory(prefix="catena_") as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", CatenaWarning)
+            file = Path(folder) / (plain or "model")
+            file.write_text(content, encoding="utf-8")
+            try:
+                text = write(load(file), f"{file.stem}.toml", None)
+            except CatenaError as error:
+                # Where the copy lies is nobody's business.
+                raise StateError(str(error).replace(f"{folder}/", "")) from error
+        self.session.open(text + RUN, f"{Path(plain).stem}.toml", None, base)
+        return self.session.state()
 
     def _files(self) -> list[str]:
         return sorted(file.name for file in self.session.folder.glob("*.toml") if file.is_file())[:200]

@@ -30,8 +30,11 @@ class Runner:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
             )  # fmt: skip
 
-    def run(self, text: str, name: str, folder: Path | None, traces: list[str]) -> Iterator[dict[str, Any]]:
-        """The answers to an order, of which the last is done, failed or cancelled."""
+    def run(
+        self, text: str, name: str, folder: Path | None, traces: list[str], what: str = "movie"
+    ) -> Iterator[dict[str, Any]]:
+        """The answers to an order, of which the last is done, failed or cancelled; what is done is the movie of a run,
+        or its page."""
         with self._turn:
             self._cancelled.clear()
             self.start()
@@ -39,12 +42,9 @@ class Runner:
             assert process is not None and process.stdin is not None and process.stdout is not None
             self._count += 1
             order = {
-                "id": self._count,
-                "text": text,
-                "name": name,
-                "folder": str(folder or ""),
-                "traces": traces,
-            }
+                "id": self._count, "text": text, "name": name, "folder": str(folder or ""), "traces": traces,
+                "what": what,
+            }  # fmt: skip
             try:
                 process.stdin.write(json.dumps(order) + "\n")
                 process.stdin.flush()

@@ -19,6 +19,7 @@ from catena.errors import CatenaError
 from catena.simulation import Trajectory
 from catena.studio.reading import scenario_of
 from catena.view.movie import movie
+from catena.view.player import page
 from catena.view.player.payload import payload
 from catena.view.points import traceable
 
@@ -48,7 +49,10 @@ def computed(order: dict[str, Any]) -> dict[str, Any]:
     run = scenario.run(progress=False)
     known = {point.name for point in traceable(scenario.mechanism)}
     traces = [name for name in order.get("traces", []) if name in known]
-    shown = payload(movie(run, traces=traces, progress=False))
+    shown_movie = movie(run, traces=traces, progress=False)
+    if order.get("what") == "page":
+        return {"kind": "done", "page": page(shown_movie)}
+    shown = payload(shown_movie)
     return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run)}
 
 
@@ -71,7 +75,9 @@ def told(run: Trajectory) -> dict[str, Any]:
 def impulses(found: Mapping[str, np.ndarray]) -> list[str]:
     """The impulses of a change in words, the largest first, without those that are nothing beside it."""
     sizes = {name: float(np.linalg.norm(x[..., -3:])) for name, x in found.items()}
-    turns = {name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()}
+    turns = {
+        name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()
+    }
     largest = max([*sizes.values(), *turns.values()], default=0.0)
     words = []
     for name in sorted(sizes, key=lambda one: -sizes[one]):

@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import hypot
 from typing import Any
 
 import numpy as np
 
 from catena.changing.transfer import free_groups
-from catena.errors import SimulationError, StateError
+from catena.errors import SimulationError
 from catena.kinematics.extent import extent
-from catena.mechanism.validation import known
 from catena.simulation.arguments import Window, initial_state
 from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOW_SLIP, SLOWS, Deciding, Decision
+from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
+from catena.simulation.contacts.deciding import Deciding, Decision
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
@@ -40,10 +39,12 @@ from catena.simulation.contacts.quick_path import Quick, quick_trajectory
 from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.steady import CarefulUntilSteady
 from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
+from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_changes
@@ -65,8 +66,8 @@ from catena.system import System
 
 # So many changes, or impacts, within so many careful steps are got over by careful steps.
 HASTY, RATTLING, WITHIN = 5, 40, 20.0
-# Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
-LEAST, MOST, STEADY = 20, 400, 10
+# Careful steps of a row, at most.
+MOST = 400
 # Why careful steps were taken.
 CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED = (
     "because contacts chattered",
@@ -100,6 +101,11 @@ class ContactRun:
         """What contacts do, None where that is not decided yet."""
         self.is_undecided = False
         """Whether no forces were found with which contacts could go on."""
+        self.finished: list[Segment] = []
+        """Stretches as they are told and returned."""
+        self.seen = 0
+        """How many changes whoever follows the run has been told of."""
+        changing.following.through(self._new_of)
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
@@ -144,17 +150,24 @@ class ContactRun:
         try:
             self.begin(q, v)
             self.advance(self.end)
+        except (KeyboardInterrupt, Cancelled) as reason:
+            if self.standing is None and not self.segments:
+                raise
+            reached = float(self.segments[-1].t[-1]) if self.segments else self.now
+            return self._found(times, stopped(reason, reached))
         except Exception as error:
             if self.segments:
                 error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
+        finally:
+            self.changing.following.done()
         return self._found(times, "")
 
     def begin(self, q: Any, v: Any) -> None:
         """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        self._require_outside(q)
+        require_outside(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), self.length)
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v
@@ -175,7 +188,13 @@ class ContactRun:
     def move(self, until: float) -> Sequence[Happening]:
         """Move on with contacts as they are, to where one of them cannot go on, or to an event."""
         happens = self._careful(UNDECIDED) if self.is_undecided else self._stretch()
-        return [*happens, self._jump_over] if self.more and self.changing.events else happens
+        over = [self._jump_over] if self.more and self.changing.events else []
+        return [*happens, *over, self._follow]
+
+    def _follow(self) -> Sequence[Transition]:
+        """Let whoever follows the run look at it."""
+        self.changing.following.tick(self.now, self)
+        return ()
 
     # Step by step.
 
@@ -228,7 +247,8 @@ class ContactRun:
         happens = self._quick_stretch(holding)
         if happens is not None:
             return happens
-        made = Stretch(holding, self.window, self.changing.options, self._events, self.h / 3.0).go(t, q, v)
+        options, following = self.changing.options, self.changing.following
+        made = Stretch(holding, self.window, options, self._events, self.h / 3.0, following).go(t, q, v)
         run, stiff = made.run, STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(stiff)
@@ -242,7 +262,8 @@ class ContactRun:
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h)
+            tick = self.changing.following.tick
+            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
         stretch, (t, q, v) = QuickStretch(self.quick, holding), (self.now, self.q, self.v)
         try:
             made = stretch.go(t, q, v, self.first, self._events(t, q, v))
@@ -300,11 +321,11 @@ class ContactRun:
 
     def _go_on(self, why: str, found: Decision) -> Sequence[Transition]:
         """Go on with what was decided, and tell what changed."""
-        told = self._tell(self.now, why, found.q, self.v, self.standing, found)
+        told = self._note(self.now, why, found.q, self.v, self.standing, found)
         self.standing, self.q, self.v = found.standing, found.q, found.v
         return told
 
-    def _tell(
+    def _note(
         self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
     ) -> Sequence[Transition]:
         """Return a change, if there is anything to tell."""
@@ -342,14 +363,16 @@ class ContactRun:
     def _careful(self, why: str) -> list[Happening]:
         """Move on by some careful steps, and return what ends them; `why` says what made them necessary."""
         t, q, v, self.is_undecided = self.now, self.q, self.v, False
-        until_steady = _CarefulUntilSteady(
+        until_steady = CarefulUntilSteady(
             self.h,
             self.length,
             self.deciding.weight,
             self.free_motion.places.friction,
             why in (SLOWLY, STUCK),
         )
-        steps = CarefulSteps(self.free_motion, self.length, self.h, self._impulses(), self.watch)
+        steps = CarefulSteps(
+            self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
+        )
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
@@ -365,7 +388,7 @@ class ContactRun:
                 return self._ended(run)
         return [partial(self._settle, until_steady, why)]
 
-    def _settle(self, steady: _CarefulUntilSteady, why: str) -> Sequence[Transition]:
+    def _settle(self, steady: CarefulUntilSteady, why: str) -> Sequence[Transition]:
         """Decide what contacts do behind careful steps."""
         t, q, v = self.now, self.q, self.v
         self.free_motion.keep_time(t, q, v)
@@ -478,84 +501,35 @@ class ContactRun:
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
-        runs = [resampled(run, times) for run in self.segments]
-        pressed = [f(run) for f, run in zip(self.contact_forces, runs, strict=True)]
-        labels = [contact.label for contact in self.contacts]
-        segments = tuple(
-            replace(
-                with_stops_in_joints(run, places, f),
-                contacts=self.touching,
-                contact_forces={label: f[:, k] for k, label in enumerate(labels)},
-            )
-            for run, f, places in zip(runs, pressed, self.places, strict=True)
-        )
-        found = Trajectory(segments, tuple(self.transitions), note)
+        if not self.segments:
+            still = np.zeros((1, self.system.nv))
+            alone = Segment(self.system, np.array([self.now]), self.q[None], self.v[None], still, 0)
+            return Trajectory([alone], tuple(self.transitions), note)
+        self._tell(times, len(self.segments), note)
+        found = Trajectory(tuple(self.finished), tuple(self.transitions), note)
         if self.changing.check:
             audit_of_changes(found).warn()
         return found
 
-    def _require_outside(self, q: np.ndarray) -> None:
-        for contact, gap in zip(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), strict=True):
-            if gap < -CLOSED * self.length and isinstance(contact, StopSide):
-                raise StateError(
-                    f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin "
-                    "within its limits."
+    def _new_of(self, run: ContactRun) -> None:
+        """Tell whoever follows what is new. The last stretch may still get events that happen at its end."""
+        self._tell(self.changing.sample_times(), len(self.segments) - 1, "")
+
+    def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
+        """Finish so many stretches, and tell whoever follows those that are new."""
+        known, labels = len(self.finished), [contact.label for contact in self.contacts]
+        for k in range(known, count):
+            run = resampled(self.segments[k], times)
+            f = self.contact_forces[k](run)
+            self.finished.append(
+                replace(
+                    with_stops_in_joints(run, self.places[k], f),
+                    contacts=self.touching,
+                    contact_forces={label: f[:, i] for i, label in enumerate(labels)},
                 )
-            if gap < -CLOSED * self.length and isinstance(contact, Contact):
-                what = "beyond the plane" if contact.on_radius is None else "inside the ball"
-                raise StateError(
-                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
-                    f"{'above' if contact.on_radius is None else 'outside'} it."
-                )
-
-
-class _CarefulUntilSteady:
-    """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
-
-    def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
-        self.h, self.weight, self.friction = h, weight, friction.tolist()
-        self.none, self.slow = SLIPS * length, SLOW_SLIP * h * weight
-        self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
-        self.modes: list[tuple[str, ...]] = []
-
-    def now(self, *modes: str) -> tuple[int, ...]:
-        """Return the contacts that had some of the modes in the last step."""
-        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
-
-    def stays(self, p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
-        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u, of contacts
-        that yield (contacts,) along their planes."""
-        modes, slow = [], False
-        rows = zip(p[:, 2].tolist(), u.tolist(), yields.tolist(), self.friction, strict=True)
-        for pressed, (x, y, _), give, mu in rows:
-            speed = hypot(x, y)
-            modes.append(OPEN if pressed <= 0.0 else STICK if speed <= self.none else SLIDE)
-            # Friction of a light body turns a slip at once, that of others does so within some steps.
-            most = min(self.slow, max(SLOWS * mu * pressed * give, SLOWS * LIGHT * self.h * self.weight))
-            slow |= modes[-1] == SLIDE and speed < most
-        self.modes.append(tuple(modes))
-        return slow or len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1
-
-
-def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:
-    """Raise an error unless contacts are between frames of a system that move against each other, and stops at joints
-    that carry coordinates or are locked."""
-    frames = system.plan.body_pose
-    for contact in contacts:
-        if isinstance(contact, StopSide):
-            if contact.of not in system.mechanism.joints or contact.of in system.loops:
-                raise StateError(
-                    f"Stop {contact.label!r}: the joint {contact.of!r} is gone, or closes a loop now; keep it in the "
-                    f"tree, m.system(keep=[{contact.of!r}])."
-                )
-            continue
-        for frame in (contact.frame, contact.on):
-            known("body or frame", frame, frames, f"contact {contact.label!r}")
-        if frames[contact.frame][0] == frames[contact.on][0]:
-            raise StateError(
-                f"Contact {contact.label!r}: {contact.frame!r} and {contact.on!r} move together, so they never "
-                "come to touch; give frames of two bodies."
             )
-    labels = [contact.label for contact in contacts]
-    if len(set(labels)) < len(labels):
-        raise StateError(f"Two contacts are called {max(labels, key=labels.count)!r}; give each a name.")
+        if count > known:
+            until = self.finished[-1].t[-1]
+            new = [x for x in self.transitions[self.seen :] if x.t <= until or count == len(self.segments)]
+            self.seen += len(new)
+            self.changing.following.tell([(x, False) for x in self.finished[known:]], new, note)

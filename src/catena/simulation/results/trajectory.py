@@ -105,6 +105,8 @@ class Trajectory(Energies):
         self.note: str = note
         self.failed = failed
         self.given_before = None if before is None else tuple(before)
+        self.told_of: tuple[int, ...] = ()
+        """The state of a batch that this part of a run tells of, where states move one after the other; else ()."""
 
     @classmethod
     def of(
@@ -145,7 +147,7 @@ class Trajectory(Energies):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
         made = self._segments, self.transitions, self.note, dict(self.failed), self.given_before
-        return type(self), made
+        return type(self), made, {"told_of": self.told_of}
 
     def __repr__(self) -> str:
         name, parts = repr(self.segments[0].system.mechanism.name), len(self.segments)

@@ -20,6 +20,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.simulation.control.protocol import Controller
+from catena.spatial import Pose
 from catena.system import System
 
 VERSION = "catena scenario 1"
@@ -86,6 +87,9 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
         return _of_array(value)
     if isinstance(value, Mapping | list | tuple | Set):
         return _of_several(value, inner, place)
+    if isinstance(value, Pose):
+        # However its axes were given.
+        return ("pose", _of_array(value.p), _of_array(value.R))
     if isinstance(value, Mechanism):
         # The order of parts is that of the coordinates.
         parts = {name: tuple(x.values()) for name, x in vars(value).items() if isinstance(x, dict)}

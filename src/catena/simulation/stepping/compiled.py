@@ -41,6 +41,8 @@ from catena.simulation.stepping.record import StepRecord, leads
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
+# Calls of the tape in one call of the loop, at 0.1 us each: whoever cancels a run waits for no more than some 30 ms.
+MOST_WORK = 300_000
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.
@@ -264,6 +266,7 @@ class CompiledSteps:
             if self.asks:
                 is_finite = self._step_with_pauses(active, t, q, v, tau, ends, nodes)
                 if is_finite and self.steps % LOOKED_AT:
+                    self.tick(float(t.min()))
                     continue
             else:
                 plays = self._run(active, t, q, v, tau, ends, nodes, plays)
@@ -305,7 +308,9 @@ class CompiledSteps:
             active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
-        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        blocks = math.ceil(len(active) / self.program.tape.lanes)
+        soon = MOST_WORK // (blocks * self.program.tape.work)
+        plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)

@@ -42,7 +42,7 @@ let turn = Promise.resolve();
 export function in_turn(work) { const done = turn.then(work); turn = done.catch(() => {}); return done; }
 
 const asked = (name) => (question = {}) => in_turn(async () => { const found = take(await ask(name, { ...question, base: state.value.revision })); message.value = null; return found; });
-export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), set_text = asked("text");
+export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), set_text = asked("text");
 const edit = asked("act");
 export const act = (name, args, merge = "") => edit({ name, arguments: args, merge });
 
