@@ -87,6 +87,8 @@ if TYPE_CHECKING:
     from catena.view.live.view import View
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
+# Sets of parameters that a system remembers to have varied.
+MOST_VARIED = 8
 
 
 class System:
@@ -128,6 +130,7 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._elements: Elements | None = None
         self._bare: System | None = None
+        self._varied: dict[tuple[Any, ...], VariedSystem] = {}
         self._acts = has_forces(mechanism)
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._settling.described)
@@ -562,10 +565,19 @@ class System:
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
+        known = self._varied.get(variation.sort)
+        if known is not None:
+            return known.like(variation)
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = self._planned(variation.representative, made, self._settling.accuracy)
         base.settle()
-        return VariedSystem(base, variation, self)
+        found = VariedSystem(base, variation, self)
+        if found.count:
+            # One state is enough to remember what all values of these parameters have in common.
+            if len(self._varied) >= MOST_VARIED:
+                del self._varied[next(iter(self._varied))]
+            self._varied[variation.sort] = found.chosen(np.zeros(1, dtype=int), ())
+        return found
 
     def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
