@@ -1,9 +1,9 @@
 """A folder that nobody but its owner can write: what is read from it was put there by this user.
 
 Machine code that is read from a folder is run, so whoever can write there can run anything as this user. A folder or a
-file that belongs to somebody else, or that others can write, is therefore refused. What belongs to the superuser, as the
-cache that an image of a machine brings along, is not: whoever is that can run anything anyway. The folder is looked at
-through a descriptor and files are opened relative to it, so that what was looked at is what is used, whoever renames
+file that belongs to somebody else, or that others can write, is therefore refused. What belongs to the superuser, as
+the cache that an image of a machine brings along, is not: whoever is that can run anything anyway. The folder is looked
+at through a descriptor and files are opened relative to it, so that what was looked at is what is used, whoever renames
 what meanwhile. Nothing here raises because of the state of a disk: a folder that cannot be used only costs time.
 """
 
