@@ -173,7 +173,7 @@ class Segment(Energies):
         return replace(self, t=self.t + offset, events=events, ended=ended)
 
     @property
-    def pressing(self) -> tuple[ContactForceHistory, ...]:
+    def contact_force_histories(self) -> tuple[ContactForceHistory, ...]:
         """Return what contacts are pushed with."""
         forces = self.contact_forces
         return tuple(
@@ -539,7 +539,7 @@ class Segment(Energies):
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        if any(each.contact.joint in self.system.loops for each in self.pressing):
+        if any(each.contact.joint in self.system.loops for each in self.contact_force_histories):
             from catena.simulation.contacts.stuck_reactions import reactions_beside_contacts
 
             return reactions_beside_contacts(self)
