@@ -32,10 +32,7 @@ from .changing import (
     Transfer as Transfer,
     transfer as transfer,
 )
-from .dynamics.closed.diagnosis import (
-    Diagnosis as Diagnosis,
-)
-from .dynamics.closed.tip_contact import (
+from .dynamics.contacts.tip_contact import (
     Support as Support,
     TipContact as TipContact,
 )
@@ -101,6 +98,9 @@ from .mechanism import (
 from .planning import (
     MotionPlan as MotionPlan,
     plan_motion as plan_motion,
+)
+from .questions.diagnosis import (
+    Diagnosis as Diagnosis,
 )
 from .simulation import (
     IMU as IMU,

@@ -138,6 +138,11 @@ class Specialiser:
                     self._begun[key].start()
         return found
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that was asked for is specialised."""
+        return self.wait(0.0)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything that was asked for is there; False if it is not after `timeout` seconds."""
         end = None if timeout is None else time.monotonic() + timeout

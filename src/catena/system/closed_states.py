@@ -4,6 +4,7 @@ the constraints that count."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from catena.dynamics.loops.closing import flexible_loops, loop_closure, projecti
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError
 from catena.given import is_one_of
-from catena.kernels import arrays
+from catena.kernels import arrays, is_plain
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
 from catena.system.by_name import Given
+from catena.system.by_state import ask_each
 from catena.system.dimension_repair import in_words, smallest_repair
-from catena.system.joint_limits import within_limits
+from catena.system.joint_limits import JointLimits, within_limits
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -51,6 +53,8 @@ def assemble(
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops and hold what is given; with nothing given, those that a
     motion starts from."""
+    if system._states is not None:
+        return _of_states(system, given, guess, slack)
     if given is None and guess is None:
         initial = system.mechanism.initial
         given = initial if is_named(system, initial) else initial.q
@@ -59,12 +63,51 @@ def assemble(
     return _assembled(system, given, guessed(system, guess), slack, repair=True)
 
 
+def _of_states(
+    system: System, given: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
+) -> np.ndarray:
+    """Return the coordinates (..., nq) that close all loops of each state's own mechanism, in lanes as far as that
+    goes."""
+    states = system._states
+    assert states is not None
+    if given is None and guess is None:
+        given = planned(system, system.mechanism.initial.q)
+    if isinstance(given, str | InitialState):
+        return ask_each(system, "assemble", given, guess, slack)
+    start = guessed(states.base, guess)
+    held = loop_closure.held(states.base.evaluator, {} if given is None else given)
+    loop_closure.check_slack(slack)
+    batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
+    q = np.broadcast_to(start, (*batch, system.nq)).copy()
+    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base)
+    described, is_settled = system._settling.described, system._settling.found is None
+    is_quick = QuickAssembly.fits(system.plan) and is_settled and system.plan.owner is None
+    if is_quick and q.size and not limits.loops and not is_plain():
+        closing = QuickAssembly(described, batch)
+        rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+        found, closed = closing.assemble(rows, q.reshape(-1, system.nq), slack)
+        # What is beyond a limit is looked at by itself, as what does not close.
+        done = (closed & limits.keeps(found)).reshape(batch)
+        q = np.where(done[..., None], found.reshape(q.shape), q)
+    if done.all():
+        return q
+    careful = ask_each(system, "assemble", {} if given is None else given, start, slack, only=~done)
+    return np.where(done[..., None], q, careful)
+
+
 def start(system: System, state: str | InitialState | None, slack: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the closed coordinates (nq,) and velocities (nv,) that a motion starts from, in a state of the
     mechanism."""
+    states = system._states
+    if states is not None and (state is not None or is_named(system, system.mechanism.initial)):
+        found = [states.alone(k).start(state) for k in range(states.count)]
+        q, v = (np.stack(rows).reshape(*states.batch, -1) for rows in zip(*found, strict=True))
+        return q, v
     q = assemble(system, state, None, slack)
     chosen = system.mechanism.initial if state is None else state_of(system, state)
     given = planned(system, chosen.v)
+    if states is not None:
+        return q, system.velocity(q, given)
     try:
         return q, velocity(system, q, given, slack)
     except LoopError:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
+from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.errors import StateError
 from catena.given import shown
 from catena.system import closed_chains
 from catena.system.by_name import as_arrays
+from catena.system.by_state import ask_each
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -26,18 +28,52 @@ def forward_dynamics(
     member: str | None, near: Mapping[str, ArrayLike] | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of any states by any method."""
-    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    tau = system._with_own(q, v, tau, near)
-    if system._closed or method in closed_chains.FORMULATIONS:
-        return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
-    if member is not None:
+    if member is not None and not (isinstance(member, str) and method == "reference_member"):
         raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
+    given = tau
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    if system._states is not None and not _has_lanes(system, method, loop_tau):
+        outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
+        return ask_each(system, "forward_dynamics", q, v, given, method=method, member=member, **outside)
+    bare_tau, tau = tau, system._with_own(q, v, tau, near)
+    if system._closed or method in closed_chains.FORMULATIONS:
+        if system._states is not None:
+            return _of_states(system, q, v, tau, bare_tau, f_ext, base_acceleration, near)
+        return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
     if method == "auto" and system._inertia.lacking is not None:
         # Some joint moves no inertia in the neutral configuration; in another one it may.
         problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration)
         with system._inertia.named():
             return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, system.nv)
     return _of_tree(system, q, v, tau, method, f_ext, base_acceleration)
+
+
+def _has_lanes(system: System, method: str, loop_tau: np.ndarray | None) -> bool:
+    """Return whether a method computes mechanisms that differ from state to state in lanes."""
+    if loop_tau is not None or system._inertia.lacking is not None:
+        return False
+    if system._closed:
+        return method in ("auto", "elimination") and is_for(system.evaluator.plan)
+    return method in ("auto", "articulated_body", "composite_body")
+
+
+def _of_states(
+    system: System, q: Any, v: Any, tau: Any, given: Any, f_ext: Wrenches, base_acceleration: ArrayLike | None,
+    near: Mapping[str, ArrayLike] | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the accelerations (..., nv) of mechanisms with loops that differ from state to state under forces tau
+    (..., nv), those of the mechanism among them, by the compiled elimination; states that it cannot certify are
+    computed one by one from the forces `given`."""
+    inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
+    found = closed_chains.in_lanes(system.evaluator, inputs)
+    assert found is not None
+    vdot = found["qdd"]
+    doubtful = closed_chains.in_doubt(system.evaluator.plan, found).reshape(vdot.shape[:-1])
+    if not np.any(doubtful):
+        return vdot
+    outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
+    careful = ask_each(system, "forward_dynamics", q, v, given, only=doubtful, **outside)
+    return np.where(doubtful[..., None], careful, vdot)
 
 
 def _with_loops(

@@ -131,7 +131,7 @@ class Segment(Energies):
         }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
-            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            self, system=self.system.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
             work={name: x[index] for name, x in self.work.items()}, events=events, **rows,
         )  # fmt: skip
 

@@ -538,7 +538,7 @@ class CompiledSteps:
                 raise SimulationError(fault[1])
             raise SimulationError(
                 collapse_message(
-                    self.system.alone(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
+                    self.system.state(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
                 )
             )
 

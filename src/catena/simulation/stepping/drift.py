@@ -106,7 +106,7 @@ class Drift(RunPart):
         system = self.system.laid_out
         if system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[system] = _loses_redundancy(self.system.alone(0), self.start)
+            _fragile[system] = _loses_redundancy(self.system.state(0), self.start)
         return _fragile[system]
 
     @property
