@@ -18,7 +18,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from model_collections import followed
+from model_collections import followed, told_signals, without_equalities
 
 import catena as ct
 from catena.bridges.conventions import mujoco_coordinates
@@ -39,32 +39,11 @@ def models_of(folder: Path, chosen: list[str]) -> list[Path]:
 
 def open_and_free(m: ct.Mechanism, model: Any) -> ct.Mechanism:
     """The mechanism without equality constraints, limits and dry friction."""
-    names = {str(model.equality(k).name) or f"equality {k}" for k in range(model.neq)}
-    loops = [name for name in m.joints if name in names or name.removesuffix(" equality") in names]
-    m = m.detach([name for name in loops if m.joints[name].parent != m.joints[name].child])
-    m = m.without_coupling([name for name in m.couplings if name in names])
+    m = without_equalities(m, model)
     for name, joint in m.joints.items():
         if joint.limits is not None or joint.friction.any():
             m = m.with_joint(name, limits=None, friction=0.0)
     return m
-
-
-def told_signals(m: ct.Mechanism, model: Any, data: Any, rng: np.random.Generator) -> dict[str, float]:
-    """Set points of all servos, given to MuJoCo's data and returned by name."""
-    found = {}
-    servos = m.servos
-    for k in range(len(model.actuator_trntype)):
-        name = str(model.actuator(k).name) or f"actuator {k}"
-        if name not in servos:
-            continue
-        ranges = (model.actuator_ctrllimited, model.actuator_ctrlrange)
-        values, at = data.ctrl, int(getattr(model, "actuator_ctrladr", range(k + 1))[k])
-        if model.actuator_dyntype[k]:
-            ranges = (model.actuator_actlimited, model.actuator_actrange)
-            values, at = data.act, int(model.actuator_actadr[k]) + int(model.actuator_actnum[k]) - 1
-        value = float(rng.uniform(*ranges[1][k]) if ranges[0][k] else rng.normal())
-        values[at] = found[name] = value
-    return found
 
 
 def without_force_limits(m: ct.Mechanism, model: Any) -> ct.Mechanism:

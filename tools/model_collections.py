@@ -33,13 +33,12 @@ def look_at(file: Path, search: list[Path]) -> Verdict:
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ct.CatenaWarning)
-            m = ct.load(file, search=search, mimic=False, loops=False)
-            s = plain(m, dry=file.suffix == ".urdf").system()
-            if s.nv == 0:
+            m = plain(ct.load(file, search=search, mimic=False, loops=False), dry=file.suffix == ".urdf")
+            if m.system().nv == 0:
                 return AGREES, "nothing in it can move"
         unread = "; ".join(str(one.message) for one in told if "not read" in str(one.message))
         unread = unread.replace(f"{file}: ", "")
-        return compare(file, s, unread)
+        return compare(file, m, unread)
     except ct.CatenaError as error:
         return REFUSED, without_place(str(error), file)
     except Exception as error:
@@ -76,8 +75,18 @@ def judged(own: np.ndarray, theirs: np.ndarray, condition: float, unread: str = 
     return WRONG, f"accelerations differ by {apart:.1e}, the condition of the mass matrix is {condition:.0e}"
 
 
-def with_pinocchio(file: Path, s: ct.System, unread: str) -> Verdict:
+def without_equalities(m: ct.Mechanism, model: Any) -> ct.Mechanism:
+    """The mechanism without the equality constraints of a model of MuJoCo."""
+    names = {str(model.equality(k).name) or f"equality {k}" for k in range(model.neq)}
+    loops = [name for name in m.joints if name in names or name.removesuffix(" equality") in names]
+    m = m.detach(loops) if loops else m
+    couplings = [name for name in m.couplings if name in names or name.rpartition(" ")[0] in names]
+    return m.without_coupling(couplings) if couplings else m
+
+
+def with_pinocchio(file: Path, m: ct.Mechanism, unread: str) -> Verdict:
     """Compare a tree of URDF; mimic joints move by themselves on both sides."""
+    s = m.system()
     try:
         model = pin.buildModelFromUrdf(str(file))
     except Exception as error:
@@ -114,7 +123,25 @@ def followed(s: ct.System, there: Any, q: np.ndarray, v: np.ndarray) -> tuple[np
     return q, s.velocity(q, {name: v[s.slice_v(name)] for name in names})
 
 
-def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
+def told_signals(m: ct.Mechanism, model: Any, data: Any, rng: np.random.Generator) -> dict[str, float]:
+    """Set points of all servos, given to MuJoCo's data and returned by name."""
+    found = {}
+    servos = m.servos
+    for k in range(len(model.actuator_trntype)):
+        name = str(model.actuator(k).name) or f"actuator {k}"
+        if name not in servos:
+            continue
+        ranges = (model.actuator_ctrllimited, model.actuator_ctrlrange)
+        values, at = data.ctrl, int(getattr(model, "actuator_ctrladr", range(k + 1))[k])
+        if model.actuator_dyntype[k]:
+            ranges = (model.actuator_actlimited, model.actuator_actrange)
+            values, at = data.act, int(model.actuator_actadr[k]) + int(model.actuator_actnum[k]) - 1
+        value = float(rng.uniform(*ranges[1][k]) if ranges[0][k] else rng.normal())
+        values[at] = found[name] = value
+    return found
+
+
+def with_mujoco(file: Path, m: ct.Mechanism, unread: str) -> Verdict:
     """Compare a tree of MJCF, with servos at random set points."""
     try:
         model = mujoco.MjModel.from_xml_path(str(file))
@@ -123,18 +150,13 @@ def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
     flags = mujoco.mjtDisableBit
     for flag in (flags.mjDSBL_CONTACT, flags.mjDSBL_LIMIT, flags.mjDSBL_FRICTIONLOSS, flags.mjDSBL_EQUALITY):
         model.opt.disableflags |= int(flag)
-    there = ct.mujoco_coordinates(s, model)
     random = np.random.default_rng(0)
     data = mujoco.MjData(model)
+    m = without_equalities(m, model)
+    s = m.with_signals(told_signals(m, model, data, random)).system()
+    there = ct.mujoco_coordinates(s, model)
     mujoco.mj_integratePos(model, data.qpos, random.normal(size=model.nv), 0.3)
     data.qvel[:] = random.normal(size=model.nv)
-    parameters = {}
-    for k in range(model.nu):
-        name = model.actuator(k).name or f"actuator {k}"
-        kind = getattr(s.mechanism.forces.get(name), "kind", None)
-        if hasattr(kind, "signal"):
-            low, high = model.actuator_ctrlrange[k] if model.actuator_ctrllimited[k] else (-1.0, 1.0)
-            data.ctrl[k] = parameters[f"{name}.signal"] = random.uniform(low, high)
     q = there.catena_configuration(data.qpos)
     q, v = followed(s, there, q, there.catena_velocity(q, np.array(data.qvel)))
     force = random.normal(size=model.nv)
@@ -144,15 +166,16 @@ def with_mujoco(file: Path, s: ct.System, unread: str) -> Verdict:
     mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
     try:
-        own = s.forward_dynamics(q, v, tau, parameters=parameters or None)
+        own = s.forward_dynamics(q, v, tau)
     except ct.SingularDynamicsError as error:
         return ALONE, f"accelerations are not determined: {error}"
     theirs = np.array(data.qacc)
     return judged(there.acceleration(q, v, own), theirs, float(np.linalg.cond(mass)), unread)
 
 
-def alone(file: Path, s: ct.System, unread: str) -> Verdict:
+def alone(file: Path, m: ct.Mechanism, unread: str) -> Verdict:
     """There is nothing to compare with; accelerations must be there."""
+    s = m.system()
     try:
         vdot = s.forward_dynamics(s.neutral(), np.zeros(s.nv), np.zeros(s.nv))
     except ct.SingularDynamicsError as error:

@@ -135,6 +135,7 @@ from .simulation import (
     load_run as load_run,
     references as references,
     sensitivities as sensitivities,
+    sensors_of as sensors_of,
     simulate as simulate,
     warm as warm,
 )

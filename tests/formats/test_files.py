@@ -27,8 +27,8 @@ def test_the_ending_says_the_format_in_either_case(tmp_path):
 
 
 def test_a_format_that_is_only_read_says_so(tmp_path):
-    path = tmp_path / "robot.sdf"
-    assert save_fault(path) == f"{path}: SDF files are only read: name a .toml, .urdf or .xml file"
+    path = tmp_path / "robot.usda"
+    assert save_fault(path) == f"{path}: USD files are only read: name a .toml, .urdf, .sdf or .xml file"
     assert not path.exists()
 
 

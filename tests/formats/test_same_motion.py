@@ -180,7 +180,7 @@ SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2,
 COMPARED = {}
 
 
-@pytest.mark.parametrize("ending", ["toml", "urdf", "xml"])
+@pytest.mark.parametrize("ending", ["toml", "urdf", "sdf", "xml"])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("case", [*list(CASES)[:-1], pytest.param(list(CASES)[-1], marks=pytest.mark.slow)])
 def test_a_saved_mechanism_moves_as_before_or_it_is_said_what_is_lost(case, seed, ending, tmp_path):
@@ -200,7 +200,8 @@ def test_a_saved_mechanism_moves_as_before_or_it_is_said_what_is_lost(case, seed
 def test_most_of_them_were_compared():
     if "urdf" not in COMPARED or len(COMPARED.get("xml", ())) < 5:
         pytest.skip("the mechanisms were not saved in this session")
-    assert all(COMPARED["toml"]) and all(COMPARED["urdf"]), "TOML, and URDF with its side file, lose nothing"
+    for ending in ("toml", "urdf", "sdf"):
+        assert all(COMPARED[ending]), f"{ending}, with its side file, loses nothing"
     assert sum(COMPARED["xml"]) >= 0.25 * len(COMPARED["xml"]), COMPARED
 
 

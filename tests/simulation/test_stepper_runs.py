@@ -122,8 +122,6 @@ def test_forces_of_the_caller_beside_contacts_and_an_end():
 def test_what_a_stepper_cannot_take_is_said():
     s = arm()
     stop = [ct.Stop(s.joints[1], -0.9, 0.2)]
-    with pytest.raises(ct.StateError, match="make a stepper for each"):
-        ct.Stepper(s, np.stack([q0, q0]), v0, contacts=stop)
     with pytest.raises(ct.StateError, match="forces come from the controller"):
         ct.Stepper(s, q0, v0, control=lambda t, q, v: 0.0 * v).step([0.0, 1.0])
     with pytest.raises(ct.StateError, match="remembers its last step"):

@@ -397,3 +397,27 @@ def test_a_view_shows_itself_inside_a_notebook(bars, monkeypatch):
         assert (
             "srcdoc=" in displayed[1] and "height: 300px" in displayed[1] and played.url not in displayed[1]
         )
+
+
+def test_bodies_that_stand_still_for_a_moment_are_told_with_what_drives_instead():
+    """The seven-body mechanism starts where only two bodies move: the others were said to be unable to."""
+    s = generators.andrews().system()
+    q = s.assemble(s.mechanism.initial.q)
+    v = s.velocity(q, {"beta": 1.0})
+    shape = scene(s, q)
+    with view(s, q, show=False) as made:
+        answer = made.questions.answer
+        for body in shape.bodies[1:]:
+            place = s.pose(q, body).p
+            asked = {
+                "body": body,
+                "point": [0.01, 0.0, 0.0],
+                "to": [float(x) for x in place + [0.003, 0.002, 0]],
+            }
+            told = answer({"q": list(q), **asked})
+            stands = np.linalg.norm(s.twist(q, v, body)) < 1e-9
+            assert ("stands still" in told["note"] and "move beta" in told["note"]) == stands
+            assert (np.abs(np.array(told["q"]) - q).max() < 1e-9) == stands
+    assert {key.split()[0] for key, mark in told["marks"].items() if mark == "dead"} == {
+        name for name in s.joints if abs(v[s.slice_v(name)][0]) < 1e-9
+    }

@@ -13,6 +13,7 @@ from catena.simulation.results.quaternions import quaternions
 from catena.view.movie import MOST, movie
 from catena.view.player import page
 from catena.view.player.payload import payload
+from catena.view.scene import body_colours
 
 
 def swinging(**options):
@@ -224,3 +225,30 @@ def test_a_structure_that_comes_back_looks_as_before_and_short_structures_have_f
     assert len(payload(shown)["scenes"]) == 1
     for segment, part in zip(shown.segments, parts, strict=True):
         assert (segment.t[0], segment.t[-1]) == (part.t[0], part.t[-1])
+
+
+def test_a_handle_is_there_before_it_is_taken_hold_of_and_colours_stay():
+    """A free body that takes hold of the ground: its pad is in both scenes, its colours are those of the first."""
+    m = ct.Mechanism("grapple", gravity=(0, 0, 0))
+    m.add_body("base", mass=5.0, inertia=1.0)
+    m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=0.1)
+    m.add_joint("float", "ground", "base", ct.Free(), actuated=False)
+    m.add_joint("shoulder", "base", "arm", ct.Revolute("z"))
+    s = m.system()
+    before = ct.simulate(s, s.neutral(), None, 0.1, samples=5)
+    held = m.attach(
+        "grip",
+        "ground",
+        "arm",
+        ct.Revolute("z"),
+        in_parent=ct.Pose(p=(1, 0, 0)),
+        in_child=ct.Pose(p=(1, 0, 0)),
+    )
+    t = held.system()
+    q, v = ct.transfer(s, before.q[-1], before.v[-1], t)
+    after = ct.simulate(t, q, v, 0.1, samples=5)
+    first, second = movie(ct.Trajectory((before, after.shifted(0.1)))).segments
+    assert t.joints != s.joints
+    for segment in (first, second):
+        assert [p for p in segment.scene.parts if p.name == "grip" and p.role == "ground"]
+    assert body_colours(first.scene) == body_colours(second.scene)

@@ -7,6 +7,7 @@ import catena as ct
 from catena.joints import KINDS
 from catena.mechanism import generators
 from catena.view import picture as picture_at, scene, theme
+from catena.view.scene import body_colours
 
 
 def part(picture, name, role):
@@ -370,10 +371,19 @@ def test_a_slider_looks_the_same_wherever_it_starts_and_shows_its_hinge(angle):
         2.0 * shape.bar_radius < spread[0] < 13.0 * shape.bar_radius
         and spread[2] < np.ptp(corners(hinge), axis=0)[2]
     )
-    (rod,) = [span for span in shape.spans if span.form == "rod"]
-    q = s.assemble({"A": 0.3})
-    a, b = rod.ends(shape.poses(q))
-    np.testing.assert_allclose(b - a, [float(s.joint_position(q, "D")[0]), 0.0, 0.0], atol=1e-12)
+    # It slides between rails, which look like no link and reach as far as it will go; the ground behind is hatched.
+    assert not [span for span in shape.spans if span.form == "rod"]
+    q = np.stack([s.assemble({"A": x}) for x in (0.3, 1.5, 3.0)])
+    way = s.joint_position(q, "D")[:, 0]
+    shape = scene(s, q[0], motion=q)
+    sleeve, rails, strokes = (
+        next(p for p in shape.parts if p.name == "D" and p.role == role)
+        for role in ("joint", "ground", "hatching")
+    )
+    assert sleeve.body == "slider" and rails.body == "ground" and len(strokes.lines) > 3
+    assert corners(rails)[:, 0].min() < way.min() and corners(rails)[:, 0].max() > way.max()
+    assert np.abs(corners(rails)[:, 1]).min() > shape.bar_radius
+    assert {p.name for p in shape.parts if p.role == "hatching"} == {"A", "D"}
     # Faces look outwards: seen from outside, corners run counter-clockwise.
     for face in block.polygons:
         assert np.cross(face[1] - face[0], face[2] - face[0]) @ face.mean(axis=0) > 0.0
@@ -409,3 +419,36 @@ def test_boxes_around_solids_are_as_large_as_their_surfaces(mechanism):
             assert np.all(own >= low - 1e-9 * size) and np.all(own <= high + 1e-9 * size)
             inside = (solid.box() - solid.p) @ solid.R
             np.testing.assert_allclose([inside.min(axis=0), inside.max(axis=0)], [low, high], atol=1e-12)
+
+
+def test_colours_of_bodies_outlive_a_change_of_the_plan():
+    """Levels are counted from the root, so that taking hold of the ground elsewhere turned light into dark."""
+    s = generators.chain(5).system()
+    shape = scene(s, s.neutral())
+    known = body_colours(shape)
+    assert len(set(known.values())) == 2
+    swapped = {name: {"#7fa3cc": "#a9c1dc"}.get(colour, "#7fa3cc") for name, colour in known.items()}
+    assert body_colours(scene(s, s.neutral(), colours=swapped)) == swapped
+
+
+def test_pads_at_one_height_hang_from_a_plate():
+    s = generators.delta().system()
+    shape = scene(s, s.assemble())
+    plates = [
+        p for p in shape.parts if p.role == "ground" and any(type(x).__name__ == "Hull" for x in p.solids)
+    ]
+    (plate,) = plates
+    pads = np.concatenate([corners(p) for p in shape.parts if p.role == "ground" and p is not plate])
+    assert np.all(np.ptp(corners(plate)[:, :2], axis=0) > 0.5 * np.ptp(pads[:, :2], axis=0))
+    assert pads[:, 2].min() < corners(plate)[:, 2].min() < pads[:, 2].max()
+
+
+def test_what_is_seen_through_says_so_in_its_colour():
+    m = ct.Mechanism("glass")
+    m.add_body(
+        "a", mass=1.0, visuals=[ct.shapes.Box((1, 1, 1), colour=(1, 0, 0, 0.5)), ct.shapes.Sphere(0.2)]
+    )
+    m.add_joint("j", "ground", "a", ct.Revolute("y"))
+    s = m.system()
+    colours = [p.colour for p in scene(s, s.neutral()).parts if p.role == "body"]
+    assert colours[0] == "#ff000080" and len(colours[1]) == 7

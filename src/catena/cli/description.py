@@ -38,6 +38,7 @@ def describe(system: System) -> dict[str, Any]:
             {"name": c.name, "joints": list(c.joints), "equation": c.equation}
             for c in mechanism.couplings.values()
         ],
+        "sensors": [plain(vars(sensor)) for sensor in mechanism.sensors.values()],
         "initial": {"q": plain(mechanism.initial.q), "v": plain(mechanism.initial.v)},
         "states": list(mechanism.states),
     }

@@ -64,7 +64,8 @@ def _places(matrix: Any) -> tuple[list[int], list[int]]:
 def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
     """The forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without `placing`."""
     placed = placing(symbolic.plan) if placing else ()
-    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind)) for f in placed)
+    gravity = symbolic.plan.gravity
+    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind).under(gravity)) for f in placed)
 
 
 def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> list[np.ndarray]:

@@ -1,6 +1,7 @@
 """Kinds of forces: the contract every kind obeys, and one file per kind."""
 
 from catena.forces.applied_joint_force import AppliedJointForce
+from catena.forces.buoyancy import Buoyancy
 from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.conformance import check_force_kind
@@ -29,6 +30,7 @@ __all__ = [
     "AppliedWrench",
     "AtJoint",
     "BoxInFluid",
+    "Buoyancy",
     "Bushing",
     "Cable",
     "ConstantWrench",

@@ -16,7 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class ForceKind(Parametric, ABC):
     """Whether the load at rest is what `energy` loses on the way, so that its power is no work from outside."""
     source: ClassVar[str] = "friction"
     """What the work is counted as that `energy` does not account for: "friction", "wrenches" or "actuators"."""
+    weighs: ClassVar[bool] = False
+    """Whether gravity matters, which `under` then tells, in the axes of ground: frame a must be that."""
     drawn_as: ClassVar[str] = "spring"
     """A hint for pictures: "spring", "damper", "cable", "bushing", "arrow" or "none"."""
 
@@ -90,6 +92,10 @@ class ForceKind(Parametric, ABC):
     def spends(self) -> bool:
         """Whether there is power that `energy` does not account for, as of a damper. Numbers."""
         return True
+
+    def under(self, gravity: Any) -> Self:
+        """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""
+        return self
 
     @abstractmethod
     def load(self, at: Any) -> Any:

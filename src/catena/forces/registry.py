@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from catena.forces.buoyancy import Buoyancy
 from catena.forces.bushing import Bushing
 from catena.forces.cable import Cable
 from catena.forces.contract import ForceKind
@@ -58,5 +59,6 @@ KINDS: list[ForceKind] = [
         added_inertia=(1e-3, 2e-3, 3e-3),
     ),
     ConstantWrench((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
+    Buoyancy(0.7),
     AppliedWrench(),
 ]

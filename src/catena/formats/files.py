@@ -51,15 +51,16 @@ class Format:
 
     What is written is a text for the file itself, and texts for files beside it by the ending of their names. A format
     whose `write` is None is only read. `side` is the ending of a file beside it that is read with it, because the
-    format is one of trees and the other file has the rest; a format that says loops itself has none. Where it
-    `closes_by_names`, frames called closing_<name>_1 and _2 close loops. A format with `parameters` has named numbers
-    that a caller may give.
+    format cannot say everything and the other file has the rest; `companions` are the endings of a file of Extended
+    URDF that may lie there instead. Where it `closes_by_names`, frames called closing_<name>_1 and _2 close loops. A
+    format with `parameters` has named numbers that a caller may give.
     """
 
     name: str
     read: Callable[[str, Source], Mechanism]
     write: Callable[[Mechanism, Path], dict[str, str]] | None = None
     side: str = ""
+    companions: tuple[str, ...] = ()
     closes_by_names: bool = False
     parameters: bool = False
 
@@ -101,6 +102,12 @@ def _write_urdf(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict
     from catena.formats.urdf.writing import write
 
     return write(mechanism, path, loops)
+
+
+def _write_sdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
+    from catena.formats.sdf.writing import write
+
+    return write(mechanism, path)
 
 
 def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
@@ -154,11 +161,11 @@ def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
 
 FORMATS = {
     ".toml": Format("Catena model", toml.read, _write_toml, parameters=True),
-    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, closes_by_names=True),
-    ".xacro": Format("xacro", _read_xacro, side=LOOPS, closes_by_names=True),
+    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, COMPANIONS, closes_by_names=True),
+    ".xacro": Format("xacro", _read_xacro, None, LOOPS, COMPANIONS, closes_by_names=True),
     ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
     ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
-    ".sdf": Format("SDF", _read_sdf, closes_by_names=True),
+    ".sdf": Format("SDF", _read_sdf, _write_sdf, LOOPS, closes_by_names=True),
     ".usda": Format("USD", _read_usd),
 }
 
@@ -332,14 +339,14 @@ def open_beside(file: Path, source: Source) -> Mechanism:
 
 
 def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None:
-    """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf or .xml (MJCF).
+    """Write a mechanism to a model file; the ending of its name says the format: .toml, .urdf, .sdf or .xml (MJCF).
 
-    A .toml file holds everything. URDF holds trees: loops and what else it cannot say go to a file beside it with the
-    ending .loops.toml. With `loops="elements"` loops stand in the file itself where <loop> of URDF+ can say them, with
-    "constraints" as <constraint> proposed for urdfdom, with "drake" as ball constraints, with "frames" as pairs of
-    frames named for it; with "companion" they and the kinds of joints that URDF has not go to the .yaml file of
-    Extended URDF. The file appears complete or not at all: one that exists is replaced in one step, and stays as it is
-    if anything goes wrong.
+    A .toml file holds everything. URDF holds trees, and SDF graphs that are closed with all joints at zero: other loops
+    and what else they cannot say go to a file beside it with the ending .loops.toml. Of URDF, with `loops="elements"`
+    loops stand in the file itself where <loop> of URDF+ can say them, with "constraints" as <constraint> proposed for
+    urdfdom, with "drake" as ball constraints, with "frames" as pairs of frames named for it; with "companion" they and
+    the kinds of joints that URDF has not go to the .yaml file of Extended URDF. The file appears complete or not at
+    all: one that exists is replaced in one step, and stays as it is if anything goes wrong.
     """
     if not isinstance(mechanism, Mechanism):
         raise FormatError(f"there is no mechanism to save, but {shown(mechanism)}: give a Mechanism")
@@ -347,13 +354,13 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
     write = _format(file).write
     if write is None:
         raise FormatError(
-            f"{file}: {_format(file).name} files are only read: name a .toml, .urdf or .xml file"
+            f"{file}: {_format(file).name} files are only read: name a .toml, .urdf, .sdf or .xml file"
         )
     if not is_one_of(loops, WAYS_OF_LOOPS):
         raise FormatError(
             f"{file}: loops is {shown(loops)}: give one of {', '.join(map(repr, WAYS_OF_LOOPS))}"
         )
-    texts = _write_urdf(mechanism, file, loops) if _format(file).side else write(mechanism, file)
+    texts = _write_urdf(mechanism, file, loops) if write is _write_urdf else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))
     if beside is not None and LOOPS not in texts and beside.suffix not in texts:
         raise FormatError(
@@ -422,7 +429,7 @@ def _beside(file: Path) -> Path | None:
 def _companion(file: Path, source: Source) -> Path | None:
     """The file of Extended URDF beside a tree file, None where there is none. It lies there, links followed, and looks
     like one: other files of such names are none of ours."""
-    for ending in COMPANIONS if _format(file).side else ():
+    for ending in _format(file).companions:
         beside = file.with_suffix(ending)
         if not os.path.isfile(beside) or os.path.getsize(beside) > extended_urdf.LARGEST:
             continue

@@ -16,6 +16,7 @@ from catena.mechanism.elements import (
 from catena.mechanism.flexible_bodies import MODES
 from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import Mechanism
+from catena.mechanism.mounted_sensors import MountedSensor
 from catena.mechanism.naming import LIMITS, VIRTUAL_ROOT
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates, sdof_gammas
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
@@ -40,6 +41,7 @@ __all__ = [
     "LinearCoupling",
     "Linkage",
     "Mechanism",
+    "MountedSensor",
     "PointSpring",
     "PolynomialCoupling",
     "Shape",

@@ -121,6 +121,8 @@ def without_forces(mechanism: Mechanism) -> Mechanism:
     for group in (changed._springs, changed._wrenches, changed._forces):
         group.clear()
     changed._forget((), mechanism.force_elements)
+    gone = mechanism.force_elements
+    changed._sensors = {n: s for n, s in mechanism.sensors.items() if not s.is_at(forces=gone)}
     changed._revision += 1
     return changed
 

@@ -95,6 +95,7 @@ def without_what_belongs_to(mechanism: Mechanism, gone: Set[str]) -> Mechanism:
     changed._couplings = {n: c for n, c in mechanism.couplings.items() if not gone & set(c.joints)}
     at_joints = {n for n, f in mechanism.force_elements.items() if f.at_joint in gone}
     changed._forget(gone, at_joints)
+    changed._sensors = {n: s for n, s in mechanism.sensors.items() if not s.is_at(gone, at_joints)}
     changed._revision += 1
     return changed
 
@@ -116,6 +117,7 @@ def without_forces_named(mechanism: Mechanism, names: Names) -> Mechanism:
         for name in gone & set(group):
             del group[name]
     changed._forget((), gone)
+    changed._sensors = {n: s for n, s in mechanism.sensors.items() if not s.is_at(forces=gone)}
     changed._revision += 1
     return changed
 

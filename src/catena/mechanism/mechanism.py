@@ -38,6 +38,7 @@ from catena.mechanism.elements import (
     Wrench,
 )
 from catena.mechanism.merging import include
+from catena.mechanism.mounted_sensors import MountedSensor, make_sensor
 from catena.mechanism.new_forces import (
     make_bushing,
     make_force,
@@ -95,6 +96,7 @@ class Mechanism:
         self._wrenches: dict[str, Wrench] = {}
         self._forces: dict[str, GeneralForce] = {}
         self._couplings: dict[str, Coupling] = {}
+        self._sensors: dict[str, MountedSensor] = {}
         self._initial: InitialState | None = None
         self._states: dict[str, InitialState] = {}
         self._revision = 0
@@ -111,6 +113,7 @@ class Mechanism:
         """Take over what a pickle holds; arrays, which come back writable, are parts of parts that do not change."""
         self.__dict__.update(state)
         self.__dict__.setdefault("_couplings", {})
+        self.__dict__.setdefault("_sensors", {})
         self.__dict__.setdefault("origin", None)
         self.__dict__.setdefault("drawing", None)
         self.__dict__.setdefault("_states", {})
@@ -190,6 +193,11 @@ class Mechanism:
     def couplings(self) -> Mapping[str, Coupling]:
         """The couplings between joints by name in the order they were added; read-only."""
         return MappingProxyType(self._couplings)
+
+    @property
+    def sensors(self) -> Mapping[str, MountedSensor]:
+        """The sensors by name in the order they were added; read-only. `ct.sensors_of` makes instruments of them."""
+        return MappingProxyType(self._sensors)
 
     @property
     def force_elements(self) -> Mapping[str, ForceElement]:
@@ -323,6 +331,16 @@ class Mechanism:
         self._actuators[name] = actuator
         self._revision += 1
         return actuator
+
+    def add_sensor(
+        self, name: str, kind: str, at: str, frame: str = "", component: int | None = None
+    ) -> MountedSensor:
+        """Add a sensor: an "imu" in a frame, an "encoder" at a joint or at one `component` of it, a "force" sensor in a
+        joint, which may tell its wrench in a `frame` of the joint's child, or a "gauge" of a force."""
+        naming.require_new("sensor", name, self._sensors)
+        self._sensors[name] = make_sensor(self, name, kind, at, frame, component)
+        self._revision += 1
+        return self._sensors[name]
 
     def add_spring(
         self,
@@ -522,6 +540,7 @@ class Mechanism:
         twin._wrenches = dict(self._wrenches)
         twin._forces = dict(self._forces)
         twin._couplings = dict(self._couplings)
+        twin._sensors = dict(self._sensors)
         twin._initial = self._initial
         twin._states = dict(self._states)
         twin._revision = self._revision

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from catena.errors import ModelError
 from catena.mechanism import validation
 from catena.mechanism.elements import GeneralForce, JointSpring, PointSpring
+from catena.mechanism.mounted_sensors import IMU
 from catena.mechanism.parts import GROUND, Joint
 from catena.spatial import Pose
 
@@ -67,6 +68,15 @@ def include(
         _add_force(mechanism, force, prefix, base)
     for coupling in other.couplings.values():
         mechanism._couple(coupling.renamed(_new_coupling_name(mechanism, prefix + coupling.name), prefix))
+    for sensor in other.sensors.values():
+        moved_sensor = sensor.renamed(prefix)
+        mechanism.add_sensor(
+            moved_sensor.name,
+            sensor.kind,
+            of(sensor.at) if sensor.kind == IMU else moved_sensor.at,
+            moved_sensor.frame,
+            sensor.component,
+        )
     for name, state in other.states.items():
         own = mechanism.states.get(name)
         mechanism._states[name] = state.renamed(prefix) if own is None else own.joined(state.renamed(prefix))
@@ -79,6 +89,7 @@ def include(
 def _needs_ground_frame(other: Mechanism) -> bool:
     """Whether some force of a mechanism refers to its ground, which then has to be a frame elsewhere."""
     named = {name for force in other.force_elements.values() for name in force.frames or ()}
+    named |= {sensor.at for sensor in other.sensors.values() if sensor.kind == IMU}
     return GROUND in named or any(wrench.axes == GROUND for wrench in other.wrenches.values())
 
 
@@ -128,7 +139,8 @@ def _add_force(mechanism: Mechanism, force: GeneralForce, prefix: str, base: str
     if force.frames is None:
         mechanism.add_force(prefix + force.name, force.kind, joint=prefix + str(force.at_joint))
         return
-    ends = [base if frame == GROUND else prefix + frame for frame in force.frames]
+    ground = GROUND if force.kind.weighs else base
+    ends = [ground if frame == GROUND else prefix + frame for frame in force.frames]
     mechanism.add_force(prefix + force.name, force.kind, between=ends)
 
 

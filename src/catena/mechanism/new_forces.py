@@ -113,6 +113,10 @@ def make_bushing(name: str, stiffness: Any, damping: Any) -> Bushing:
 def _ends(mechanism: Mechanism, who: str, kind: FrameForce, ends: tuple[Any, ...]) -> tuple[str, str]:
     """Return the two frames of a force, between which something can move."""
     body_a, body_b = (body_of(mechanism, who, frame) for frame in ends)
+    if kind.weighs and ends[0] != GROUND:
+        raise ModelError(
+            f"{who}: a {type(kind).__name__} acts between {GROUND!r} and a frame, but {ends[0]!r} was given"
+        )
     if kind.reacts and body_a == body_b:
         raise ModelError(
             f"{who}: both ends move with body {body_a!r}, so it moves nothing: give frames of two different bodies"

@@ -177,7 +177,7 @@ class VariedConstants(ConstantsByState):
                 object.__setattr__(kind, name, getattr(kinds[force.name], name))
         if force.frames is not None:
             on_a, on_b = (Transform.from_pose(plan.body_pose[name][1]) for name in force.frames)
-            return replace(force, kind=kind, on_a=on_a, on_b=on_b)
+            return replace(force, kind=kind.under(plan.gravity), on_a=on_a, on_b=on_b)
         if force.name.endswith(FRICTION) and force.name not in self.variation.mechanism.force_elements:
             damping, friction = _resistances(plan, force.at)
             kind = copy(kind)

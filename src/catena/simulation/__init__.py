@@ -12,7 +12,7 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
-from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor
+from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor, sensors_of
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.stepping.drift import Baumgarte, Corrective, Projection
@@ -47,6 +47,7 @@ __all__ = [
     "at_limit",
     "at_time",
     "contacts_of",
+    "sensors_of",
     "control",
     "formula_control",
     "load_run",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,14 +70,20 @@ def _ignore(t: float) -> None:
 class Beginning:
     """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
     those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
-    as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; and whether
-    it is `open_ended`: it goes on step by step, without an end and without a record."""
+    as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; whether it is
+    `open_ended`: it goes on step by step, without an end and without a record; and the duration `of` the whole motion
+    [s], None if this is the whole, in which it is looked for ends that may come early."""
 
     begins: bool = True
     starts: bool = True
     held: Any = None
     longest: float | None = None
     open_ended: bool = False
+    of: float | None = None
+
+    def looks(self, duration: float) -> int:
+        """Return how often a part of so many seconds is looked at for an event that ends it."""
+        return LOOKS if not self.of else max(1, min(LOOKS, ceil(LOOKS * duration / self.of)))
 
 
 class Run:
@@ -87,7 +94,7 @@ class Run:
         check: bool, beginning: Beginning = Beginning(),
     ) -> None:  # fmt: skip
         self.problem, self.system, self.check = problem, problem.system, check
-        self.begins = beginning.begins
+        self.begins, self.looks = beginning.begins, beginning.looks(span.duration)
         self.compiled_before = compile_seconds()
         self.span, (self.start, self.end) = span, span
         self.duration, self.same = span.duration, span.same
@@ -175,7 +182,7 @@ class Run:
         for event in self.events:
             with suppress(Exception):
                 # What is wrong with it is said when it is looked at.
-                event.function(self.start, self.q[0], self.v[0])
+                event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
     def _know_turns(self, state: int, passed: Passed) -> None:
@@ -220,7 +227,7 @@ class Run:
     def go(self) -> Segment:
         """Move from one control sample, or one recorded time, to the next."""
         try:
-            self.advance(self.end, LOOKS)
+            self.advance(self.end, self.looks)
             run = self._trajectory()
         except KeyboardInterrupt:
             self.ended = f"interrupted at t = {self._reached():.6g} s"

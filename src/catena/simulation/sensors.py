@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_not_negative, real_array, shown
+from catena.given import is_count, is_not_negative, real_array, shown
+from catena.mechanism import Mechanism, MountedSensor
 from catena.mechanism.validation import known
 from catena.simulation.acting import loads
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.turns import TurnCounter
+from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
@@ -118,42 +120,77 @@ class IMU(Sensor):
 @dataclass(frozen=True)
 class Encoder(Sensor):
     """An encoder at a joint, of the tree or of a loop: `position` (..., nq of the joint) and `velocity` (..., nv of the
-    joint). With a `resolution` [rad or m] positions are whole multiples of it."""
+    joint), or with a `component` that one of both, (..., 1). With a `resolution` [rad or m] positions are whole
+    multiples of it."""
 
     joint: str
     resolution: float = 0.0
+    component: int | None = None
 
     def __post_init__(self) -> None:
         _require_name(self, self.joint, "joint")
         if not is_not_negative(self.resolution):
             raise StateError(f"Encoder: resolution is {shown(self.resolution)}; give a number, 0 or more.")
+        if self.component is not None and not is_count(self.component):
+            raise StateError(
+                f"Encoder: component is {shown(self.component)}; give a number from 0 on, or None."
+            )
 
     def check(self, system: System) -> None:
         known("moving joint", self.joint, (*system.joints, *system.loops), repr(system.mechanism.name))
+        nv = system.mechanism.joints[self.joint].kind.nv if self.joint in system.mechanism.joints else np.inf
+        if self.component is not None and self.component >= nv:
+            raise StateError(f"Encoder: component is {self.component}, but joint {self.joint!r} has {nv}.")
 
     def read(self, at: Situation) -> Readings:
         position = at.system.joint_position(at.q, self.joint, at.besides.near.get(self.joint))
         if self.resolution:
             position = self.resolution * np.round(position / self.resolution)
-        return {"position": position, "velocity": at.system.joint_velocity(at.q, at.v, self.joint)}
+        velocity = at.system.joint_velocity(at.q, at.v, self.joint)
+        if self.component is not None:
+            own = slice(self.component, self.component + 1)
+            position, velocity = position[..., own], velocity[..., own]
+        return {"position": position, "velocity": velocity}
 
 
 @dataclass(frozen=True)
 class ForceSensor(Sensor):
     """A six-axis force sensor in a joint: the `moment` (..., 3) [N m] and the `force` (..., 3) [N] that the joint
-    passes to its child, at the child-side joint frame's origin in its axes."""
+    passes to its child, at the child-side joint frame's origin in its axes, or at the origin of a `frame` of the child
+    in that one's."""
 
     joint: str
+    frame: str | None = None
 
     def __post_init__(self) -> None:
         _require_name(self, self.joint, "joint")
+        if self.frame is not None:
+            _require_name(self, self.frame, "frame")
 
     def check(self, system: System) -> None:
-        known("joint", self.joint, system.mechanism.joints, repr(system.mechanism.name))
+        mechanism = system.mechanism
+        joint = mechanism.joints[known("joint", self.joint, mechanism.joints, repr(mechanism.name))]
+        if self.frame is not None and self._place(system)[0] != joint.child:
+            raise StateError(
+                f"ForceSensor: frame {self.frame!r} is not part of {joint.child!r}, the child of joint "
+                f"{self.joint!r}; give one that is."
+            )
 
     def read(self, at: Situation) -> Readings:
         wrench = at.reactions[self.joint]
-        return {"moment": wrench[..., :3], "force": wrench[..., 3:]}
+        moment, force = wrench[..., :3], wrench[..., 3:]
+        if self.frame is not None:
+            there = self._place(at.system)[1].inverse() * at.system.mechanism.joints[self.joint].in_child
+            force = force @ there.R.T
+            moment = moment @ there.R.T + np.cross(there.p, force)
+        return {"moment": moment, "force": force}
+
+    def _place(self, system: System) -> tuple[str, Pose]:
+        """The body of the frame, and where it is there."""
+        mechanism, name = system.mechanism, str(self.frame)
+        known("body or frame", name, system.plan.body_pose, repr(mechanism.name))
+        frame = mechanism.frames.get(name)
+        return (name, Pose()) if frame is None else (frame.body, frame.pose)
 
 
 @dataclass(frozen=True)
@@ -177,6 +214,19 @@ class Gauge(Sensor):
             return {"force": found[self.name][..., None]}
         outputs = system.force_outputs(at.q, at.v, at.besides.near)[self.name]
         return {name: x[..., None] for name, x in outputs.items()}
+
+
+def sensors_of(mechanism: Mechanism) -> dict[str, Sensor]:
+    """Return the instruments of the sensors that a mechanism has, `m.sensors`, by name."""
+    if not isinstance(mechanism, Mechanism):
+        raise StateError(f"sensors_of: {shown(mechanism)} is no mechanism; give one.")
+    made: dict[str, Callable[[MountedSensor], Sensor]] = {
+        "imu": lambda one: IMU(one.at),
+        "encoder": lambda one: Encoder(one.at, component=one.component),
+        "force": lambda one: ForceSensor(one.at, one.frame or None),
+        "gauge": lambda one: Gauge(one.at),
+    }
+    return {name: made[one.kind](one) for name, one in mechanism.sensors.items()}
 
 
 class Sensed(Controller):

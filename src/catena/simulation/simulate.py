@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
@@ -22,6 +22,7 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
+from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
@@ -164,14 +165,14 @@ def simulate(
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
-    controls = list(control) if isinstance(control, Sequence) else [control]
+    controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
     if not systems or not controls or {len(systems), len(controls)} - {1, count}:
         raise StateError(
             f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
         )
     named, parameters = named_numbers(parameters)
-    motion, forces = motions(motion, named), wrenches(forces, named)
+    moves, pushes = motions(motion, named), wrenches(forces, named)
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
@@ -184,7 +185,7 @@ def simulate(
 
         def some(system: System, q: np.ndarray, v: np.ndarray) -> Trajectory:
             return simulate(
-                system, q, v, duration, control=controls[0], motion=motion, forces=forces, integrator=integrator,
+                system, q, v, duration, control=controls[0], motion=moves, forces=pushes, integrator=integrator,
                 step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
                 check=check, start=start,
             )  # fmt: skip
@@ -192,14 +193,10 @@ def simulate(
         return without_failing_states(some, systems[0], q, v, parameters)
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
-    motion, forces = {} if motion is None else motion, {} if forces is None else forces
+    moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
     contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
-    if changing and parameters is not None:
-        raise StateError(
-            "Events that change the structure do so for one mechanism: leave parameters out, or run states one by one."
-        )
     if changing:
         if count > 1 or isinstance(system, Sequence):
             raise StateError(
@@ -207,23 +204,25 @@ def simulate(
             )
         options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
         if isinstance(systems[0], System):
-            with_drives_in_tree(systems[0], q, v, motion, False)
+            with_drives_in_tree(systems[0], q, v, moves, False)
 
-        def one(q: np.ndarray, v: np.ndarray) -> Trajectory:
+        def one(state: SingleState) -> Trajectory:
             asked = ChangingRun(
-                systems[0], span, controls[0], motion, forces, options, distinct(event_list(events)), samples,
-                progress, check, near,
+                state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
+                progress, check, state.near,
             )  # fmt: skip
-            return (ContactRun(contacts, asked) if contacts else asked).go(q, v)
+            return (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
 
-        return _each(one, *initial_state(systems[0], q, v))
+        batch, states = single_states(systems[0], *initial_state(systems[0], q, v), near)
+        runs = [one(state) for state in states]
+        return StateByState(runs, batch) if batch else runs[0]
     alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
-        systems[0], q, v = with_drives_in_tree(systems[0], q, v, motion, alone)
+        systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
     runs = [
         Trajectory([Run(
             Problem(
-                systems[k % len(systems)], controls[k % len(controls)], motion, forces, integrator, step, rtol, atol,
+                systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
             q, v, span, events, samples, progress, check,
@@ -232,12 +231,3 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
-
-
-def _each(one: Callable[[np.ndarray, np.ndarray], Trajectory], q: np.ndarray, v: np.ndarray) -> Trajectory:
-    """Return the motion of one state, or those of a batch, state by state."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    if not batch:
-        return one(q, v)
-    rows = (np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v))
-    return StateByState([one(*state) for state in zip(*rows, strict=True)], batch)

@@ -14,13 +14,17 @@ from catena.simulation.turns import TurnCounter
 
 
 class Snapshot:
-    """The attributes of objects: arrays and containers as they are now, everything else by reference."""
+    """The attributes of objects: arrays and containers as they are now, everything else by reference; and what other
+    snapshots have."""
 
-    def __init__(self, objects: Iterable[Any]) -> None:
+    def __init__(self, objects: Iterable[Any], others: Iterable[Snapshot] = ()) -> None:
         self._held = [(one, {name: _copied(x) for name, x in vars(one).items()}) for one in objects]
+        self._others = list(others)
 
     def restore(self) -> None:
         """Put everything back."""
+        for other in self._others:
+            other.restore()
         for one, held in self._held:
             vars(one).clear()
             vars(one).update({name: _copied(x) for name, x in held.items()})

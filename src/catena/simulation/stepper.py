@@ -16,8 +16,10 @@ from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event
+from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.starting import Told, begun
+from catena.simulation.several import Several, Told
+from catena.simulation.starting import begun
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, Remedy
 from catena.simulation.stepping.faults import RUNAWAY, joint_of
@@ -61,7 +63,9 @@ class Stepper:
     `control`, `contacts`, `events` and `parameters` are those of `simulate` too; the motion begins at `start` [s]. With
     one of the first three a step is what a run does in that time: dopri5 and dop853 choose steps within it by `rtol`
     and `atol`. `happened` tells the events and the changes of the last step, `system` is the structure now, and `ended`
-    says why nothing goes on, if an event ended the motion. Contacts and events that change the structure are for one
+    says why nothing goes on, if an event ended the motion. With contacts, or events that change the structure, every
+    state of a batch has a motion of its own, and a structure, `stepper.state(k)`: where structures differ, q and v are
+    arrays of the shape of the batch, of arrays (nq,) and (nv,). A controller then has a memory of its own for each
     state. `save_state` and `restore_state` let it go on from where it was.
     """
 
@@ -119,6 +123,7 @@ class Stepper:
         self.size = float(step)
         if not system.nv or 0 in self.batch:
             raise StateError(f"Stepper: there is nothing to move in {system.mechanism.name!r}.")
+        self._timeline: Timeline | None = None
         self.happened = Happened()
         """The events and the changes of structure and contacts of the last step."""
         if self._is_timeline:
@@ -203,6 +208,9 @@ class Stepper:
     def position(self, joint: str) -> np.ndarray:
         """Return the position of a joint now, tree or loop, (..., nq of the joint); of loop joints that forces of the
         mechanism look at with all their turns."""
+        if isinstance(self._timeline, Several):
+            there = [self._timeline.state(k)[joint] for k in range(len(self._timeline.parts))]
+            return np.array(there).reshape(*self.batch, -1)
         if self._is_timeline:
             return np.asarray(self.system.reshaped(self.batch).joint_position(self.q, joint))
         near = self._excitation.near_by_joint(self._mover.near).get(joint)
@@ -213,30 +221,51 @@ class Stepper:
     @property
     def q(self) -> np.ndarray:
         """Return the positions now, (..., nq)."""
-        if self._is_timeline:
-            return np.array(self._timeline.q).reshape(*self.batch, -1)
+        if self._timeline is not None:
+            return self._in_batch(self._timeline.q)
         return self._q.reshape(*self.batch, -1).copy()
 
     @property
     def v(self) -> np.ndarray:
         """Return the velocities now, (..., nv)."""
-        if self._is_timeline:
-            return np.array(self._timeline.v).reshape(*self.batch, -1)
+        if self._timeline is not None:
+            return self._in_batch(self._timeline.v)
         return self._v.reshape(*self.batch, -1).copy()
+
+    def _in_batch(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows (states, n), or an array (states,) of arrays, in the shape of the batch."""
+        if rows.dtype == object:
+            return rows.reshape(self.batch)
+        return np.array(rows).reshape(*self.batch, -1)
 
     @property
     def system(self) -> System:
         """Return the system that moves now; events may change its structure."""
-        return self._timeline.system if self._is_timeline else self.problem.system
+        return self.problem.system if self._timeline is None else self._timeline.system
+
+    def state(self, *index: int) -> Instant:
+        """Return one state of the batch, given by its index, with its structure and the time it has come to: it is
+        asked by the names of joints and frames."""
+        try:
+            number = int(np.ravel_multi_index(index, self.batch)) if self.batch or index else 0
+        except (ValueError, TypeError):
+            raise StateError(
+                f"Stepper: there is no state {shown(index)}; the batch has shape {self.batch}: give an index for each "
+                "dimension."
+            ) from None
+        if isinstance(self._timeline, Several):
+            return self._timeline.state(number)
+        rows = (x.reshape(-1, x.shape[-1])[number] for x in (self.q, self.v))
+        return Instant(self.system.state(number), self.t, *rows)
 
     @property
     def ended(self) -> str:
         """Return what ended the motion of all states, if an event did."""
-        return self._timeline.over if self._is_timeline else ""
+        return "" if self._timeline is None else self._timeline.over
 
     def save_state(self) -> StepperState:
         """Return all that this stepper needs to go on from here as it will, with what its controller remembers."""
-        if self._is_timeline:
+        if self._timeline is not None:
             return StepperState(self, self.t, self._timeline, self._timeline.save())
         past = {name: x.copy() for name, x in self._past.items()}
         return StepperState(self, self.t, None, (self.q, self.v, past, self._mover.near.copy(), self._since))
@@ -260,6 +289,7 @@ class Stepper:
     def _go_on(self, tau: Any) -> tuple[np.ndarray, np.ndarray]:
         """Take a step as a run does."""
         timeline = self._timeline
+        assert timeline is not None
         if timeline.over:
             raise StateError(f"Stepper: the motion has ended ({timeline.over}); reset it to begin again.")
         if tau is not None and self._told is None:

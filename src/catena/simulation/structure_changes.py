@@ -221,7 +221,7 @@ class ChangingRun:
         structure. What is not asked by names may speak of other joints behind it, and is left alone."""
         found, t, after = [], self.now, (self.system, self.q, self.v)
         for event in self.events if after[0] is not before[0] or after[2] is not before[2] else ():
-            if any(event is one for one in known) or required_arguments(event.function) != 1:
+            if any(event is one for one in known) or required_arguments(event.asked) != 1:
                 continue
             was, now = (self.bound(event, x[0]).value(t, *x[1:]) for x in (before, after))
             size = max(abs(was), abs(now))
@@ -273,7 +273,7 @@ class ChangingRun:
     def bound(self, event: Event, system: System, still: float = 0.0, at: tuple[Any, ...] = ()) -> Event:
         """Return an event for the states of a structure; one that changes it ends its segment. Where it has happened
         before and is below `still`, it is at zero: `at` are the time t, q (nq,) and v (nv,) from which it goes on."""
-        asked, looked = event.function, self._looked(system)
+        asked, looked = event.asked, self._looked(system)
         by_name = required_arguments(asked) == 1
 
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:

@@ -39,6 +39,11 @@ class Camera:
         return right / np.linalg.norm(right)
 
     @property
+    def above(self) -> Floats:
+        """The direction (3,) that is up in the picture: the vertical one, unless that points to the eye."""
+        return np.cross(self.towards, self.right)
+
+    @property
     def light(self) -> Floats:
         """The direction (3,) that light comes from: above, to the left and in front, as the picture shows it. Seen from
         straight above, light from above would come from the eye and show no forms."""

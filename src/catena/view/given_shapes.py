@@ -38,7 +38,9 @@ def given_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | N
 def _colour(rgba: tuple[float, ...] | None) -> theme.Colour | None:
     if rgba is None:
         return None
-    return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in rgba[:3])
+    # What is seen through has two more digits.
+    shown = rgba[:3] if rgba[3] >= 1.0 else rgba
+    return "#" + "".join(f"{round(255 * min(max(x, 0.0), 1.0)):02x}" for x in shown)
 
 
 def _solids(shape: shapes.Shape, who: str) -> list[tuple[shapes.Colour | None, Solid]]:

@@ -17,11 +17,11 @@ from catena.view.solids import Solid, ball, box, cylinder, frame_along
 Floats = NDArray[np.float64]
 
 
-def joint_glyph(site: Site, r: float, rank: int = 0) -> list[Solid]:
+def joint_glyph(site: Site, r: float, rank: int = 0, flat: Floats | None = None) -> list[Solid]:
     """The solids of a joint, sized for bars of radius `r`; a `Free` joint has none.
 
     `rank` counts the joints drawn before at the same point: later ones are wider, hinges shorter as well, so
-    that all of them can be seen.
+    that all of them can be seen. A slide that is `flat` along a direction (3,) lets a hinge be seen before it.
     """
     r *= 1.0 + 0.22 * rank
     kind, p, R = site.joint.kind, site.point, site.on_parent[:3, :3]
@@ -32,7 +32,10 @@ def joint_glyph(site: Site, r: float, rank: int = 0) -> list[Solid]:
     if isinstance(kind, Revolute):
         return [cylinder(p, R @ kind.axis, 1.5 * r, 3.0 * r * 0.5**rank)]
     if isinstance(kind, Prismatic):
-        return [_slide(p, R @ kind.axis, r)]
+        axis = R @ np.asarray(kind.axis)
+        if flat is None:
+            return [_slide(p, axis, r)]
+        return [box(p, np.column_stack([np.cross(flat, axis), flat, axis]), (2.7 * r, 0.8 * r, 4.4 * r))]
     if isinstance(kind, Cylindrical):
         return [cylinder(p, R @ kind.axis, 1.45 * r, 5.0 * r)]
     if isinstance(kind, Helical):

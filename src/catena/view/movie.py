@@ -30,8 +30,10 @@ from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
 from catena.view.flexing import checked_factor, deflections, exaggerated, flexings
+from catena.view.parts import Part
 from catena.view.plots.panels import Panel, default_panels, position_panels
-from catena.view.scene import Scene, scene
+from catena.view.points import traceable
+from catena.view.scene import Scene, body_colours, scene
 
 Floats = NDArray[np.float64]
 Motion = Trajectory | Course
@@ -51,6 +53,8 @@ DEFLECTION = 0.1
 SWING = 8
 """Frames between two turns of a mode."""
 SPEEDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+FOOTING = ("ground", "hatching")
+"""The roles of what joints stand on."""
 CLOUD = 24
 """The greatest number of motions that accompany the main one."""
 
@@ -114,8 +118,9 @@ def movie(
 ) -> Movie:
     """The movie of a run.
 
-    `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn (the frames of the
-    mechanism, if they are few, unless given), `forces` adds arrows of reactions, actuators, contacts and wrenches,
+    `ghost` is another run to compare with, `traces` are frames, bodies (the origins of their axes), joints or mass
+    centres ("crank mass centre") whose ways are drawn (the frames of the mechanism, if they are few, unless given),
+    `forces` adds arrows of reactions, actuators, contacts and wrenches,
     `motion` says which of a batch is the main one. Flexible bodies deform `exaggerate` times as far as they do, and a
     slider of the page goes from once to as far as can be seen well. What takes long tells its `progress`.
     """
@@ -148,6 +153,7 @@ def movie(
         )
     finally:
         line.done()
+    segments = _with_later_footings(segments)
     return Movie(
         title or mechanism.name,
         segments,
@@ -166,12 +172,31 @@ def movie(
     )
 
 
+def _with_later_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """The segments with what a later structure stands on, so that a handle is there before it is taken hold of."""
+    later: dict[str, tuple[Part, ...]] = {}
+    changed: dict[int, Scene] = {}
+    for segment in reversed(segments):
+        own = segment.scene
+        if id(own) not in changed:
+            missing = [
+                part for name, parts in later.items() if name not in own.joint_anchors for part in parts
+            ]
+            changed[id(own)] = replace(own, parts=(*own.parts, *missing)) if missing else own
+        names = {part.name for part in own.parts if part.role in FOOTING}
+        later |= {n: tuple(p for p in own.parts if p.name == n and p.role in FOOTING) for n in names}
+    return tuple(replace(segment, scene=changed[id(segment.scene)]) for segment in segments)
+
+
 def traced(run: Motion, traces: Any) -> list[str]:
-    """The names of frames and bodies whose ways are drawn: one, or several."""
-    names = as_list("traces", [traces] if isinstance(traces, str) else traces, str, "frames or bodies")
-    there = {name: None for part in run.segments for name in part.system.plan.body_pose}
+    """The names of points whose ways are drawn, one or several: frames, bodies, joints, and mass centres."""
+    names = as_list(
+        "traces", [traces] if isinstance(traces, str) else traces, str, "frames, bodies or joints"
+    )
+    there = {point.name: None for part in run.segments for point in traceable(part.system.mechanism)}
     return [
-        known("frame or body", name, there, repr(run.segments[0].system.mechanism.name)) for name in names
+        known("frame, body or joint", name, there, repr(run.segments[0].system.mechanism.name))
+        for name in names
     ]
 
 
@@ -295,13 +320,16 @@ class _Cutter:
     def __init__(self, duration: float, most: float, tick: Callable[[float], None]) -> None:
         self._duration, self._most, self._tick = duration, most, tick
         self._scenes: dict[System, Scene] = {}
+        self._colours: dict[str, str] = {}
 
     def segment(
         self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[ContactForceHistory] = ()
     ) -> Segment:
         """The run at times that are close enough to go straight from one to the next."""
         if run.system not in self._scenes:
-            self._scenes[run.system] = scene(run.system, run.q[0])
+            found = scene(run.system, run.q[0], motion=run.q, colours=self._colours)
+            self._colours = body_colours(found) | self._colours
+            self._scenes[run.system] = found
         picture = self._scenes[run.system]
         share = float(run.t[-1] - run.t[0]) / self._duration if self._duration else 1.0
         motions = 1 + (len(others.q) if others is not None else 0)

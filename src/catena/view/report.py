@@ -55,6 +55,7 @@ INKS = {
     theme.FAINT_INK: "var(--faint)",
     theme.PAPER: "var(--card)",
     theme.JOINT: "var(--joint)",
+    "#000000": "var(--ink)",
     "#dce7f3": "var(--box)",
     "#dfe2e6": "var(--ground)",
 }
@@ -453,6 +454,7 @@ figure { margin: 0; padding: .6rem; background: var(--card); border: 1px solid v
 .wide { margin-top: 1rem; } .wide figure { overflow-x: auto; }
 .wide svg { min-width: var(--least); max-height: none; }
 figcaption { color: var(--faint); font-size: .85rem; text-align: center; }
+svg text { fill: var(--ink); }
 svg, img { display: block; width: 100%; object-fit: contain; height: auto; max-height: 34rem; font-family: inherit; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }

@@ -22,78 +22,20 @@ from catena.system import System
 from catena.view import theme
 from catena.view.camera import Camera, camera
 from catena.view.flexing import Flexing, Skin, body_skin, exaggerated, flexings, given_skin
-from catena.view.footing import hatching, pedestal_or_pad
+from catena.view.footing import Footings, is_guided, sliding_way
 from catena.view.gears import wheels
 from catena.view.given_shapes import given_solids
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
+from catena.view.parts import Anchor, Part, Poses, Span
 from catena.view.picture import Picture, picture_of
 from catena.view.sites import Site, joint_sites
-from catena.view.solids import Bar, Polygons, Solid
+from catena.view.solids import Bar, Solid
 
 Floats = NDArray[np.float64]
-Poses = Mapping[str, Floats]
 
 APART = 4
 """Joints at one place that are drawn one larger than the other; more would hide everything else."""
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Something rigid: the body or joint it stands for, its role, its colour, the body that carries it, and solids and
-    lines (n, 3) in that body's frame.
-
-    Roles are "body", "joint", "loop", "locked", "coupling" and "ground" for solids; "hatching" for strokes behind
-    ground pads.
-    """
-
-    name: str
-    role: str
-    colour: theme.Colour
-    body: str
-    solids: tuple[Solid, ...]
-    lines: tuple[Floats, ...] = ()
-
-    def moved(self, pose: Floats) -> Part:
-        """The part seen from outside a frame that has this pose (4, 4)."""
-        lines = tuple(line @ pose[:3, :3].T + pose[:3, 3] for line in self.lines)
-        return replace(self, solids=tuple(solid.moved(pose) for solid in self.solids), lines=lines)
-
-    @cached_property
-    def polygons(self) -> Polygons:
-        """The surfaces of all solids, as polygons to paint."""
-        return [polygon for solid in self.solids for polygon in solid.polygons()]
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Something stretched between the point `a` (3,) of one body and `b` (3,) of another.
-
-    Forms are "coils", "damper" and "cable" for forces between two frames, "rod" for what comes out of a slide, "float"
-    for the dashed line from ground to a floating body, and "gap" for a loop that is open.
-    """
-
-    name: str
-    form: str
-    colour: theme.Colour
-    body_a: str
-    a: Floats
-    body_b: str
-    b: Floats
-    radius: float
-
-    def ends(self, poses: Poses) -> tuple[Floats, Floats]:
-        """Both points in ground."""
-        A, B = poses[self.body_a], poses[self.body_b]
-        return A[:3, :3] @ self.a + A[:3, 3], B[:3, :3] @ self.b + B[:3, 3]
-
-
-@dataclass(frozen=True, eq=False)
-class Anchor:
-    """The point (3,) of a body that a label belongs to."""
-
-    body: str
-    point: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +110,19 @@ def carriage(flexing: Iterable[Flexing], body: str, point: Any) -> tuple[str, Fl
     return (body, p) if own is None else own.nearest(p)
 
 
-def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] | None = None) -> Scene:
+def scene(
+    system: System,
+    q: Any,
+    scale: float = 1.0,
+    view: tuple[float, float] | None = None,
+    motion: Floats | None = None,
+    colours: Mapping[str, theme.Colour] | None = None,
+) -> Scene:
     """The scene of a system, shaped at the configuration q (nq,).
 
     `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth of the eye
-    [degrees], chosen from the mechanism when left out.
+    [degrees], chosen from the mechanism when left out. `motion` (n, nq) are configurations that will be shown, so that
+    rails are as long as they have to be; `colours` are those of bodies that are known from another structure.
     """
     mechanism = system.mechanism
     flexible = flexings(system)
@@ -208,7 +158,7 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
     others = extent if len(bodies) > 1 else np.inf
     skins: list[Skin] = []
     for name, body in bodies.items():
-        colour = theme.BODIES[levels.get(name, 0) % 2]
+        colour = (colours or {}).get(name, theme.BODIES[levels.get(name, 0) % 2])
         own = next((each for each in flexible if each.body == name), None)
         if own is not None:
             skins += [
@@ -224,20 +174,37 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
     drawn = _Places()
     spans: list[Span] = []
+    footings = Footings(
+        looking,
+        np.mean([np.zeros(3), *centres.values()][bool(centres) :], axis=0),
+        extent,
+        r,
+        bool(np.any(mechanism.gravity)),
+    )
     for name, site in sites.items():
         size = sizes[name]
-        carrier, _ = carriage(flexible, site.joint.parent, site.joint.in_parent.p)
+        guided = looking.is_planar and is_guided(site)
+        # A block goes with what slides, between rails; any other joint stays on its parent.
+        on, at = (
+            (site.joint.child, site.joint.in_child.p)
+            if guided
+            else (site.joint.parent, site.joint.in_parent.p)
+        )
+        shown = replace(site, point=site.on_child[:3, 3]) if guided else site
+        carrier, _ = carriage(flexible, on, at)
         parts += [
-            part.moved(into[carrier]) for part in _joint_parts(name, site, size, drawn.rank(site, r), carrier)
+            part.moved(into[carrier])
+            for part in _joint_parts(
+                name, shown, size, drawn.rank(shown, r), carrier, looking.towards if guided else None
+            )
         ]
-        spans += _joint_spans(name, site, size, into, flexible)
+        if not guided or site.gap > 0.05 * size:
+            spans += _joint_spans(name, site, size, into, flexible)
         if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
-            foot = pedestal_or_pad(site, looking.up, centres[child], extent, r)
-            parts.append(Part(name, "ground", theme.GROUND, GROUND, tuple(foot)))
-            if looking.is_planar and abs(looking.towards @ looking.up) < 0.5:
-                lines = hatching(site, looking.up, looking.right, centres[child], extent, r)
-                parts.append(Part(name, "hatching", theme.FAINT_INK, GROUND, (), tuple(lines)))
+            way = sliding_way(system, name, q, motion, extent) if guided else None
+            parts += footings.of(name, site, centres[child], way)
+    parts += footings.hangers()
     for wheel in wheels(mechanism, sites, sizes):
         carried = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
         parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, carried))
@@ -258,6 +225,11 @@ def scene(system: System, q: Any, scale: float = 1.0, view: tuple[float, float] 
         system, tuple(parts), tuple(spans), masses, body_anchors, joint_anchors, looking, r, extent,
         bool(np.any(mechanism.gravity)), tuple(skins), flexible,
     )  # fmt: skip
+
+
+def body_colours(shape: Scene) -> dict[str, theme.Colour]:
+    """The colours of bodies, by which they are known again in the scene of another structure."""
+    return {part.name: part.colour for part in (*shape.parts, *shape.skins) if part.role == "body"}
 
 
 def _carrier_poses(system: System, flexing: Iterable[Flexing], q: Floats) -> dict[str, Floats]:
@@ -322,13 +294,13 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
     return replace(solid, is_hidden=(hidden[0], hidden[1]))
 
 
-def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str) -> list[Part]:
+def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat: Floats | None) -> list[Part]:
     """What is seen of a joint itself, in ground, to be carried by its parent."""
     if isinstance(site.joint.kind, Free):
         return []
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
-    return [Part(name, role, colour, carrier, tuple(joint_glyph(site, r, rank)))]
+    return [Part(name, role, colour, carrier, tuple(joint_glyph(site, r, rank, flat)))]
 
 
 def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable[Flexing]) -> list[Span]:

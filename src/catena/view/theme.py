@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 Colour = str
+"""#rrggbb, or #rrggbbaa for what is seen through."""
 
 BODIES: tuple[Colour, Colour] = ("#7fa3cc", "#a9c1dc")  # neighbours along a chain alternate
 JOINT: Colour = "#3d4a5c"
@@ -12,8 +13,8 @@ FORCE: Colour = "#7a4fa3"
 COUPLING: Colour = "#c2a24a"  # wheels, pulleys and belts
 LOCKED: Colour = "#9aa3ad"
 GROUND: Colour = "#b9bec5"
-FLOOR: Colour = "#f3f4f6"
-SHADOW: Colour = "#e1e4e9"
+FLOOR: Colour = "#eef0f3"
+SHADOW: Colour = "#cdd3da"
 INK: Colour = "#1f2933"
 FAINT_INK: Colour = "#6b7683"
 PAPER: Colour = "#ffffff"

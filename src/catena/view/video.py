@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_s
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
 from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced, with_motion
+from catena.view.points import traceable
 from catena.view.raster import Painter, Window, require_pillow
-from catena.view.scene import Scene, scene
+from catena.view.scene import Scene, body_colours, scene
 from catena.view.sites import joint_sites
 
 Floats = NDArray[np.float64]
@@ -119,11 +120,17 @@ def _pictures(
     """The pictures at some times; a structure that changes has a painter for each."""
     parts: Sequence[Stretch] = run.segments
     owners = np.searchsorted([part.t[0] for part in parts[1:]], times, side="right")
-    reels = [
-        _Reel(part, motion, times[owners == k], camera, traces, floor, groups, pressing_of(run, k), factor)
-        for k, part in enumerate(parts)
-        if np.any(owners == k)
-    ]
+    reels: list[_Reel] = []
+    colours: dict[str, theme.Colour] = {}
+    for k, part in enumerate(parts):
+        if np.any(owners == k):
+            pressing = pressing_of(run, k)
+            reels.append(
+                _Reel(
+                    part, motion, times[owners == k], camera, traces, floor, groups, pressing, factor, colours
+                )
+            )
+            colours = body_colours(reels[-1].painter.scene) | colours
     sizes = usual_sizes([(reel.times, reel.arrows) for reel in reels])
     strongest = max(force for force, _ in sizes.values())
     drawn = [reel.arrow_lines(strongest) for reel in reels]
@@ -132,9 +139,9 @@ def _pictures(
     lowest = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
     plane = floor_of(run)
     level = lowest if plane is None else plane
-    for reel, (lines, colours) in zip(reels, drawn, strict=True):
+    for reel, (lines, inks) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
-            arrows = list(zip(lines[:, k], colours, strict=True))
+            arrows = list(zip(lines[:, k], inks, strict=True))
             image = reel.painter.paint(reel.poses[k], window, level, reel.ways_until(t), arrows)
             if clock:
                 _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
@@ -147,10 +154,11 @@ class _Reel:
     def __init__(
         self, run: Stretch, motion: int, times: Floats, camera: Any, traces: list[str], floor: bool | None,
         groups: Sequence[str], pressing: Sequence[ContactForceHistory], factor: float,
+        colours: Mapping[str, theme.Colour],
     ) -> None:  # fmt: skip
         system = run.system
         q = _states(run, times).reshape(-1, len(times), system.nq)[motion]
-        shape = scene(system, q[0])
+        shape = scene(system, q[0], motion=q, colours=colours)
         looking = shape.camera
         if camera is not None:
             sites = joint_sites(system.mechanism, shape.poses(q[0]), system.loops, shape.carriage)
@@ -166,7 +174,9 @@ class _Reel:
         self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
         fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
         places = shape.poses(fine, factor) if traces else found
-        self._ways = [places[name][:, :3, 3] for name in traces if name in places]
+        points = {each.name: each for each in traceable(system.mechanism)}
+        carried = [shape.carriage(points[name].body, points[name].point) for name in traces if name in points]
+        self._ways = [places[on][:, :3, :3] @ p + places[on][:, :3, 3] for on, p in carried]
 
         self.arrows = _arrows(run, shape, motion, times, groups, pressing)
 

@@ -13,7 +13,7 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
-from catena.simulation.contacts.quick import QuickSteps, State
+from catena.simulation.contacts.quick_steps import QuickSteps, State
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stiffness import Watch
@@ -135,7 +135,7 @@ def test_steps_in_a_row_are_those_one_by_one():
     numbers = inside.numbers.copy()
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
-    now = State(0.0, q, v, np.zeros(4), None)
+    now = State(0.0, q, v, np.zeros(4), None, None)
     passed = quick.many(now, 1e-3)
     assert len(passed.t) > 8 and not passed.halted and not passed.lost
     for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):

@@ -21,7 +21,7 @@ def formula_events(events: Any) -> list[Event]:
                 f"Event {event.label!r} changes the structure (then=...), and an FMU is one mechanism: leave `then` "
                 f"out, and let the importer change over to another FMU."
             )
-        if required_arguments(event.function) == 1:
+        if required_arguments(event.asked) == 1:
             raise EquationsError(
                 f"Event {event.label!r} asks a moment of a run by names, which is no formula: give a function of "
                 f"(t, q, v)."
@@ -33,7 +33,7 @@ def event_value(event: Event, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
     """The function of an event as an expression."""
     try:
         with on_symbols(f"Event {event.label!r}"):
-            found = event.function(t, q, v)
+            found = event.asked(t, q, v)
     except ModelError as error:
         raise EquationsError(str(error)) from error
     flat = np.asarray(found, dtype=object).ravel()

@@ -27,6 +27,7 @@ from catena.cli.parsing import (
 from catena.cli.results import Outputs, as_data, print_sizing, print_summary, what_is_left
 from catena.cli.running import follow, prepare
 from catena.simulation import Scenario, simulate
+from catena.simulation.scenario.plots import plot_list
 from catena.simulation.stepping.drift import NAMES as DRIFTS
 from catena.simulation.stepping.integrators import INTEGRATORS
 
@@ -151,7 +152,7 @@ def perform(scenario: Scenario, arguments: Namespace, console: Console) -> int:
         arguments.plot,
         arguments.report,
         columns=arguments.columns,
-        plots=tuple(scenario.plots),
+        plots=plot_list(scenario.plots),
     )
     outputs.check()
     outcome = follow(prepare(scenario, arguments), console)

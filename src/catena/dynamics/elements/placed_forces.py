@@ -71,4 +71,5 @@ def applied_wrench(plan: Plan, frame: str, axes: str) -> PlacedForce:
 def _between(plan: Plan, name: str, kind: ForceKind, frame_a: str, frame_b: str) -> PlacedForce:
     (a, pose_a), (b, pose_b) = plan.body_pose[frame_a], plan.body_pose[frame_b]
     ends = Transform.from_pose(pose_a), Transform.from_pose(pose_b)
+    kind = kind.under(plan.gravity)
     return PlacedForce(name, kind, FRAMES, a, b, *ends, frames=(frame_a, frame_b))

@@ -26,6 +26,15 @@ from catena.mechanism import Mechanism
 FIXED_GAIN, AFFINE_GAIN = 0, 1
 NO_BIAS, AFFINE_BIAS = 0, 1
 NO_DYNAMICS = 0
+_ELSEWHERE = {
+    0: "at balls and free joints (give joint forces)",
+    1: "at balls and free joints (give joint forces)",
+    2: "that push by a crank",
+    3: "of tendons through space",
+    4: "at sites (give wrenches on their frames)",
+    5: "that make bodies adhere",
+}
+"""What actuators do that are no motors of one freedom, by `actuator_trntype`."""
 Place = tuple[str, int, float]
 """A joint, a component of it, and the position of MuJoCo's where that of the component is zero."""
 
@@ -78,13 +87,8 @@ def add_actuators(
 def _is_read(model: Any, k: int, places: dict[int, Place], source: Source, unread: NamedParts) -> bool:
     """Whether an actuator becomes a motor or a servo; if not, this is told."""
     name, who = _name(model, k), f"actuator {_name(model, k)!r}"
-    acts = not _is_motor(model, k)
     if k not in places:
-        if acts or _drags(model, k):
-            unread.add("servos, rotors and dampers that do not drive a joint of one freedom", name)
-        else:
-            message = "it does not drive a joint with one freedom and is not read"
-            source.note(Severity.WARNING, who, message, what="unread")
+        unread.add(f"actuators {_ELSEWHERE.get(int(model.actuator_trntype[k]), 'of other sorts')}", name)
         return False
     if float(model.actuator_gear[k, 0]) == 0.0:
         source.note(Severity.WARNING, who, "its gear is zero, so it drives nothing: left out", what="unread")
@@ -111,12 +115,6 @@ def _is_off(model: Any, k: int, off: frozenset[str]) -> bool:
     group = int(model.actuator_group[k])
     mask = int(getattr(model.opt, "disableactuator", 0))
     return "ACTUATION" in off or (0 <= group < 31 and bool(mask >> group & 1))
-
-
-def _drags(model: Any, k: int) -> bool:
-    """Whether an actuator has a rotor or a damper of its own, which newer versions of MuJoCo know."""
-    words = ("actuator_armature", "actuator_damping", "actuator_dampingpoly")
-    return any(np.any(getattr(model, word)[k]) for word in words if hasattr(model, word))
 
 
 def _add_servo(
@@ -216,7 +214,7 @@ def _name(model: Any, k: int) -> str:
 def _places(mechanism: Mechanism, model: Any, slides: Mapping[int, TendonJoint]) -> dict[int, Place]:
     """For each actuator that drives one freedom the joint of the mechanism that has it, its component there, and where
     MuJoCo counts from."""
-    where, found = _components(mechanism, model), {}
+    where, found = components_of(mechanism, model), {}
     for k in range(len(model.actuator_trntype)):
         at = int(model.actuator_trnid[k, 0])
         if model.actuator_trntype[k] == TENDON and at in slides:
@@ -226,8 +224,9 @@ def _places(mechanism: Mechanism, model: Any, slides: Mapping[int, TendonJoint])
     return found
 
 
-def _components(mechanism: Mechanism, model: Any) -> dict[int, tuple[str, int]]:
-    """For each joint of the model with one freedom the joint of the mechanism that has it, and its component there."""
+def components_of(mechanism: Mechanism, model: Any) -> dict[int, tuple[str, int]]:
+    """Return for each joint of the model with one freedom the joint of the mechanism that has it, and its component
+    there."""
     found = {}
     for body in range(1, model.nbody):
         first = int(model.body_jntadr[body])

@@ -11,6 +11,7 @@ import numpy as np
 
 from catena.formats.findings import Severity
 from catena.formats.mjcf.names import HINGE, SLIDE, body_name, joint_name
+from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.joints import Fixed, Spherical
 from catena.mechanism import GROUND, Mechanism
@@ -44,12 +45,15 @@ def held_bodies(model: Any) -> set[int]:
     return found - {0}
 
 
-def add_equalities(mechanism: Mechanism, model: Any, source: Source) -> None:
-    """Add the active equality constraints of a model."""
+def add_equalities(
+    mechanism: Mechanism, model: Any, source: Source, unread: NamedParts, idle: NamedParts
+) -> None:
+    """Add the active equality constraints of a model; those that cannot be said are told as `unread`, those that are
+    not active as `idle`."""
     for k in range(model.neq):
         name = str(model.equality(k).name) or f"equality {k}"
         if not model.eq_active0[k]:
-            source.note(Severity.NOTE, f"equality {name!r}", "it is not active and left out", what="unread")
+            idle.add("equality constraints that are not active", name)
             continue
         kind = int(model.eq_type[k])
         if kind in (CONNECT, WELD):
@@ -57,8 +61,7 @@ def add_equalities(mechanism: Mechanism, model: Any, source: Source) -> None:
         elif kind == JOINT:
             _add_coupling(mechanism, model, k, name)
         elif kind != TENDON or not _add_tendon_coupling(mechanism, model, k, name):
-            message = "equality constraints of spatial tendons and flexible bodies are not read"
-            source.note(Severity.WARNING, f"equality {name!r}", message, what="unread")
+            unread.add("equality constraints of tendons through space and of flexible bodies", name)
 
 
 def _add_loop(mechanism: Mechanism, model: Any, k: int, kind: int, name: str, source: Source) -> None:

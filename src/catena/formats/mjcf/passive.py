@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.forces import BoxInFluid, Bushing, EllipsoidInFluid
+from catena.forces import BoxInFluid, Buoyancy, Bushing, EllipsoidInFluid
 from catena.formats.mjcf.names import body_name, free_name, joint_name
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.shapes import CAPSULE, CYLINDER, SPHERE
@@ -42,12 +42,11 @@ def add_free_spring(mechanism: Mechanism, model: Any, joint: int, stiffness: flo
 
 def _add_compensation(mechanism: Mechanism, model: Any) -> None:
     for index in range(1, model.nbody):
-        part = float(model.body_gravcomp[index])
-        if part:
+        lifted = float(model.body_gravcomp[index]) * float(model.body_mass[index])
+        if lifted:
             frame = _inertial_frame(mechanism, model, index)
-            force = -part * float(model.body_mass[index]) * mechanism.gravity
             name = free_name(f"gravity compensation of {body_name(model, index)}", mechanism.force_elements)
-            mechanism.add_wrench(name, frame, force=force)
+            mechanism.add_force(name, Buoyancy(lifted), between=(GROUND, frame))
 
 
 def _add_fluid(mechanism: Mechanism, model: Any) -> None:

@@ -57,6 +57,7 @@ class Prepared:
         self.paths: dict[str, str] = {}
         self.without: set[str] = set()
         self.keys = [key for part in root.all("keyframe") for key in part.all("key")]
+        self.sensors = [one for part in root.all("sensor") for one in part.children]
         self._missing: set[str] = set()
         self._size = 0
         self._clean(root)

@@ -14,7 +14,7 @@ import numpy as np
 from catena.errors import CatenaError, FormatError
 from catena.forces import PolynomialJointSpring
 from catena.formats.findings import Severity
-from catena.formats.mjcf.actuators import add_actuators
+from catena.formats.mjcf.actuators import add_actuators, components_of
 from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
 from catena.formats.mjcf.keyframes import add_states, controls, default_keyframe, keyframes
@@ -32,6 +32,7 @@ from catena.formats.mjcf.names import (
 from catena.formats.mjcf.passive import add_free_spring, add_passive, yields
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.mjcf.preparing import Prepared
+from catena.formats.mjcf.sensors import SensorPlaces, add_sensors
 from catena.formats.mjcf.shapes import shapes_of
 from catena.formats.mjcf.tendons import add_tendons, tendons_as_joints
 from catena.formats.named import NamedParts
@@ -75,7 +76,7 @@ class _Builder:
         gravity = np.zeros(3) if "GRAVITY" in off else np.array(model.opt.gravity)
         self.mechanism = Mechanism(prepared.name.strip() or "model", gravity)
         self.dofs: AtDofs = at_dofs(model, off)
-        self.unread = NamedParts()
+        self.unread, self.idle = NamedParts(), NamedParts()
         trees = (
             int(k) for k, way in zip(model.actuator_trnid[:, 0], model.actuator_trntype) if way in (0, 1)
         )
@@ -93,7 +94,7 @@ class _Builder:
             self._add_joints(index, coupled)
         sites = self._add_sites()
         if holds:
-            add_equalities(mechanism, model, self.source)
+            add_equalities(mechanism, model, self.source, self.unread, self.idle)
         elif model.neq:
             self.source.note(
                 Severity.NOTE, "", "equality constraints are switched off and left out", what="unread"
@@ -105,17 +106,26 @@ class _Builder:
         self.source.lengths.update(slide.coupling for slide in slides.values())
         signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
         add_passive(mechanism, model, off)
+        places = SensorPlaces(mechanism, model, sites, components_of(mechanism, model), slides)
+        add_sensors(places, self.prepared.sensors, self.idle)
         add_states(mechanism, model, keys, signals, self.unread)
         if not mechanism.states:
             self._set_initial(held_bodies(model) if holds else set())
         if self.prepared.without:
             self.unread.add(f"the elements {', '.join(f'<{tag}>' for tag in sorted(self.prepared.without))}")
-        if self.unread:
-            message = f"MuJoCo applies what is not read: {self.unread}"
-            self.source.note(Severity.WARNING, "", message, what="unread")
+        self._tell_what_is_left_out()
         if model.nmocap:
             self.source.note(Severity.NOTE, "", "bodies with mocap are fixed to ground", what="mocap")
         return mechanism
+
+    def _tell_what_is_left_out(self) -> None:
+        """Tell in one list what the mechanism has not got, that first which acts in MuJoCo."""
+        message = f"MuJoCo applies what is not read: {self.unread}" if self.unread else ""
+        if self.idle:
+            message += "; and besides, " if message else ""
+            message += f"what moves nothing is not read: {self.idle}"
+        if message:
+            self.source.note(Severity.WARNING, "", message, what="unread")
 
     def _add_sites(self) -> list[str]:
         model, names = self.model, []

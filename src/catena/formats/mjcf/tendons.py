@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from catena.forces import PolynomialJointSpring, Table, TabledJointSpring, TabledPointSpring
 from catena.formats.mjcf.dofs import TENDON
 from catena.formats.mjcf.equalities import fixed_tendon
-from catena.formats.mjcf.names import free_name, joint_name
+from catena.formats.mjcf.names import free_name, joint_name, unbounded
 from catena.formats.named import NamedParts
 from catena.joints import Prismatic
 from catena.mechanism import GROUND, Mechanism
@@ -63,8 +63,9 @@ def tendons_as_joints(model: Any, off: frozenset[str]) -> dict[int, dict[int, fl
     found = {}
     for k in range(model.ntendon):
         terms = fixed_tendon(model, k)
-        along = _along(model, k, off)
-        if terms and any(terms.values()) and ((along.acts and along.is_said) or k in driven):
+        along, is_limited = _along(model, k, off), _limits(model, k, off) is not None
+        acts = (along.acts and along.is_said) or is_limited or k in driven
+        if terms and any(terms.values()) and acts:
             found[k] = {joint: factor for joint, factor in terms.items() if factor}
     return found
 
@@ -77,11 +78,12 @@ def add_tendons(
     slides, found = tendons_as_joints(model, off), {}
     for k in range(model.ntendon):
         name, along = tendon_name(model, k), _along(model, k, off)
-        if model.tendon_limited[k] and "LIMIT" not in off:
-            unread.add("limits of the tendons", name)
+        limits = _limits(model, k, off)
         if k in slides:
-            found[k] = _add_slide(mechanism, model, k, slides[k], along, unread)
+            found[k] = _add_slide(mechanism, model, k, slides[k], along, limits, unread)
             continue
+        if limits is not None:
+            unread.add("limits of the tendons through space", name)
         ends = _ends(model, k)
         if not along.acts:
             continue
@@ -98,8 +100,9 @@ def tendon_name(model: Any, k: int) -> str:
 
 
 def _add_slide(
-    mechanism: Mechanism, model: Any, k: int, terms: dict[int, float], along: _Along, unread: NamedParts
-) -> TendonJoint:
+    mechanism: Mechanism, model: Any, k: int, terms: dict[int, float], along: _Along,
+    limits: NDArray[np.float64] | None, unread: NamedParts,
+) -> TendonJoint:  # fmt: skip
     """Add the slide of a fixed tendon, its coupling and what acts along it."""
     name = free_name(tendon_name(model, k), mechanism.joints)
     body = free_name(f"{name} tendon", mechanism.bodies, mechanism.frames)
@@ -109,6 +112,7 @@ def _add_slide(
     mechanism.add_joint(
         name, GROUND, body, Prismatic("x"), damping=0.0 if bent else along.damping[0], friction=along.friction,
         armature=along.armature or None, actuated=k in _driven(model),
+        limits=None if limits is None else limits - start,
     )  # fmt: skip
     by_name = {joint_name(model, joint): -factor for joint, factor in terms.items()}
     coupling = free_name(f"{name} length", mechanism.couplings)
@@ -170,6 +174,11 @@ def _along(model: Any, k: int, off: frozenset[str]) -> _Along:
         armature,
         addresses is not None and int(addresses[k]) >= 0,
     )
+
+
+def _limits(model: Any, k: int, off: frozenset[str]) -> NDArray[np.float64] | None:
+    """The shortest and the longest that a tendon may be, (2,), None where nothing bounds it."""
+    return unbounded(model.tendon_range[k]) if model.tendon_limited[k] and "LIMIT" not in off else None
 
 
 def _is_bent(along: _Along) -> bool:

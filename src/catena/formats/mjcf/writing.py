@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError, warn
+from catena.forces import Buoyancy
 from catena.formats.markup import quoted
 from catena.formats.mjcf.inertias import inertial, needs_balance
 from catena.formats.mjcf.joint_values import SERVOS, joint_values
@@ -82,6 +83,7 @@ class _Writer:
         self.tendons: list[str] = []
         self.servos: list[str] = []
         self._site_names: set[str] = set()
+        self.lifts = _lifts_at_mass_centres(mechanism)
 
     def _rank(self, joint: Joint) -> tuple[int, bool]:
         """Joints that cannot close a loop in MuJoCo go into the tree first, and of others those of which there is
@@ -158,7 +160,8 @@ class _Writer:
                 continue
             branch, level = item
             indent = "  " * level
-            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(self._place(branch))}>")
+            lift = self._lift(branch.child)
+            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(self._place(branch))}{lift}>")
             lines += [
                 f"{indent}  <joint name={quoted(motion_name(branch, motion))}{self._joint_options(branch, motion)}/>"
                 for motion in branch.motions
@@ -167,6 +170,14 @@ class _Writer:
             open_.append(f"{indent}</body>")
             open_ += [(inner, level + 1) for inner in reversed(self.branches[branch.child])]
         return lines
+
+    def _lift(self, body: str) -> str:
+        """How much of the weight of a body is compensated."""
+        lifts = [force for force, at in self.lifts.items() if at == body]
+        if not lifts:
+            return ""
+        mass = sum(getattr(self.mechanism.forces[name].kind, "mass", 0.0) for name in lifts)
+        return f' gravcomp="{_number(mass / self.mechanism.bodies[body].mass)}"'
 
     def _place(self, branch: Branch) -> Pose:
         """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
@@ -487,9 +498,11 @@ class _Writer:
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        between = [f.name for f in m.forces.values() if f.at_joint is None]
+        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in self.lifts]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
+        if m.sensors:
+            self.lost.add("sensors", *m.sensors)
         told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
         is_named = any(m.initial is state for state in m.states.values())
         starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]
@@ -500,6 +513,19 @@ class _Writer:
                 self.lost.add("limits of speed of the joints", joint.name)
             if joint.limit_stiffness is not None:
                 self.lost.add("elastic stops of the joints", joint.name)
+
+
+def _lifts_at_mass_centres(mechanism: Mechanism) -> dict[str, str]:
+    """The forces that bear weight in the mass centre of a body, with the names of the bodies."""
+    found = {}
+    for force in mechanism.forces.values():
+        if isinstance(force.kind, Buoyancy) and force.frames is not None:
+            name = force.frames[1]
+            frame = mechanism.frames.get(name)
+            body, place = (name, np.zeros(3)) if frame is None else (frame.body, frame.pose.p)
+            if mechanism.bodies[body].mass and np.array_equal(place, mechanism.bodies[body].com):
+                found[force.name] = body
+    return found
 
 
 def _is_even(numbers: Any) -> bool:

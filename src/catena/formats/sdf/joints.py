@@ -23,6 +23,12 @@ from catena.spatial import Pose
 
 UNLIMITED = 1e16
 """From here on SDF means that there is no limit."""
+ACTUATED = "catena:actuated"
+"""The attribute of a joint that says whether something drives it, which SDF does not."""
+ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
+"""The inertia of a rotor and how often it turns for one turn of its joint, as Drake has them."""
+ROTORS = "catena:armature"
+"""The inertias of rotors that a joint of several freedoms feels."""
 TYPES = ("revolute", "continuous", "prismatic", "screw", "universal", "revolute2", "ball", "fixed", "gearbox")
 
 
@@ -43,8 +49,12 @@ def add_sdf_joint(
     options: dict[str, Any] = {
         "in_parent": poses[parent].inverse() * frame,
         "in_child": poses[child].inverse() * frame,
-        "actuated": kind.nv > 0,
+        "actuated": kind.nv > 0 and element.get(ACTUATED).strip().lower() not in ("0", "false"),
     }
+    if kind.nv == 1 and element.first(ROTOR) is not None:
+        options["armature"] = element.value(ROTOR) * element.value(GEAR, 1.0) ** 2 or None
+    elif kind.nv > 1 and element.first(ROTORS) is not None:
+        options["armature"] = element.values(ROTORS, kind.nv)
     axes = [axis for axis in (element.first("axis"), element.first("axis2")) if axis is not None][: kind.nv]
     told = [_axis_options(axis, element, source) for axis in axes]
     springs = [one.pop("spring") for one in told]

@@ -55,6 +55,12 @@ class Frames:
     def _add(self, element: Element, relative_to: str) -> None:
         self._elements.setdefault(element.needed("name"), (element, relative_to))
 
+    def of_joint(self, joint: Element) -> Pose:
+        """The pose of a joint in the model; a link or a frame may have its name."""
+        child = joint.first("child")
+        relative_to = _relative_to(joint) or ("" if child is None else child.text.strip())
+        return self.of(relative_to or "__model__", joint) * own_pose(joint)
+
     def of(self, name: str, asked: Element) -> Pose:
         """The pose of a link, joint or frame in the model."""
         waiting: list[str] = []

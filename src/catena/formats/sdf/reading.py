@@ -16,6 +16,7 @@ from catena.formats.ball_constraints import BALL, add_ball_constraint
 from catena.formats.findings import Severity
 from catena.formats.markup import Element, parse
 from catena.formats.sdf.joints import add_gearbox, add_mimics, add_sdf_joint
+from catena.formats.sdf.link_writing import FLOATS
 from catena.formats.sdf.links import add_link
 from catena.formats.sdf.poses import Frames, own_pose
 from catena.formats.source import Source
@@ -88,7 +89,7 @@ def _add_joints(mechanism: Mechanism, model: Element, frames: Frames, bodies: Ma
         if joint.get("type") == "gearbox":
             gearboxes.append(joint)
             continue
-        add_sdf_joint(mechanism, joint, bodies, poses, source, frames.of(joint.needed("name"), joint))
+        add_sdf_joint(mechanism, joint, bodies, poses, source, frames.of_joint(joint))
     for joint in gearboxes if source.mimic else ():
         add_gearbox(mechanism, joint, bodies, poses, source)
     for joint in model.all("joint") if source.mimic else ():
@@ -125,7 +126,8 @@ def _add_roots(
                 open_bodies += neighbours[one]
         if body == GROUND:
             continue
-        name = ROOT_JOINT if ROOT_JOINT not in mechanism.joints else f"{ROOT_JOINT} {body}"
+        name = links[link].get(FLOATS).strip() or ROOT_JOINT
+        name = name if name not in mechanism.joints else f"{ROOT_JOINT} {body}"
         place = base * poses[link]
         if is_static:
             mechanism.add_joint(name, GROUND, body, Fixed(), in_parent=place)
@@ -142,7 +144,7 @@ def _add_frames(mechanism: Mechanism, model: Element, frames: Frames, bodies: Ma
         name = frame.needed("name")
         pose = frames.of(name, frame)
         link = frames.body_of(name, frame, bodies)
-        if link is None or link == WORLD:
+        if link is None:
             continue
         try:
             mechanism.add_frame(name, bodies[link], poses[link].inverse() * pose)

@@ -11,6 +11,7 @@ from typing import Any
 
 from catena.forces import (
     BoxInFluid,
+    Buoyancy,
     Bushing,
     Cable,
     ConstantWrench,
@@ -50,6 +51,7 @@ BUILT_IN: dict[str, type[ForceKind]] = {
     "box_in_fluid": BoxInFluid,
     "ellipsoid_in_fluid": EllipsoidInFluid,
     "constant_wrench": ConstantWrench,
+    "buoyancy": Buoyancy,
 }
 _WORDS = {made: word for word, made in BUILT_IN.items()}
 _TABLE = ("x", "y", "smooth", "beyond")

@@ -24,11 +24,13 @@ from catena.formats.toml.schema import (
     SLIDE,
 )
 from catena.joints.sdof import MOTIONS
+from catena.mechanism.mounted_sensors import SENSOR_KINDS
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NAME: Schema = {"type": "string", "minLength": 1}
 SWITCH: Schema = {"type": "boolean"}
+WHOLE: Schema = {"type": "integer", "minimum": 0}
 NUMBER: Schema = {
     "type": ["number", "string"],
     "description": 'a number, or a formula of numbers, units and parameters: "30 deg", "2 * length", "sqrt(2) * 40 mm"',
@@ -136,12 +138,12 @@ def _definitions() -> Schema:
         "include",
     ):
         found[word] = _table(word)
+    found["sensor"] = _table("sensor", kind={"enum": list(SENSOR_KINDS)}, at=NAME, component=WHOLE)
     inner = {word: {"type": "array", "items": {"type": "object"}} for word in (*PARTS, "include")}
     repeat = _table("repeat")
     repeat["properties"] |= {**inner, "initial": {"type": "object"}}
     found["repeat"] = repeat | {"oneOf": [{"required": ["count"]}, {"required": ["values"]}]}
     found["beam"] = _keyed(*BEAM)
-    whole: Schema = {"type": "integer", "minimum": 0}
     named: Schema = {
         "type": "object",
         "additionalProperties": {"$ref": "#/$defs/numbers"},
@@ -149,13 +151,13 @@ def _definitions() -> Schema:
     }
     member = _keyed(*MEMBER, a=NAME, b=NAME, elements={"type": "integer", "minimum": 1})
     found["beam_frame"] = _keyed(
-        *BEAM_FRAME, nodes=named, masses=named, modes=whole,
+        *BEAM_FRAME, nodes=named, masses=named, modes=WHOLE,
         interfaces={"type": "array", "items": NAME, "minItems": 1},
         members={"type": "array", "items": member, "minItems": 1},
     )  # fmt: skip
-    indices: Schema = {"type": "array", "items": whole, "minItems": 1}
+    indices: Schema = {"type": "array", "items": WHOLE, "minItems": 1}
     found["finite_elements"] = _keyed(
-        *FINITE_ELEMENTS, mass=NAME, stiffness=NAME, modes=whole,
+        *FINITE_ELEMENTS, mass=NAME, stiffness=NAME, modes=WHOLE,
         nodes={"anyOf": [NAME, {"$ref": "#/$defs/numbers"}]},
         interfaces={"type": "object", "additionalProperties": indices, "minProperties": 1},
         stiffening={"type": "object", "additionalProperties": NAME},

@@ -316,6 +316,15 @@ def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
+def _add_sensor(mechanism: Mechanism, table: Table) -> Mechanism:
+    table.check_keys(*KEYS["sensor"])
+    frame = table.text("frame") if "frame" in table else ""
+    component = table.integers("component") if "component" in table else None
+    with table.at_fault():
+        mechanism.add_sensor(table.text("name"), table.text("kind"), table.text("at"), frame, component)
+    return mechanism
+
+
 def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
     table.check_keys(*KEYS["coupling"])
     name = table.text("name")
@@ -411,4 +420,5 @@ ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
     "wrench": _add_wrench,
     "force": add_force,
     "coupling": _add_coupling,
+    "sensor": _add_sensor,
 }

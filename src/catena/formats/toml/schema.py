@@ -8,7 +8,7 @@ FORMAT = 1
 ONCE = ("mechanism", "parameters", "ground", "linkage", "initial", "states")
 """Tables that stand once, in single brackets."""
 
-PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "force", "coupling")
+PARTS = ("body", "chain", "joint", "frame", "actuator", "spring", "wrench", "force", "coupling", "sensor")
 """Tables that stand once for each part, in double brackets; parts are added in this order."""
 
 MANY = ("include", "repeat", *PARTS)
@@ -84,6 +84,7 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("name",),
         ("coefficients", "offset", "joint", "of", "polynomial", "formula", "x", "y", "beyond"),
     ),
+    "sensor": (("name", "kind", "at"), ("frame", "component")),
     "include": (("file",), ("prefix", "on", "at")),
     "repeat": ((), ("index", "count", "values", "let", *PARTS, "include", "initial")),
     "initial": ((), ("q", "v")),

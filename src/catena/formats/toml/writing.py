@@ -31,6 +31,7 @@ from catena.mechanism import (
     JointSpring,
     LinearCoupling,
     Mechanism,
+    MountedSensor,
     PolynomialCoupling,
     Shape,
     Spring,
@@ -95,15 +96,20 @@ def _rest(
     actuators: Iterable[Actuator],
     couplings: Iterable[Coupling],
     file: str,
+    frames: Iterable[Frame] | None = None,
 ) -> Iterator[Block]:
-    """The tables of all that is no body, with those joints, actuators and couplings that are given."""
+    """The tables of all that is no body, with those joints, actuators and couplings that are given, and all frames
+    unless they are given too."""
     yield from (_part("joint", _joint(joint, file)) for joint in joints)
-    yield from (_part("frame", _frame(frame)) for frame in mechanism.frames.values())
+    yield from (
+        _part("frame", _frame(frame)) for frame in (mechanism.frames.values() if frames is None else frames)
+    )
     yield from (_part("actuator", _actuator(actuator, mechanism)) for actuator in actuators)
     yield from (_part("spring", _spring(spring, mechanism)) for spring in mechanism.springs.values())
     yield from (_part("wrench", _wrench(wrench)) for wrench in mechanism.wrenches.values())
     yield from (_part("force", _force(force, file)) for force in mechanism.forces.values())
     yield from (_part("coupling", _coupling(coupling)) for coupling in couplings)
+    yield from (_part("sensor", _sensor(sensor)) for sensor in mechanism.sensors.values())
     yield from _states(mechanism)
 
 
@@ -114,11 +120,12 @@ def write_rest(
     couplings: Sequence[Coupling],
     gravity: bool,
     file: str = "the side file",
+    frames: Iterable[Frame] | None = None,
 ) -> str:
     """Return what another format cannot say, as text of a side file without a [mechanism] of its own; empty if that is
-    nothing. Joints, actuators and couplings are those given, of everything else there is all."""
+    nothing. Joints, actuators, couplings and frames are those given, of everything else there is all."""
     found = [_once("mechanism", iter([("gravity", value_text(mechanism.gravity))]))] if gravity else []
-    found += _rest(mechanism, joints, actuators, couplings, file)
+    found += _rest(mechanism, joints, actuators, couplings, file, frames)
     about = "# What the model file beside this one cannot say; `load` reads both."
     return "\n".join([f"{about}\nformat = {FORMAT}\n", *(b.text for b in found)]) if found else ""
 
@@ -320,6 +327,16 @@ def _coupling(coupling: Coupling) -> Pairs:
                 f"coupling {coupling.name!r}: its profile is code ({type(profile).__name__}), which no model file can "
                 "hold: give a formula as text, or points, such as catena.profiles.Spline(x, y)"
             )
+
+
+def _sensor(sensor: MountedSensor) -> Pairs:
+    yield "name", string_text(sensor.name)
+    yield "kind", string_text(sensor.kind)
+    yield "at", string_text(sensor.at)
+    if sensor.frame:
+        yield "frame", string_text(sensor.frame)
+    if sensor.component is not None:
+        yield "component", str(sensor.component)
 
 
 def _states(mechanism: Mechanism) -> Iterator[Block]:

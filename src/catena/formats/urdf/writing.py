@@ -14,24 +14,28 @@ from typing import Any
 import numpy as np
 
 from catena.errors import warn
-from catena.forces import JointFriction
 from catena.formats.markup import quoted
 from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
+from catena.formats.side_files import (
+    EARTH,
+    SIDE,
+    is_mimic,
+    is_plain_limit,
+    mimics_of,
+    referred_joints,
+    with_friction_apart,
+)
 from catena.formats.toml.writing import write_rest
 from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
 from catena.formats.urdf.companion import Companion
 from catena.formats.urdf.joints import UNLIMITED
 from catena.formats.urdf.loop_elements import WAYS, WORLD
 from catena.formats.urdf.numbers import number, numbers, origin
-from catena.joints import Free
-from catena.mechanism import GROUND, Actuator, Body, Coupling, Joint, LinearCoupling, Mechanism, Shape
+from catena.mechanism import GROUND, Body, Joint, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from catena.spatial import Pose
-
-SIDE = ".loops.toml"
-EARTH = (0.0, 0.0, -9.81)
 
 
 def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
@@ -44,10 +48,10 @@ def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, 
         lost.add("locks, which are written as fixed joints, of the joints", *locked)
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
-    mechanism = _with_friction_apart(mechanism, lost)
+    mechanism = with_friction_apart(mechanism, lost)
     branches, cut = grow(mechanism, str(path), _rank)
     companion = Companion(mechanism, str(path), lost) if loops == "companion" else None
-    referred = _referred(mechanism)
+    referred = referred_joints(mechanism)
     if companion is None:
         # A joint that URDF does not know floats in the tree, and the side file has what it really is.
         branches = [_tellable(branch, referred) for branch in branches]
@@ -62,7 +66,8 @@ def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, 
         if body.name != GROUND:
             lines += _link(body, body.name, path, lost)
     lines += [] if companion is None else companion.links
-    mimics = _mimics(mechanism, branches)
+    said = {branch.joint.name for branch in branches if branch.motions}
+    mimics = mimics_of(mechanism, said)
     for branch in branches:
         if branch.child != root:
             lines += _joints(mechanism, branch, mimics, lost)
@@ -90,8 +95,10 @@ def _lose_the_rest(
     if not np.array_equal(mechanism.gravity, EARTH):
         lost.add("gravity other than that of the Earth")
     said = {branch.joint.name for branch in branches}
-    motors = [a for a in mechanism.actuators.values() if a.joint not in said or not _is_plain(mechanism, a)]
-    couplings = [c for c in mechanism.couplings.values() if not _is_mimic(c, mimics)]
+    motors = [
+        a for a in mechanism.actuators.values() if a.joint not in said or not is_plain_limit(mechanism, a)
+    ]
+    couplings = [c for c in mechanism.couplings.values() if not is_mimic(c, mimics)]
     forces = (*mechanism.springs, *mechanism.wrenches, *mechanism.forces)
     for words, names in (
         ("the frames", list(mechanism.frames)),
@@ -104,38 +111,10 @@ def _lose_the_rest(
             lost.add(words, *names)
 
 
-def _with_friction_apart(mechanism: Mechanism, lost: NamedParts) -> Mechanism:
-    """The mechanism with forces that do what free joints do by damping and friction: a floating joint of URDF has a
-    place and nothing else, and the side file has the forces."""
-    changed = mechanism.copy()
-    for joint in mechanism.joints.values():
-        if not isinstance(joint.kind, Free):
-            continue
-        if joint.armature is not None or joint.limits is not None:
-            lost.add("armature and limits of the free joints", joint.name)
-        if joint.damping.any() or joint.friction.any():
-            friction = JointFriction(tuple(joint.damping), tuple(joint.friction))
-            name = f"{joint.name} friction"
-            while name in changed.force_elements:
-                name += "'"
-            changed = changed.with_joint(joint.name, damping=0.0, friction=0.0)
-            changed.add_force(name, friction, joint=joint.name)
-    return changed
-
-
 def _rank(joint: Joint) -> int:
     """Joints that URDF can say go into the tree before those that it cannot."""
     motions = motions_of(joint.kind)
     return 1 if motions is None or any(one.type in (BALL, FREE) for one in motions) else 0
-
-
-def _referred(mechanism: Mechanism) -> set[str]:
-    """The joints that the side file names, which therefore have to be there under their own name."""
-    named = {force.at_joint for force in mechanism.force_elements.values() if force.at_joint is not None}
-    named |= {actuator.joint for actuator in mechanism.actuators.values()}
-    named |= {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
-    states = (mechanism.initial, *mechanism.states.values())
-    return named | {name for state in states for name in (*state.q, *state.v)}
 
 
 def _tellable(branch: Branch, referred: set[str]) -> Branch:
@@ -281,36 +260,12 @@ def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_
         low, high = (-np.inf, np.inf) if range_ is None else range_
         told |= {"lower": max(low, -UNLIMITED), "upper": min(high, UNLIMITED)}
     motor = mechanism.actuators.get(joint.name)
-    effort = motor.limits[0, 1] if motor is not None and _is_plain(mechanism, motor) else 0.0
+    effort = motor.limits[0, 1] if motor is not None and is_plain_limit(mechanism, motor) else 0.0
     speed = np.inf if joint.velocity_limit is None else joint.velocity_limit[component]
     told |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
     if word == "continuous" and not effort and not np.isfinite(speed):
         return []
     return ["    <limit " + " ".join(f'{key}="{number(x)}"' for key, x in told.items()) + "/>"]
-
-
-def _is_plain(mechanism: Mechanism, actuator: Actuator) -> bool:
-    """Whether an actuator is no more than a limit of the effort of its joint, which is all that URDF says."""
-    joint = mechanism.joints[actuator.joint]
-    low, high = actuator.limits[0]
-    is_alone = actuator.name == actuator.joint and joint.kind.nv == 1 and actuator.gear[0] == 1.0
-    return bool(is_alone and low == -high and 0.0 < high < np.inf and np.isinf(actuator.no_load_speed[0]))
-
-
-def _mimics(mechanism: Mechanism, branches: list[Branch]) -> dict[str, Any]:
-    """The couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset.
-
-    Both joints must be in the file by themselves.
-    """
-    found: dict[str, Any] = {}
-    said = {branch.joint.name for branch in branches if branch.motions}
-    for coupling in mechanism.couplings.values():
-        if isinstance(coupling, LinearCoupling) and len(coupling.coefficients) == 2:
-            (joint, own), (other, factor) = coupling.coefficients.items()
-            is_said = joint in said and other in said and joint not in found
-            if is_said and coupling.name == f"{joint} mimics {other}" and own == 1.0:
-                found[joint] = other, -factor, coupling.offset
-    return found
 
 
 def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mimics: dict[str, Any]) -> str:
@@ -320,16 +275,10 @@ def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mim
     return write_rest(
         mechanism,
         joints=joints,
-        actuators=[a for a in motors if a.joint not in said or not _is_plain(mechanism, a)],
-        couplings=[c for c in mechanism.couplings.values() if not _is_mimic(c, mimics)],
+        actuators=[a for a in motors if a.joint not in said or not is_plain_limit(mechanism, a)],
+        couplings=[c for c in mechanism.couplings.values() if not is_mimic(c, mimics)],
         gravity=not np.array_equal(mechanism.gravity, EARTH),
     )
-
-
-def _is_mimic(coupling: Coupling, mimics: dict[str, Any]) -> bool:
-    """Whether a <mimic> says a coupling."""
-    joint = coupling.joints[0]
-    return joint in mimics and coupling.name == f"{joint} mimics {mimics[joint][0]}"
 
 
 def _ends(parent: str, child: str) -> list[str]:

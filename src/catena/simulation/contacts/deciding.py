@@ -65,33 +65,32 @@ class Deciding:
         t: float,
         q: np.ndarray,
         v: np.ndarray,
-        tau: np.ndarray,
         parts: int = -1,
         slips: int = -1,
         rests: Sequence[int] = (),
         held: Sequence[int] = (),
         closed: Sequence[int] = (),
     ) -> Decision:
-        """Return what contacts do from the state q (nq,), v (nv,) on, under control forces tau (nv,). The contact
-        `parts`, if there is one, has come to where it would pull, and `slips` to the edge of its cone; those in `rests`
-        do not slip, and those in `held` do not part, but for errors of what found that; those in `closed` have touched
-        up to now."""
+        """Return what contacts do from the state q (nq,), v (nv,) on. Control forces are those at the
+        velocities behind an impact, where there is one. The contact `parts`, if there is one, has come to where it
+        would pull, and `slips` to the edge of its cone; those in `rests` do not slip, and those in `held` do not part,
+        but for errors of what found that; those in `closed` have touched up to now."""
         count = len(self.free_motion.places.contacts)
-        q, now = self._lifted(t, q, v, tau, closed)
+        q, now = self._lifted(t, q, v, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         before = v
         kept = [k for k in held if k in near]
         if kept:
             v, impulse[kept], lost = self._brought_to_rest(v, now, kept, rests)
-            now = self._again(t, q, v, tau, now, before)
+            now = self._again(t, q, v, now, before)
             before = v
         rates = now.u[:, 2].tolist()
         if min((rates[k] for k in near), default=0.0) < -RESTS * self.length:
             v, more, hit = self._impact(v, now, near)
             impulse[near] += more
             lost += hit
-            now = self._again(t, q, v, tau, now, before)
+            now = self._again(t, q, v, now, before)
             before, rates = v, now.u[:, 2].tolist()
         staying = [k for k in near if rates[k] <= DEAD]
         if not staying:
@@ -100,7 +99,7 @@ class Deciding:
         if v is not before:
             impulse[staying] += more
             lost += stopped
-            now = self._again(t, q, v, tau, now, before)
+            now = self._again(t, q, v, now, before)
         standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
@@ -109,23 +108,22 @@ class Deciding:
         found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
         return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
-    def _at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Situation:
+    def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> Situation:
+        tau = self.free_motion.command(t, q, v)
         found = None if self.mobile is None else self.mobile.at(q, v, tau)
         return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
-    def _again(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, now: Situation, before: np.ndarray
-    ) -> Situation:
+    def _again(self, t: float, q: np.ndarray, v: np.ndarray, now: Situation, before: np.ndarray) -> Situation:
         """Return the situation at velocities v (nv,), that of those before if they are the same."""
-        return now if v is before else self._at(t, q, v, tau)
+        return now if v is before else self._at(t, q, v)
 
     def _lifted(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, closed: Sequence[int]
+        self, t: float, q: np.ndarray, v: np.ndarray, closed: Sequence[int]
     ) -> tuple[np.ndarray, Situation]:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
         are not, so that they do not sink a little further with every touch, and those that are `closed` touch, from
         which steps have led them away a little; and how contacts stand there."""
-        now = self._at(t, q, v, tau)
+        now = self._at(t, q, v)
         low, none = 1e-3 * CLOSED * self.length, CLOSED * self.length
         sunk = [
             k
@@ -137,7 +135,7 @@ class Deciding:
         push = np.zeros((len(sunk), 3))
         push[:, 2] = least(now.mobility(sunk)[:, 2, :, 2], -now.gap[sunk])
         q = self.free_motion.integrated(q, now.pushed(sunk, push))
-        return q, self._at(t, q, v, tau)
+        return q, self._at(t, q, v)
 
     def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""

@@ -10,279 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import hypot
-from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES, PULLS, TOLD
-from catena.kernels import Session
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Window
+from catena.dynamics.contacts.contact_forces import PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
-from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLOWS
+from catena.simulation.contacts.deciding import CLOSED, SLOWS
 from catena.simulation.contacts.dips import lowest
-from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
 from catena.simulation.contacts.meeting import Meeting
+from catena.simulation.contacts.quick_path import Path, Quick
+from catena.simulation.contacts.quick_steps import QuickSteps, State
 from catena.simulation.guards.events import Event
-from catena.simulation.problem import Touching
-from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Segment
-from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
-from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
-# Steps in one call.
-MANY = 32
 # How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
 # is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
-
-
-def _ignore(t: float) -> None:
-    """Do nothing: parts of a run show no progress."""
-
-
-@dataclass(slots=True, eq=False)
-class State:
-    """A time, q (nq,), v (nv,), works (sources,), and what contacts do there (contacts, told), None as long as nobody
-    has looked."""
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    work: np.ndarray
-    told: Any
-
-
-class QuickSteps:
-    """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
-    careful step, `length` [m] that of the mechanism."""
-
-    def __init__(
-        self, free_motion: FreeMotion, inside: Inside, window: Window, length: float, h: float
-    ) -> None:
-        self.free_motion, self.inside, self.window, self.length, self.h = (
-            free_motion,
-            inside,
-            window,
-            length,
-            h,
-        )
-        # Whoever takes steps asks the controller, and tells what it gave.
-        problem = replace(
-            free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
-        )
-        system = self.system = free_motion.system
-        self.mover = mover = CompiledSteps(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
-        )
-        mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
-        self.session = session = Session(mover.program, 1)
-        self.b = b = session.buffers
-        for name, value in (mover.constant | mover.varying).items():
-            b[name][:] = value
-        session.piece(0, 0, mover.program.input_names, ())()
-        counted = ("work",) if mover.counts else ()
-        moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", *counted)
-        results = ("q", "qd", "t", "h", "halt", "accepted", "told", "row", "wish", *counted)
-        self._told = session.piece(0, 0, ("contacts", mover.target), ())
-        self._step = session.piece(0, None, moving, ("q", "qd", "accepted", "told_now", *counted))
-        self._many = session.recording(MANY, moving, results)
-        self._look = session.piece(0, session.row("contacts"), moving, ("told",))
-        self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
-        self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
-
-    def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return what contacts do at a state (contacts, told), with the modes that were told last."""
-        self._put(t, q, v, np.zeros(len(SOURCES)), self.h, self.window.end)
-        self._look()
-        return self.b["told"].reshape(-1, TOLD).copy()
-
-    def tell(self, numbers: np.ndarray) -> None:
-        """Tell the step what contacts are and do, (contacts, numbers)."""
-        self.b["contacts"][0] = numbers.reshape(-1)
-        self._told()
-
-    def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
-        change."""
-        self.free_motion.keep_time(t, q, v)
-        self.tau, self.end = self.free_motion.command(t, q, v), self.free_motion.until(self.window.end)
-        self.b[self.mover.target][0] = self.tau
-        self._told()
-
-    def _put(
-        self, t: float, q: np.ndarray, v: np.ndarray, work: np.ndarray, h: float, end: float,
-        last: tuple[float, float] | None = None,
-    ) -> None:  # fmt: skip
-        b = self.b
-        b["q"][0], b["qd"][0], b["t"][0, 0], b["h"][0, 0], b["end"][0, 0] = q, v, t, h, end
-        b["halt"][0, 0] = b["row"][0, 0] = b["wish"][0, 0] = 0.0
-        if last is not None:
-            b["row"][0, 0], b["wish"][0, 0] = last
-        if self.mover.counts:
-            b["work"][0] = work
-
-    def moved(self, state: State, span: float) -> State | None:
-        """Return the state a time behind another one that is less than a step; None if one step does not do."""
-        self._put(state.t, state.q, state.v, state.work, span, state.t + span)
-        self.steps += 1
-        if self._step() or self.b["accepted"][0, 0] < 0.5:
-            return None
-        b = self.b
-        work = b["work"][0].copy() if self.mover.counts else state.work
-        told = b["told_now"].reshape(-1, TOLD).copy()
-        return State(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told)
-
-    def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
-        """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
-        `last` are the error and the size of the step before, if there was one."""
-        self._put(state.t, state.q, state.v, state.work, h, self.end, last)
-        bad, r = self._many(), self._many.results
-        halts, count = r["halt"][:, 0].tolist(), MANY
-        if bad:
-            finite = np.isfinite(r["told"]).all(axis=1) & np.isfinite(r["q"]).all(axis=1)
-            count = MANY if finite.all() else int(np.argmin(finite))
-        ended = next((k for k in range(count) if halts[k] > 0.5), -1)
-        halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
-        if ended >= 0:
-            # What contacts do where they change is told by the step that was not taken.
-            count = ended + 1
-        self.steps += count
-        taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
-        # A step tells what contacts do where it begins.
-        begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
-        told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
-        work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
-        size = float(r["h"][max(0, count - 1), 0])
-        lost = count < MANY or not taken or size < COLLAPSE
-        return Passed(
-            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, halted, slow, lost, size,
-            (float(r["row"][-1, 0]), float(r["wish"][-1, 0])),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Passed:
-    """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
-    what contacts do (states, contacts, told) where they begin; whether the last was `halted` because a contact changes
-    where it begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the
-    next one, and the error and the size of the `last` one."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    work: np.ndarray
-    told: np.ndarray
-    halted: bool
-    slow: bool
-    lost: bool
-    h: float
-    last: tuple[float, float]
-
-
-class Path:
-    """The states that a stretch has passed, of which the last may not be looked at yet, under control forces tau (nv,)
-    from each on."""
-
-    def __init__(self, start: State, tau: np.ndarray) -> None:
-        self.t, self.told, self.tau = [start.t], list[np.ndarray](), [tau]
-        self.parts = [(start.q[None], start.v[None], start.work[None])]
-        self.before: tuple[np.ndarray, np.ndarray] | None = None
-
-    def __len__(self) -> int:
-        return len(self.t)
-
-    def add(self, passed: Passed) -> np.ndarray:
-        """Go on by some steps, and return what is new of what contacts are told to do."""
-        # Steps that were rejected have told of the last state already.
-        told = passed.told[1:] if len(self.told) == len(self.t) else passed.told
-        self.t += passed.t.tolist()
-        self.tau += [self.tau[-1]] * len(passed.t)
-        self.told += list(told)
-        if len(passed.t):
-            self.parts.append((passed.q, passed.v, passed.work))
-        return told
-
-    def go_on(self, tau: np.ndarray) -> None:
-        """Go on from the last state under other control forces (nv,); what contacts do there is told anew by the step
-        that begins."""
-        self.before = self.told.pop(), self.tau[-1]
-        self.tau[-1] = tau
-
-    def end_before(self) -> None:
-        """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
-        new ones, and they belong to what comes after it has changed."""
-        if self.before is not None:
-            self.told[len(self.t) - 1 :], self.tau[-1] = [self.before[0]], self.before[1]
-
-    def state(self, k: int) -> State:
-        """Return a state, from the last one on if k is negative."""
-        at = k % len(self.t)
-        back = at - len(self.t)
-        for rows in reversed(self.parts):
-            if -back <= len(rows[0]):
-                q, v, work = (x[back] for x in rows)
-                break
-            back += len(rows[0])
-        return State(self.t[at], q, v, work, self.told[at] if at < len(self.told) else None)
-
-    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
-        """Return so many of the states, and the `end` if there is one, as a stretch."""
-        q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
-        t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
-        if end is not None:
-            t, told, tau = [*t, end.t], [*told, end.told], [*tau, tau[-1]]
-            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
-
-
-@dataclass(frozen=True, eq=False)
-class Quick:
-    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
-    (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
-    and how many steps were tried."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    tau: np.ndarray
-    work: np.ndarray
-    told: np.ndarray
-    change: Change | None
-    stiff: bool
-    steps: int
-    events: tuple[EventHit, ...] = ()
-    ended: str = ""
-
-    def until(self, count: int, end: State) -> Quick:
-        """Return so many of the states, and an `end` behind them."""
-        rows = [(self.q, end.q), (self.v, end.v), (self.work, end.work), (self.told, end.told)]
-        q, v, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
-        tau = np.concatenate([self.tau[:count], self.tau[count - 1 : count]])
-        return replace(
-            self,
-            t=np.append(self.t[:count], end.t),
-            q=q,
-            v=v,
-            tau=tau,
-            work=work,
-            told=told,
-            change=None,
-            stiff=False,
-        )
-
-    @property
-    def forces(self) -> np.ndarray:
-        """Return the forces (states, contacts, 3) of contacts in their axes."""
-        return self.told[:, :, :3]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,6 +62,7 @@ class QuickStretch:
         yields = holding.standing.yields
         self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
+        self.path: Path | None = None
 
     def go(
         self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
@@ -325,9 +75,13 @@ class QuickStretch:
         made = self._gone(t, q, v, h)
         if made is None or self.meeting is None or made.ended:
             return made
-        rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, strict=True)
+        rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
         found = self._ended_by_event([State(*row) for row in rows][self.seen :], made)
         return replace(made, events=tuple(self.meeting.found)) if found is None else found
+
+    def so_far(self) -> Quick | None:
+        """Return what there is of a motion that something went wrong in, None if it is nothing."""
+        return None if self.path is None else self._given_up(self.path, len(self.path))
 
     def _ended_by_event(self, states: Sequence[State], made: Quick | Path) -> Quick | None:
         """Look for events between the last `states` of what is `made`. Returns the stretch up to the first that ends
@@ -361,7 +115,8 @@ class QuickStretch:
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
-        path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None), quick.tau), None, 0
+        path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
+        self.path = path
         while True:
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
@@ -398,15 +153,18 @@ class QuickStretch:
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
         if len(path.told) < len(path):
-            told = quick.look(state.t, state.q, state.v)
-            path.told.append(told)
+            told, tau = path.ahead or (
+                quick.look(state.t, state.q, state.v),
+                quick.free_motion.command(state.t, state.q, state.v),
+            )
+            path.look_ahead(told, tau)
             ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
             if ended is not None:
                 return ended
         if state.t >= quick.window.end - quick.window.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
         quick.keep_time(state.t, state.q, state.v)
-        path.go_on(quick.tau)
+        path.go_on()
         self.begun = at
         return None
 
@@ -590,26 +348,3 @@ def _first_fall(a: float, b: float, c: float, d: float) -> float:
         else:
             low = s
     return high
-
-
-def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
-    """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    problem, q, v, work = free_motion.problem, made.q, made.v, made.work
-    forces, bodies = made.forces, free_motion.places.bodies_of(holding.closed)
-
-    def compute() -> dict[str, np.ndarray]:
-        places = holding.places
-        return places.wrenches(places.at(q, v), forces[:, holding.closed])
-
-    settings = {
-        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
-        "drift": "no loops",
-        "control": "none" if problem.rate is None else f"{problem.rate:g} Hz",
-        "steps taken by": "compiled steps with contacts inside",
-    }
-    return Segment(
-        free_motion.system, made.t, q, v, made.tau, made.steps,
-        work={name: work[:, k] for k, name in enumerate(SOURCES)},
-        wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings, held=True,
-        events=made.events, ended=made.ended,
-    )  # fmt: skip

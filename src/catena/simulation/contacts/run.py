@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from catena.changing.transfer import free_groups
-from catena.errors import CatenaError, SimulationError, StateError
+from catena.errors import SimulationError, StateError
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
 from catena.simulation.arguments import Window, initial_state
@@ -34,7 +34,9 @@ from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.meeting import jumped_over, met
-from catena.simulation.contacts.quick import Quick, QuickSteps, QuickStretch, quick_trajectory
+from catena.simulation.contacts.quick import QuickStretch
+from catena.simulation.contacts.quick_path import Quick, quick_trajectory
+from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stiffness import Watch
@@ -137,7 +139,7 @@ class ContactRun:
         try:
             self.begin(q, v)
             self.advance(self.end)
-        except CatenaError as error:
+        except Exception as error:
             if self.segments:
                 error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
@@ -240,12 +242,19 @@ class ContactRun:
     ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
         """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
-        is_quick = self.is_inside and self.free_motion.problem.integrator in ADAPTIVE
-        if not is_quick or self.free_motion.excitation.is_asked_always:
+        if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
         if self.quick is None:
             self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h)
-        made = QuickStretch(self.quick, holding).go(t, q, v, self.first, self._events(t, q, v))
+        stretch = QuickStretch(self.quick, holding)
+        try:
+            made = stretch.go(t, q, v, self.first, self._events(t, q, v))
+        except BaseException:
+            # Whatever went wrong in a user's function, what there is must not be lost.
+            made = stretch.so_far()
+            if made is not None:
+                self._keep_quick(made, holding)
+            raise
         if made is None:
             return None
         run = self._keep_quick(made, holding)
@@ -285,11 +294,10 @@ class ContactRun:
     ) -> tuple[Standing, np.ndarray, np.ndarray]:
         """Return what contacts do from a state on, and that state; what changed is told."""
         self.free_motion.keep_time(t, q, v)
-        tau = self.free_motion.command(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
         closed = () if before is None else before.closed
-        found = self.deciding.decide(t, q, v, tau, parts, slips, closed=closed)
+        found = self.deciding.decide(t, q, v, parts, slips, closed=closed)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
         self._tell(t, why, found.q, v, before, found)
         return found.standing, found.q, found.v
@@ -355,9 +363,8 @@ class ContactRun:
                 return self._ended(run, standing)
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
         self.free_motion.keep_time(t, q, v)
-        tau = self.free_motion.command(t, q, v)
         found = self.deciding.decide(
-            t, q, v, tau, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
+            t, q, v, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
         )
         self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.end - t > self.window.same

@@ -162,7 +162,8 @@ class Stretch:
         and whether that was because it took long."""
         try:
             t, longest = span.start, longest_step(self.window.duration, None)
-            beginning = Beginning(t == self.window.begin, False, self._held(t, q, v), longest)
+            held, whole = self._held(t, q, v), self.window.duration
+            beginning = Beginning(t == self.window.begin, False, held, longest, of=whole)
             run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, beginning)
             return run.go(), False
         except BrokenOff as error:

@@ -63,11 +63,21 @@ class Event:
             return self.name or str(self.function)
         return getattr(self.function, "__name__", "event")
 
+    @property
+    def asked(self) -> Callable[..., Any]:
+        """Return its function. Runs make one of a formula, which is asked nowhere else."""
+        if isinstance(self.function, str):
+            raise StateError(
+                f"Event {self.label!r}: a formula is for `simulate` and for scenarios; give a function of (t, q, v) "
+                "here."
+            )
+        return self.function
+
     def bound(self, system: System) -> Event:
         """Return this event for the states of a system: with a function of (t, q, v)."""
-        if required_arguments(self.function) != 1:
+        asked, looked = self.asked, Looked()
+        if required_arguments(asked) != 1:
             return self
-        asked, looked = self.function, Looked()
 
         def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
             return asked(Instant(system, t, q, v, looked))
@@ -83,7 +93,7 @@ class Event:
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """Return the function's value, which must be a finite number."""
-        found = self.function(t, q, v)
+        found = self.asked(t, q, v)
         if isinstance(found, float) and math.isfinite(found):
             # What nearly all functions give goes the short way: they are asked at every place of a motion.
             return float(found)

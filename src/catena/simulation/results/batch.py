@@ -76,8 +76,16 @@ class StateByState(Trajectory):
 
     @property
     def transitions(self) -> tuple[Transition, ...]:  # type: ignore[override]
-        """Return what happened in all states, one state behind the other."""
-        return tuple(change for run in self.states for change in run.transitions)
+        """Return what happened in all states, one state behind the other, with the index of the state."""
+        return tuple(
+            replace(change, state=self._index(number))
+            for number, run in enumerate(self.states)
+            for change in run.transitions
+        )
+
+    def _index(self, number: int) -> tuple[int, ...]:
+        """Return the index of a state in the batch."""
+        return tuple(int(k) for k in np.unravel_index(number, self._batch))
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -107,7 +115,7 @@ class StateByState(Trajectory):
     def events(self) -> Sequence[EventHit]:
         """Return the events that were met, with the index of the state that met them."""
         return tuple(
-            replace(event, state=tuple(int(k) for k in np.unravel_index(number, self._batch)))
+            replace(event, state=self._index(number))
             for number, run in enumerate(self.states)
             for event in run.events
         )

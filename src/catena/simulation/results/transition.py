@@ -21,7 +21,7 @@ class Transition:
     of each joint (6,) on its child or of each contact (3,) in the axes of its plane, by how much the momentum of what
     touches nothing changed (as a part of what is summed up in it; NaN where nobody looked), and what became of joints
     or contacts in words. Print it to read that. `transfer` is how the state went over, where it did so by
-    `catena.transfer`."""
+    `catena.transfer`. `state` is the index of the state of a batch that it happened to."""
 
     t: float
     name: str
@@ -30,6 +30,7 @@ class Transition:
     momentum_error: NumberOnDemand = NumberOnDemand()
     told: tuple[str, ...] = ()
     transfer: Transfer | None = None
+    state: tuple[int, ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_momentum_error": self.momentum_error}

@@ -102,7 +102,7 @@ class Change:
     @property
     def attached(self) -> tuple[str, ...]:
         """Return the names of the joints that it makes."""
-        return tuple(one["name"] for one in self.attach)  # type: ignore[index, union-attr]
+        return tuple(one["name"] for one in self.attach)  # type: ignore[index]
 
     def of(self, mechanism: Mechanism, here: Any) -> Mechanism:
         """Return a mechanism changed so, with bodies where the configuration `here` has them."""

@@ -59,7 +59,9 @@ class FormulaOfTime:
         return FormulaOfTime, (self.text, self.parameters, self.who)
 
     def __call__(self, t: Any) -> list[Any]:
-        values = {**self.parameters, TIME: t}
+        values: dict[Name, Any] = {}
+        values.update(self.parameters.items())
+        values[TIME] = t
         return [_value(row, values) for row in self._rows]
 
 

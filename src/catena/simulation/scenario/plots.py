@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from catena.errors import StateError
 from catena.given import entries, shown
@@ -42,3 +43,15 @@ class Plot:
             )
         if self.file and not self.file.lower().endswith(PICTURES):
             raise StateError(f"Plot: file is {shown(self.file)}; let it end in {', '.join(PICTURES)}.")
+
+
+def plot_list(given: Any) -> tuple[Plot, ...]:
+    """Return pictures from one or many."""
+    try:
+        listed = (given,) if isinstance(given, Plot) else entries(given)
+    except ValueError:
+        listed = (given,)
+    for plot in listed:
+        if not isinstance(plot, Plot):
+            raise StateError(f"plots holds {shown(plot)}; give a list of ct.Plot.")
+    return listed

@@ -26,7 +26,7 @@ from catena.simulation.scenario.contents import contents, digest, same
 from catena.simulation.scenario.described import Described, together
 from catena.simulation.scenario.formulas import is_text, joints_in
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
-from catena.simulation.scenario.plots import VIEW, WORDS, Plot
+from catena.simulation.scenario.plots import VIEW, WORDS, Plot, plot_list
 from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.simulation.stepping.drift import Remedy
 from catena.system import System
@@ -184,8 +184,8 @@ class Scenario:
             if isinstance(contact, Stop):
                 known("joint", contact.joint, self._joints, "Scenario: Stop")
             else:
-                for frame in (contact.frame, contact.on):  # type: ignore[union-attr]
-                    known("body or frame", frame, frames, f"Scenario: Contact {contact.label!r}")  # type: ignore[union-attr]
+                for frame in (contact.frame, contact.on):
+                    known("body or frame", frame, frames, f"Scenario: Contact {contact.label!r}")
         self._set("events", tuple(distinct(event_list(self.events))))
         listed = change_list(self.changes)
         self._set("changes", listed)
@@ -204,10 +204,8 @@ class Scenario:
             known("argument", name, PLAN, "Scenario: plan")
         for name in self.view:
             known("option", name, VIEW, "Scenario: view")
-        plots = (self.plots,) if isinstance(self.plots, Plot) else tuple(self.plots)
+        plots = plot_list(self.plots)
         for plot in plots:
-            if not isinstance(plot, Plot):
-                raise StateError(f"Scenario: plots holds {shown(plot)}; give a list of ct.Plot.")
             for word in plot.show:
                 known("word or name", word, [*WORDS, *self._joints, *self._frames], "Scenario: Plot")
         self._set("plots", plots)
@@ -355,13 +353,16 @@ class Scenario:
         from catena.simulation.simulate import simulate
 
         self._require_unchanged()
-        return simulate(
-            self.system, *self._start(), self.duration, control=self.control, motion=self.drives,  # type: ignore[arg-type]
-            forces=self.wrenches, integrator=self.integrator, step=self.step, rtol=self.rtol, atol=self.atol,  # type: ignore[arg-type]
-            drift=self.drift, events=self.events, samples=self.samples, progress=progress, check=check,
-            contacts=self.contacts, parameters=self.parameters or None, near=self.near or None,  # type: ignore[arg-type]
-            changes=self.changes, start=self.start,  # type: ignore[arg-type]
-        )  # fmt: skip
+        return simulate(self.system, *self._start(), **self._arguments(), progress=progress, check=check)
+
+    def _arguments(self) -> dict[str, Any]:
+        """The keyword arguments of `simulate` that say all but the state it begins with."""
+        return {
+            "duration": self.duration, "control": self.control, "motion": self.drives, "forces": self.wrenches,
+            "integrator": self.integrator, "step": self.step, "rtol": self.rtol, "atol": self.atol, "drift": self.drift,
+            "events": self.events, "samples": self.samples, "contacts": self.contacts, "changes": self.changes,
+            "parameters": self.parameters or None, "near": self.near or None, "start": self.start,
+        }  # fmt: skip
 
     @property
     def digest(self) -> str:
@@ -399,7 +400,7 @@ class Scenario:
 
 def check_run(given: Mapping[str, Any]) -> None:
     """Refuse settings of a run, by name, that no run can have; those that are not given have their defaults."""
-    wanted = {one.name: one.default for one in fields(Scenario)} | given
+    wanted: dict[str, Any] = {**{one.name: one.default for one in fields(Scenario)}, **given}
     check_settings(*(wanted[name] for name in ("integrator", "step", "rtol", "atol", "drift")))
     sample_times(wanted["samples"], time_span(wanted["start"], wanted["duration"]), False)
 

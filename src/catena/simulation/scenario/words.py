@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.given import shown
 from catena.mechanism import GROUND
+from catena.simulation.acting.external import as_wrench
 from catena.simulation.contacts import Stop
 from catena.simulation.scenario.described import Described
 
@@ -29,7 +30,7 @@ def report(scenario: Scenario) -> str:
         ("velocity", _state(scenario.velocity, "the mechanism's own")),
         *(("drive", f"{joint} = {_told(moves)}") for joint, moves in scenario.drives.items()),
         *(("control", line) for line in _controls(scenario.control)),
-        *(("wrench", f"on {frame}: {_told(wrench.function)}") for frame, wrench in scenario.wrenches.items()),
+        *(("wrench", f"on {frame}: {_told(as_wrench(x).function)}") for frame, x in scenario.wrenches.items()),
         *(("stop" if isinstance(x, Stop) else "contact", _fields(x)) for x in _many(scenario.contacts)),
         *(("event", f"{event.label}: {_told(event.function)}" + (", ends the motion" if event.terminal else ""))
           for event in _many(scenario.events)),

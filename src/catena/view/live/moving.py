@@ -31,6 +31,8 @@ LONGEST = 0.15
 """The longest step of a coordinate [rad, or parts of the extent], over which loops are closed safely again."""
 DEAD = 1e-3
 """A joint drives the rest badly where it moves by this part of the others, whatever way the mechanism moves."""
+STILL = 1e-9
+"""A body stands still where a point of it moves by this part (squared) of what moves most."""
 MANY = 60
 """Above so many coordinates the answers of all joints are not asked for."""
 
@@ -82,7 +84,7 @@ class Mover:
             gain = float(slope @ answer)
             # What does not move under a force of its own stands at a dead point, whatever the force.
             if gain <= 1e-9 * np.max(np.abs(answer) * one.unit / self._unit):
-                return Moved(q, f"{joint} cannot go further: it stands at a dead point or the loops hold it")
+                return Moved(q, f"{joint} cannot go further: {self._held(q)}")
             step = self._within(q, answer * (left / gain))
             nearer = self._nearer(q, step, one, value)
             if nearer is None:
@@ -109,8 +111,8 @@ class Mover:
             answers = self._answers(q, J)
             mobility = J @ answers.T
             size = float(np.trace(mobility))
-            if size <= 0.0:
-                return Moved(q, f"{body} cannot move")
+            if size <= STILL * self._liveliness(q):
+                return Moved(q, self._why_still(q, body))
             # Directions in which the point cannot move are left alone, and steps stay short near them.
             force = np.linalg.solve(mobility + 1e-4 * size * np.eye(3), away)
             step = self._within(q, force @ answers)
@@ -119,6 +121,37 @@ class Mover:
                 return Moved(q, "the loops do not close beyond")
             q = moved
         return Moved(q, note)
+
+    def _liveliness(self, q: Floats) -> float:
+        """How far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""
+        if self.system.nv > MANY:
+            return 0.0
+        answers = self._answers(q, np.eye(self.system.nv))
+        return float(np.max(np.abs(np.diag(answers)) / self._unit**2, initial=0.0)) * self.extent**2
+
+    def driver(self, q: Floats) -> str:
+        """The joint of the tree that moves most in the motions that are possible at q, or nothing if none moves."""
+        s = self.system
+        if s.nv > MANY:
+            return ""
+        part = _part_in_motion(self._answers(q, np.eye(s.nv)) / self._unit)
+        best = int(np.argmax(part)) if len(part) and np.max(part) > DEAD else None
+        return next((name for name in s.joints if best in range(s.nv)[s.slice_v(name)]), "")
+
+    def _held(self, q: Floats) -> str:
+        driver = self.driver(q)
+        if not driver:
+            return "the loops hold it"
+        return f"it stands at a dead point, from which {driver} can drive the rest"
+
+    def _why_still(self, q: Floats, body: str) -> str:
+        """Why a body does not follow the pointer, and what moves instead."""
+        driver = self.driver(q)
+        if not driver:
+            return f"{body} cannot move"
+        return (
+            f"{body} stands still for a moment here, at a dead point; move {driver}, which can drive the rest"
+        )
 
     def _coordinate(self, joint: str, component: int) -> _Coordinate:
         s = self.system
@@ -313,7 +346,9 @@ def _part_in_motion(answers: Floats) -> Floats:
     """How much of a motion each coordinate (nv,) can be: the largest part that it has in any motion of length 1, of
     those that answers (k, nv) to forces span."""
     sizes = np.linalg.norm(answers, axis=1)
-    moving = answers[sizes > 0.0] / sizes[sizes > 0.0, None]
+    # Beside forces that move something, what others move is rounding.
+    real = sizes > 1e-10 * np.max(sizes, initial=0.0)
+    moving = answers[real] / sizes[real, None]
     if not len(moving):
         return np.zeros(answers.shape[1])
     _, values, motions = np.linalg.svd(moving, full_matrices=False)

@@ -1,24 +1,42 @@
 // Moves a mechanism by its joints or by the pointer; Python closes the loops. Every message carries the whole state, so
 // the server keeps none and browsers do not disturb each other.
 
+// A value that somebody typed, in SI units: a number, or one with a unit; null for anything else.
+function read_value(text, unit, degrees) {
+  const found = /^\s*([-+\u2212]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?)\s*(\S*)\s*$/i.exec(text); if (!found) return null;
+  const number = +found[1].replace(",", ".").replace("\u2212", "-"), units = unit === "rad" ? { "": degrees ? Math.PI / 180 : 1, rad: 1, deg: Math.PI / 180, "\u00b0": Math.PI / 180 } : { "": 1, m: 1, cm: 0.01, mm: 0.001 };
+  return Number.isFinite(number) && found[2] in units ? number * units[found[2]] : null;
+}
+
 class Live {
   constructor(player, data) {
     this.player = player; this.data = data; this.q = data.q; this.first = data.q; this.updates = 0; this.sliders = new Map();
     const aside = player.root.querySelector("aside");
     const head = element("div", "head"), again = element("button", "", "Start again"), copy = element("button", "", "Copy q");
     again.type = copy.type = "button"; again.title = "back to the configuration at the start"; copy.title = "copy the coordinates as a Python list";
-    again.onclick = () => this.ask({ q: this.first }); copy.onclick = () => navigator.clipboard && navigator.clipboard.writeText(`[${this.q.map((x) => +x.toPrecision(12)).join(", ")}]`);
-    head.append(element("strong", "", "Joints"), again, copy); aside.append(head);
+    again.onclick = () => { this.remember(); this.ask({ q: this.first }); }; copy.onclick = () => navigator.clipboard && navigator.clipboard.writeText(`[${this.q.map((x) => +x.toPrecision(12)).join(", ")}]`);
+    const undo = element("button", "", "Undo"), units = element("select"); undo.type = "button"; undo.title = "back to before the last move (Ctrl+Z)"; undo.disabled = true; this.undo_button = undo; this.past = []; undo.onclick = () => this.undo();
+    units.setAttribute("aria-label", "unit of angles"); units.name = "units"; units.append(new Option("rad"), new Option("deg")); units.onchange = () => { this.degrees = units.value === "deg"; this.show(); }; this.degrees = false;
+    head.append(element("strong", "", "Joints"), undo, again, copy, units); aside.append(head);
+    document.addEventListener("keydown", (event) => { if ((event.ctrlKey || event.metaKey) && event.key === "z" && !event.target.matches("input:not([type=range])")) { event.preventDefault(); this.undo(); } });
     aside.append(element("p", "hint", "Move a joint, or drag a body with the pointer: the loops follow. Shift and drag moves the eye."));
     this.state = element("p", "state"); this.state.setAttribute("role", "status"); aside.append(this.state);
     const list = element("div", "joints"); aside.append(list);
     for (const joint of data.joints) {
-      const row = element("label", joint.loop ? "joint loop" : "joint"), name = element("span", "", joint.label), range = element("input"), value = element("output");
-      range.type = "range"; range.min = joint.low; range.max = joint.high; range.step = "any"; range.name = joint.label;
-      row.append(name, value, range); if (joint.limited) row.append(element("small", "", `${shown_number(+joint.low.toPrecision(4))} to ${shown_number(+joint.high.toPrecision(4))} ${joint.unit}`));
-      range.oninput = () => this.ask({ q: this.q, joint: joint.name, component: joint.component, value: +range.value });
-      range.onpointerdown = () => { this.holding = range; }; range.onpointerup = range.onchange = () => { this.holding = null; this.show(); };
-      list.append(row); this.sliders.set(`${joint.name} ${joint.component}`, { row, range, value, joint });
+      const row = element("div", joint.loop ? "coordinate loop" : "coordinate"), name = element("span", "", joint.label), range = element("input"), box = element("label", "typed"), value = element("input"), unit = element("span"), limits = element("small");
+      range.type = "range"; range.min = joint.low; range.max = joint.high; range.step = "any"; range.name = joint.label; range.setAttribute("aria-label", joint.label);
+      value.type = "text"; value.inputMode = "decimal"; value.name = `value of ${joint.label}`; value.setAttribute("aria-label", `value of ${joint.label}`); box.append(value, unit);
+      row.append(name, box, range); if (joint.limited) row.append(limits);
+      const move = (x) => this.ask({ q: this.q, joint: joint.name, component: joint.component, value: x });
+      range.oninput = () => { if (this.holding !== range) this.remember(); this.holding = range; move(+range.value); };
+      range.onpointerdown = () => { this.remember(); this.holding = range; }; range.onpointerup = range.onchange = () => { this.holding = null; this.show(); };
+      value.onchange = () => {
+        const given = read_value(value.value, joint.unit, this.degrees); value.setAttribute("aria-invalid", String(given === null)); value.typing = false;
+        if (given === null) { this.player.say(`${joint.label}: "${value.value}" is no ${joint.unit === "rad" ? "angle; give a number, or one with deg or rad" : "length; give a number, or one with m or mm"}.`); return; }
+        this.remember(); move(given);
+      };
+      value.oninput = () => { value.typing = true; }; value.onblur = () => { if (value.getAttribute("aria-invalid") !== "true") { value.typing = false; this.show(); } };
+      list.append(row); this.sliders.set(`${joint.name} ${joint.component}`, { row, range, value, unit, limits, joint });
     }
     if (!data.joints.length) list.append(element("p", "hint", "No joint has a coordinate of its own here; drag bodies instead."));
     this.values = data.values; this.marks = data.marks; this.show();
@@ -34,7 +52,7 @@ class Live {
         const reply = await fetch("pose", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(next) });
         const found = await reply.json(); if (!reply.ok) throw new Error(found.error || reply.statusText);
         this.take(found);
-        next = this.waiting && "q" in this.waiting ? { ...this.waiting, q: this.waiting.q === this.first ? this.first : this.q } : null;
+        next = this.waiting && "q" in this.waiting ? { ...this.waiting, q: this.waiting.q === this.first || this.waiting.back ? this.waiting.q : this.q } : null;
       }
     } catch (error) { this.player.say(error instanceof TypeError ? "Python has ended or cannot be reached; the mechanism stays as it is." : error.message); }
     finally { this.busy = false; }
@@ -54,17 +72,26 @@ class Live {
   }
 
   show() {
-    for (const [key, { row, range, value, joint }] of this.sliders) {
+    this.undo_button.disabled = !this.past.length;
+    for (const [key, { row, range, value, unit, limits, joint }] of this.sliders) {
       const x = this.values[key]; if (x === undefined) continue;
       if (this.holding !== range) range.value = x;
-      value.textContent = `${x.toFixed(3)} ${joint.unit}`;
+      const turned = this.degrees && joint.unit === "rad", by = turned ? 180 / Math.PI : 1, told = (y, digits) => `${+(y * by).toFixed(digits) || 0}`;
+      if (!value.typing) { value.value = (+(x * by).toFixed(turned ? 2 : 4) || 0).toFixed(turned ? 2 : 4); value.setAttribute("aria-invalid", "false"); }
+      unit.textContent = turned ? "deg" : joint.unit; limits.textContent = `${told(joint.low, 3)} to ${told(joint.high, 3)} ${unit.textContent}`;
       row.dataset.mark = this.marks[key] || ""; row.title = { limit: "at its limit", dead: "dead point: this joint cannot drive the mechanism here" }[this.marks[key]] || (joint.loop ? "this joint closes a loop" : "");
     }
     this.state.textContent = this.marks.state || "";
   }
 
+  // What a move started from, so that it can be taken back.
+  remember() { if (!this.past.length || this.past[this.past.length - 1] !== this.q) this.past.push(this.q); if (this.past.length > 200) this.past.shift(); this.undo_button.disabled = false; }
+
+  undo() { if (this.past.length) this.ask({ q: this.past.pop(), back: true }); }
+
   // The point that was touched stays the same point of the body.
   drag_start(grip) {
+    this.remember();
     const { rows } = this.player, k = 12 * grip.body, away = [0, 1, 2].map((i) => grip.point[i] - rows[k + 4 * i + 3]);
     const point = [0, 1, 2].map((j) => rows[k + j] * away[0] + rows[k + 4 + j] * away[1] + rows[k + 8 + j] * away[2]);
     this.grip = { body: this.player.data.scenes[0].bodies[grip.body], point }; this.player.chosen = grip.body; this.player.canvas.style.cursor = "grabbing";

@@ -19,6 +19,7 @@ from catena.view.arrows import Arrows, longest_arrow, usual_sizes
 from catena.view.flexing import Flexing, Skin
 from catena.view.movie import Movie, Segment
 from catena.view.plots.panels import Panel
+from catena.view.points import traceable
 from catena.view.scene import Scene
 from catena.view.solids import Ball, Bar, Box, Cylinder, Hull, Solid
 
@@ -52,6 +53,10 @@ def payload(movie: Movie) -> Data:
         "panels": [_panel(movie.t, panel) for panel in movie.panels] if movie.t is not None else [],
         "events": [list(event) for event in movie.events],
         "traces": list(movie.traces),
+        "points": [
+            list(pair)
+            for pair in {p.name: p.words for each in scenes for p in traceable(each.system.mechanism)}.items()
+        ],
         "groups": theme.ARROWS,
         "sizes": usual_sizes([(each.t, each.arrows) for each in movie.segments]),
         "bounds": _bounds(movie.segments),
@@ -97,6 +102,11 @@ def scene_data(scene: Scene) -> Data:
         ],
         "masses": [[index[name], mass, _numbers(com)] for name, (mass, com) in scene.masses.items()],
         "frames": frames,
+        "points": [
+            [each.name, each.words, index[carrier], _numbers(p)]
+            for each in traceable(scene.system.mechanism)
+            for carrier, p in [scene.carriage(each.body, each.point)]
+        ],
         "labels": [
             *(["body", name, index[a.body], _numbers(a.point)] for name, a in scene.body_anchors.items()),
             *(["joint", name, index[a.body], _numbers(a.point)] for name, a in scene.joint_anchors.items()),
@@ -109,6 +119,7 @@ def scene_data(scene: Scene) -> Data:
         "extent": scene.extent,
         "longest": longest_arrow(scene),
         "floor": scene.has_gravity and not camera.is_planar,
+        "has_grid": not scene.has_gravity and not camera.is_planar,
     }  # fmt: skip
 
 
@@ -252,6 +263,7 @@ def _panel(t: Floats, panel: Panel) -> Data:
         "title": panel.title,
         "unit": panel.unit,
         "logarithmic": panel.logarithmic,
+        "is_detail": panel.is_detail,
         "t": numbers(t[keep], "f8"),
         "left_out": max(0, len(panel.curves) - CURVES),
         "curves": [

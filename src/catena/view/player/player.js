@@ -1,6 +1,7 @@
 // Plays a movie: segments in time, each with the scene of one structure, and the poses of its bodies.
 
 const decode = (text, Kind) => { const raw = atob(text), bytes = new Uint8Array(raw.length); for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k); return new Kind(bytes.buffer); };
+const alpha_of = (text) => (text.length > 7 ? parseInt(text.slice(7, 9), 16) / 255 : 1);
 const rgb = (text) => [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16) / 255);
 const element = (tag, name, text) => { const made = document.createElement(tag); if (name) made.className = name; if (text !== undefined) made.textContent = text; return made; };
 
@@ -13,6 +14,9 @@ const icon = (name) => `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${I
 const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const AXES = ["#d0453a", "#3a9a4c", "#3a6fd0"];
 const TRACES = ["#b0307a", "#0f8f87", "#8a6a10", "#5a4fd0", "#c0502a", "#3a7a2a"];
+
+// The largest of 1, 2 and 5 times a power of ten that is not longer.
+const round_length = (rough) => { const power = 10 ** Math.floor(Math.log10(rough)), part = rough / power; return power * (part < 2 ? 1 : part < 5 ? 2 : 5); };
 
 // A pose between two: places straight, turns the short way.
 function blend(x, a, y, b, s, out) {
@@ -96,7 +100,10 @@ class Player {
     this.note = root.querySelector(".note"); this.key = root.querySelector(".key");
     this.build_tools(); this.build_options();
     const aside = root.querySelector("aside");
-    this.plots = data.panels.map((panel) => new Plot(aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
+    const rest = element("details", "rest"), some = data.panels.filter((panel) => panel.is_detail).length;
+    rest.append(element("summary", "", `${some} more: ${data.panels.filter((panel) => panel.is_detail).map((panel) => panel.title.split(/[:(]/)[0].trim().toLowerCase()).join(", ")}`));
+    this.plots = data.panels.map((panel) => new Plot(panel.is_detail ? rest : aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
+    if (some) { aside.append(rest); rest.ontoggle = () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); }; }
     if (!this.plots.length && !data.live) { aside.remove(); root.classList.add("alone"); }
     const footer = root.querySelector("footer");
     if (this.end > this.start) this.build_bar(footer); else { footer.remove(); root.classList.add("still"); }
@@ -125,7 +132,7 @@ class Player {
     };
     const names = group("Names"); check(names, "bodies", "bodies"); check(names, "joints", "joints"); if (data.scenes.some((s) => s.frames.length)) check(names, "points", "frames");
     const marks = group("Marks"); check(marks, "frames", "frames"); check(marks, "masses", "mass centres");
-    if (data.scenes[0].floor) check(marks, "floor", "floor and shadow");
+    if (data.scenes[0].floor) check(marks, "floor", "floor and shadow"); else if (data.scenes[0].has_grid) check(marks, "floor", "grid");
     const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
     if (groups.length) {
       const forces = group("Forces");
@@ -144,15 +151,15 @@ class Player {
       const tell = () => { told.textContent = `${shown_number(+this.exaggerate.toPrecision(3))} times`; };
       range.oninput = () => { this.exaggerate = 10 ** range.value; tell(); this.trails = null; this.redraw(); }; tell(); label.append(range, told); bent.append(label);
     }
-    const scene = data.scenes[0], points = [...scene.frames.map((f) => f[0]), ...scene.bodies.slice(1)];
-    const follow = group("Follow"), pick = element("select"); pick.name = "follow"; pick.append(new Option("nothing", ""));
+    const scene = data.scenes[0], points = data.points;
+    const follow = group("Follow"), pick = element("select"); pick.name = "follow"; pick.setAttribute("aria-label", "body that the eye follows"); pick.append(new Option("nothing", ""));
     for (const name of scene.bodies.slice(1)) pick.append(new Option(name)); pick.onchange = () => { options.follow = pick.value; this.followed = null; this.redraw(); }; follow.append(pick);
     const flat = element("label"), input = element("input"); input.type = "checkbox"; input.name = "flat"; input.checked = scene.camera.planar;
     input.onchange = () => { this.eye.flat = input.checked; this.redraw(); }; flat.append(input, "without perspective"); follow.append(flat);
     this.traced = new Set(data.traces);
     if (this.end > this.start && points.length) {
       const traces = group("Traces"), list = element("div", "list");
-      points.forEach((name) => { const label = element("label"), mark = element("input"); mark.type = "checkbox"; mark.checked = this.traced.has(name); mark.name = `trace ${name}`; mark.onchange = () => { mark.checked ? this.traced.add(name) : this.traced.delete(name); this.trails = null; this.redraw(); }; label.append(mark, name); list.append(label); });
+      points.forEach(([name, words]) => { const label = element("label"), mark = element("input"); mark.type = "checkbox"; mark.checked = this.traced.has(name); mark.name = `trace ${name}`; mark.onchange = () => { mark.checked ? this.traced.add(name) : this.traced.delete(name); this.trails = null; this.redraw(); }; label.append(mark, words); list.append(label); });
       traces.append(list);
     }
   }
@@ -168,11 +175,33 @@ class Player {
     const track = element("div", "track"); this.slider = element("input"); this.slider.type = "range"; this.slider.min = this.start; this.slider.max = this.end; this.slider.step = "any"; this.slider.setAttribute("aria-label", "time");
     this.slider.oninput = () => { this.pause(); this.set_time(+this.slider.value); };
     track.append(this.slider);
-    for (const [t, name] of this.data.events.slice(0, 60)) { const mark = element("span", "event"); mark.title = `${name}: ${shown_number(t)} s`; mark.style.left = `calc(8px + (100% - 16px) * ${(t - this.start) / (this.end - this.start)})`; track.append(mark); }
+    this.track = track; this.build_events(footer);
     this.clock = element("output", "clock"); const speed = element("select"); speed.title = "speed"; speed.setAttribute("aria-label", "speed");
     for (const x of SPEEDS) speed.append(new Option(`${x}x`, x)); speed.value = this.data.speed; speed.onchange = () => { this.speed = +speed.value; };
     footer.append(track, this.clock, speed);
   }
+
+  // What happened on the way: marks on the time line, of which those that would cover each other are one, and a list.
+  build_events(footer) {
+    const { events } = this.data; if (!events.length) return;
+    this.list = element("div", "events"); this.list.hidden = true; this.list.setAttribute("role", "list"); this.stage.append(this.list);
+    events.forEach(([t, name]) => { const row = element("div"), go = element("button", "", `${t.toFixed(4)} s  ${name}`); row.setAttribute("role", "listitem"); go.type = "button"; go.onclick = () => { this.pause(); this.set_time(t); }; row.append(go); this.list.append(row); });
+    const more = element("button", "many", `${events.length} event${events.length > 1 ? "s" : ""}`); more.type = "button"; more.title = "list what happened (, and . go from one to the next)"; more.setAttribute("aria-expanded", "false");
+    more.onclick = () => { this.list.hidden = !this.list.hidden; more.setAttribute("aria-expanded", String(!this.list.hidden)); }; footer.append(more);
+  }
+
+  mark_events() {
+    const wide = this.track ? this.track.clientWidth - 16 : 0; if (wide <= 0) return;
+    this.track.querySelectorAll(".event").forEach((mark) => mark.remove()); const groups = [];
+    for (const [t, name] of this.data.events) { const x = (wide * (t - this.start)) / (this.end - this.start), last = groups[groups.length - 1]; if (last && x - last.x < 12) last.names.push([t, name]); else groups.push({ x, t, names: [[t, name]] }); }
+    for (const { x, t, names } of groups) {
+      const mark = element("button", "event", names.length > 1 ? String(names.length) : ""); mark.type = "button"; mark.tabIndex = -1; mark.style.left = `${8 + x}px`;
+      mark.title = names.slice(0, 12).map(([at, name]) => `${shown_number(at)} s: ${name}`).join("\n") + (names.length > 12 ? `\nand ${names.length - 12} more` : ""); mark.setAttribute("aria-label", mark.title);
+      mark.onclick = () => { this.pause(); this.set_time(t); }; this.track.append(mark);
+    }
+  }
+
+  to_event(way) { const eps = 1e-9 * (this.end - this.start), found = this.data.events.map(([t]) => t).filter((t) => (way > 0 ? t > this.time + eps : t < this.time - eps)); if (found.length) { this.pause(); this.set_time(way > 0 ? found[0] : found[found.length - 1]); } }
 
   say(text) { this.note.textContent = text; this.note.hidden = !text; }
 
@@ -229,7 +258,7 @@ class Player {
     // Of the page, not of the canvas, whose size is rounded: pictures drawn coarsely and finely are to lie on each other.
     if (this.eye) this.eye.aspect = (this.stage.clientWidth || 1) / (this.stage.clientHeight || 1);
     const wide = this.root.clientWidth, tall = this.root.clientHeight;
-    if (this.was !== `${wide} ${tall}`) { this.was = `${wide} ${tall}`; this.plots.forEach((plot) => plot.draw()); if (this.eye && !this.touched) this.fit(); }
+    if (this.was !== `${wide} ${tall}`) { this.was = `${wide} ${tall}`; this.plots.forEach((plot) => plot.draw()); this.mark_events(); if (this.eye && !this.touched) this.fit(); }
     this.redraw();
   }
 
@@ -266,21 +295,28 @@ class Player {
     // The processor draws some thousand triangles in time for the next frame, a card any number that occurs here.
     const around = [24, 18, 14, 12, 10, 8].find((n) => cost(n) < (gl.is_software ? (fine ? 40000 / this.crowd : 3000) : 400000)) || 6;
     const surfaces = { cylinder: unit_cylinder(around), ball: unit_ball(around), box: unit_box() }, smooth = [], facets = [];
-    const rows_for = (source) => {
+    const alphas = [...new Set(scene.parts.map((part) => alpha_of(part[2])))].filter((x) => x < 1);
+    const rows_for = (source, alpha = null) => {
       const parts = decode(source.part, Uint16Array), maps = decode(source.map, Float32Array), taper = source.taper ? decode(source.taper, Float32Array) : null, rows = [];
-      parts.forEach((part, k) => { const [, , colour, body] = scene.parts[part]; rows.push(...maps.subarray(12 * k, 12 * k + 12), ...rgb(colour), part, body, taper ? taper[k] : 1); });
+      parts.forEach((part, k) => { const [, , colour, body] = scene.parts[part]; if (alpha !== null && alpha_of(colour) !== alpha) return; rows.push(...maps.subarray(12 * k, 12 * k + 12), ...rgb(colour), part, body, taper ? taper[k] : 1); });
       return rows;
     };
-    for (const form of Object.keys(scene.forms)) smooth.push([surfaces[form], rows_for(scene.forms[form])]);
-    for (const mesh of scene.meshes) {
-      const normals = mesh.normals ? Float32Array.from(decode(mesh.normals, Int8Array), (x) => x / 127) : null;
-      (normals ? smooth : facets).push([{ corners: decode(mesh.corners, Float32Array), faces: decode(mesh.faces, mesh.wide ? Uint32Array : Uint16Array), normals }, rows_for(mesh)]);
+    const batches = [];
+    // What hides everything comes first, then what is seen through, a batch for each degree.
+    for (const alpha of [1, ...alphas]) {
+      const some = [[], []];
+      for (const form of Object.keys(scene.forms)) some[0].push([surfaces[form], rows_for(scene.forms[form], alpha)]);
+      for (const mesh of scene.meshes) {
+        const normals = mesh.normals ? Float32Array.from(decode(mesh.normals, Int8Array), (x) => x / 127) : null;
+        some[normals ? 0 : 1].push([{ corners: decode(mesh.corners, Float32Array), faces: decode(mesh.faces, mesh.wide ? Uint32Array : Uint16Array), normals }, rows_for(mesh, alpha)]);
+      }
+      if (alpha === 1) { smooth.push(...some[0]); facets.push(...some[1]); }
+      some.forEach((pieces, k) => { const made = gl.batch(pieces, k === 1); made.alpha = alpha; batches.push(made); });
     }
-    const batches = [gl.batch(smooth), gl.batch(facets, true)];
     if (scene.skins.length) batches.push(gl.skins(scene.skins.map((skin) => ({ corners: decode(skin.corners, Float32Array), normals: decode(skin.normals, Int8Array), on: decode(skin.on, Uint32Array), faces: decode(skin.faces, Uint32Array), colour: rgb(scene.parts[skin.part][2]), part: skin.part }))));
     // Shadows do without round ends and fine edges.
     const coarse = { cylinder: unit_cylinder(6), box: surfaces.box, ball: unit_box() };
-    const shades = [gl.batch([...Object.keys(scene.forms).filter((form) => form !== "ball" || !scene.forms.cylinder.part).map((form) => [coarse[form], rows_for(scene.forms[form])]), ...smooth.slice(Object.keys(scene.forms).length)]), ...batches.slice(1)];
+    const shades = [gl.batch([...Object.keys(scene.forms).filter((form) => form !== "ball" || !scene.forms.cylinder.part).map((form) => [coarse[form], rows_for(scene.forms[form], 1)]), ...smooth.slice(Object.keys(scene.forms).length)]), batches[1], ...batches.slice(2).filter((batch) => batch.alpha === undefined)];
     const lines = [];
     for (const [, , colour, body, points] of scene.lines) for (let k = 0; k + 5 < points.length; k += 3) lines.push(...points.slice(k, k + 3), body, ...points.slice(k + 3, k + 6), body, ...rgb(colour), 1, 0);
     for (const [, form, colour, a, p, b, r] of scene.spans) {
@@ -344,10 +380,14 @@ class Player {
     this.spans(kept); this.look = look;
     const solids = [...kept.batches, kept.moving];
     gl.begin(look);
+    if (scene.has_grid && options.floor) {
+      const [low, high] = data.bounds, centre = scaled(add(low, high), 0.5), level = Math.min(dot(low, eye.up), dot(high, eye.up)) - 0.15 * eye.radius;
+      gl.draw_floor({ centre: add(centre, eye.up, level - dot(centre, eye.up)), first: eye.first, second: eye.second, reach: 3 * eye.radius, spacing: round_length(eye.radius / 3), is_open: true });
+    }
     if (scene.floor && options.floor) {
       const [low, high] = data.bounds, up = eye.up, level = (data.floor === null ? Math.min(dot(low, up), dot(high, up)) : data.floor) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
-      const wide = Math.max(eye.radius * 1.9, 1e-6), rough = eye.radius / 4, power = 10 ** Math.floor(Math.log10(rough)), spacing = power * (rough / power < 2 ? 1 : rough / power < 5 ? 2 : 5);
-      gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing });
+      const wide = Math.max(eye.radius * 1.9, 1e-6), spacing = round_length(eye.radius / 4);
+      gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing, hides: dot(eye.towards, up) > 0 });
       if (scene.bodies.length <= 250 && !(this.busy && gl.is_software)) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
     }
     const bent = scene.flexings.find((f) => f.body === this.chosen);
@@ -435,8 +475,8 @@ class Player {
       (this.trail_lines || []).forEach((lines) => this.renderer.forget(lines)); this.trail_lines = [];
       const scene = this.data.scenes[segment.scene], rows = new Float32Array(12); this.trails = { segment, lines: [] };
       [...this.traced].forEach((name, n) => {
-        const frame = scene.frames.find((f) => f[0] === name), body = frame ? frame[1] : scene.bodies.indexOf(name), point = frame ? [frame[2][3], frame[2][7], frame[2][11]] : [0, 0, 0];
-        if (body < 0) return;
+        const found = scene.points.find((p) => p[0] === name); if (!found) return;
+        const [, , body, point] = found;
         const way = Array.from(segment.t, (_, k) => carried(this.row_at(segment, k, body, rows), 0, point)), data = [];
         for (let k = 0; k + 1 < way.length; k++) data.push(...way[k], 0, ...way[k + 1], 0, ...rgb(TRACES[n % TRACES.length]), 2, 0);
         const made = this.renderer.lines(data); this.trails.lines.push(made); this.trail_lines.push(made);
@@ -551,10 +591,16 @@ class Player {
     requestAnimationFrame(() => { this.hovering = false; const found = this.grab(at); this.canvas.style.cursor = found ? "grab" : ""; const body = found ? found.body : 0; if (body !== this.chosen) { this.chosen = body; this.redraw(); } });
   }
 
+  // A page that is nothing but a player listens everywhere; one among others where it has the focus.
   keys() {
-    this.root.addEventListener("keydown", (event) => {
-      if (event.target.matches("input, select, button") && event.key !== "Escape" && !(event.target === this.slider && event.key === " ")) return;
-      const act = { " ": () => this.toggle(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), Home: () => this.set_time(this.start), End: () => this.set_time(this.end), l: () => this.loop_button && this.loop_button.click(), f: () => this.fit(), Escape: () => { this.root.querySelector(".options").hidden = true; } }[event.key];
+    const place = this.root.parentElement === document.body ? document : this.root;
+    place.addEventListener("keydown", (event) => {
+      const at = event.target, { key } = event; if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const writes = at.matches && at.matches("select, textarea, input:not([type=checkbox]):not([type=range]), [contenteditable]");
+      // Buttons take the space bar, sliders the arrows; the slider of time is ours.
+      const own = at !== this.slider && at.matches && ((at.matches("button, input, summary") && (key === " " || key === "Enter")) || (at.matches("input[type=range]") && /^(Arrow|Home|End)/.test(key)));
+      if ((writes || own) && key !== "Escape") return;
+      const act = { " ": () => this.toggle(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), Home: () => this.set_time(this.start), End: () => this.set_time(this.end), l: () => this.loop_button && this.loop_button.click(), f: () => this.fit(), ",": () => this.to_event(-1), ".": () => this.to_event(1), Escape: () => { this.root.querySelector(".options").hidden = true; if (this.list) this.list.hidden = true; } }[key];
       if (act) { event.preventDefault(); act(); }
     });
   }

@@ -1,7 +1,9 @@
 // Curves over time on canvases, with one cursor for the time that the scene shows.
 
-const HUES = ["#2f6fb3", "#e07b2e", "#3a9a6c", "#b04a7a", "#7a5cc0", "#8a7a2a", "#2a9aa8", "#c04a3a", "#5a6b7d", "#9a5a2a"];
-const HUES_DARK = ["#6aa8ea", "#f09a58", "#63c795", "#e07fae", "#a98af0", "#c9b85a", "#5fd0de", "#f08070", "#a3b1c0", "#d09060"];
+// Six hues that people tell apart whichever colours they see, from dark to light; each further round of them is dashed.
+const HUES = ["#0b5fa5", "#d55e00", "#00805f", "#a83279", "#6b6f76", "#9a7b00"];
+const HUES_DARK = ["#6cb8f5", "#ff9a4d", "#3ecf9f", "#f08fc4", "#b5bcc6", "#e5c93a"];
+const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
 function ticks(low, high, count) {
   const rough = (high - low) / count || 1, power = 10 ** Math.floor(Math.log10(rough)), part = rough / power;
@@ -27,7 +29,7 @@ class Plot {
     const legend = this.root.querySelector("ul");
     this.values = panel.curves.map((curve, k) => {
       const item = document.createElement("li"), button = document.createElement("button"), value = document.createElement("output");
-      button.type = "button"; button.className = curve.dashed ? "dashed" : ""; button.setAttribute("aria-pressed", "true");
+      button.type = "button"; button.setAttribute("aria-pressed", "true");
       button.append(document.createElement("i"), curve.name); button.title = `show or hide ${curve.name}`;
       button.onclick = () => { this.hidden.has(k) ? this.hidden.delete(k) : this.hidden.add(k); button.setAttribute("aria-pressed", String(!this.hidden.has(k))); this.draw(); };
       item.append(button, value); legend.append(item); return value;
@@ -39,6 +41,9 @@ class Plot {
     this.canvas.addEventListener("pointermove", (event) => { if (event.buttons & 1) pointed(event); });
   }
 
+  // How a curve is dashed: what accompanies others, and what has the hue of another.
+  round(k) { return Math.min(3, Math.floor(k / HUES.length) + (this.panel.curves[k].dashed ? 1 : 0)); }
+
   time_at(x) { const [a, b] = this.span, [l, r] = this.edges; return a + ((b - a) * Math.min(Math.max(x - l, 0), r - l)) / (r - l); }
 
   draw() {
@@ -48,7 +53,7 @@ class Plot {
     const g = canvas.getContext("2d"); g.scale(ratio, ratio);
     const faint = style.getPropertyValue("--faint"), line = style.getPropertyValue("--line");
     const hues = style.getPropertyValue("--dark").trim() === "1" ? HUES_DARK : HUES;
-    this.root.querySelectorAll("li i").forEach((mark, k) => { mark.style.borderColor = hues[k % hues.length]; });
+    this.root.querySelectorAll("li i").forEach((mark, k) => { mark.style.borderColor = hues[k % hues.length]; mark.style.borderTopStyle = ["solid", "dashed", "dotted", "double"][this.round(k)]; });
     const log = panel.logarithmic, of = (x) => (log ? Math.log10(Math.max(x, 1e-300)) : x);
     let low = Infinity, high = -Infinity;
     panel.curves.forEach((curve, k) => { if (!this.hidden.has(k)) for (const x of curve.values) if (Number.isFinite(x)) { low = Math.min(low, of(x)); high = Math.max(high, of(x)); } });
@@ -71,7 +76,7 @@ class Plot {
     g.save(); g.beginPath(); g.rect(left, top - 2, right - left, bottom - top + 4); g.clip(); g.lineJoin = "round";
     panel.curves.forEach((curve, k) => {
       if (this.hidden.has(k)) return;
-      g.strokeStyle = hues[k % hues.length]; g.lineWidth = 1.5; g.setLineDash(curve.dashed ? [5, 3] : []); g.beginPath();
+      g.strokeStyle = hues[k % hues.length]; g.lineWidth = 1.5; g.setLineDash(DASHES[this.round(k)]); g.beginPath();
       // Where there is no number the line pauses.
       let on = false;
       for (let i = 0; i < curve.values.length; i++) {

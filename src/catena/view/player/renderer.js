@@ -84,13 +84,13 @@ void main() {
 
 const FLOOR_FRAGMENT = `#version 300 es
 precision highp float;
-in vec2 place; in vec2 from; uniform vec3 ground, ink; uniform float spacing; out vec4 painted;
+in vec2 place; in vec2 from; uniform vec3 ground, ink; uniform float spacing, body; out vec4 painted;
 void main() {
-  float fade = 1.0 - smoothstep(0.55, 1.0, length(from));
+  float fade = 1.0 - smoothstep(0.55, 1.0, length(from)); if (fade < 0.01) discard;
   vec2 cells = place / spacing, wide = max(fwidth(cells), vec2(1e-6));
   vec2 off = abs(fract(cells - 0.5) - 0.5) / wide;
   float line = (1.0 - min(min(off.x, off.y), 1.0)) * (1.0 - smoothstep(0.15, 0.5, max(wide.x, wide.y)));
-  painted = vec4(mix(ground, ink, line), fade);
+  painted = vec4(mix(ground, ink, line), fade * mix(0.8 * line, 1.0, body));
 }`;
 
 function unit_cylinder(around) {
@@ -290,9 +290,10 @@ class Renderer {
     const gl = this.gl, u = this.floor;
     gl.useProgram(u.made); gl.uniformMatrix4fv(u.camera, false, this.look.camera);
     gl.uniform3fv(u.centre, floor.centre); gl.uniform3fv(u.first, floor.first); gl.uniform3fv(u.second, floor.second);
-    gl.uniform1f(u.reach, floor.reach); gl.uniform1f(u.spacing, floor.spacing); gl.uniform3fv(u.ground, this.look.floor); gl.uniform3fv(u.ink, this.look.grid);
+    gl.uniform1f(u.reach, floor.reach); gl.uniform1f(u.spacing, floor.spacing); gl.uniform3fv(u.ground, this.look.floor); gl.uniform3fv(u.ink, this.look.grid); gl.uniform1f(u.body, floor.is_open ? 0 : 1);
     gl.bindVertexArray(null); gl.bindBuffer(gl.ARRAY_BUFFER, this.square); gl.enableVertexAttribArray(0); gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
-    gl.enable(gl.BLEND); gl.depthMask(false); gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4); gl.depthMask(true); gl.disable(gl.BLEND);
+    // Seen from above a floor hides what is below it; a grid in space hides nothing.
+    gl.enable(gl.BLEND); gl.depthMask(!floor.is_open && floor.hides); gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4); gl.depthMask(true); gl.disable(gl.BLEND);
     gl.disableVertexAttribArray(0);
   }
 
@@ -308,10 +309,13 @@ class Renderer {
     if (purpose === 2) gl.depthMask(false);
     for (const batch of batches) {
       if (!batch.count) continue;
+      // What is seen through hides nothing that is drawn later.
+      const clear = batch.alpha < 1 && !purpose; if (clear) { gl.enable(gl.BLEND); gl.depthMask(false); gl.uniform1f(u.alpha, alpha * batch.alpha); }
       // Surfaces of others may be turned inside out; ours are seen from outside only.
       if (batch.facets) gl.disable(gl.CULL_FACE); else gl.enable(gl.CULL_FACE);
       gl.uniform1i(u.facets, batch.facets ? 1 : 0); gl.bindVertexArray(batch.array);
       gl.drawElements(gl.TRIANGLES, batch.count, gl.UNSIGNED_INT, 0);
+      if (clear) { gl.depthMask(true); gl.uniform1f(u.alpha, alpha); if (alpha === 1) gl.disable(gl.BLEND); }
     }
     gl.bindVertexArray(null); gl.disable(gl.BLEND); gl.disable(gl.CULL_FACE); gl.depthMask(true);
   }

@@ -51,6 +51,8 @@ class Panel:
     unit: str
     curves: tuple[Curve, ...]
     logarithmic: bool = False
+    is_detail: bool = False
+    """Whether it says how well something was computed, or the same as others in other words: pages fold it away."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,10 @@ def _by_unit(run: Trajectory | Course, quantity: Quantity, joints: Sequence[str]
                 curves.setdefault(panel_of(joint, quantity, label.unit), []).append(
                     Curve(label.text, values[..., k])
                 )
-    return [Panel(title, unit, tuple(group)) for (title, unit), group in curves.items()]
+    return [
+        Panel(title, unit, tuple(group), is_detail=quantity == "velocity" or not unit)
+        for (title, unit), group in curves.items()
+    ]
 
 
 def panel_of(joint: str, quantity: Quantity, unit: str) -> tuple[str, str]:
@@ -169,7 +174,7 @@ def _energy(run: Trajectory) -> list[AnyPanel]:
     title = f"Energy balance: change less {work}" if balance.works else "Energy balance: change of the total"
     return [
         Panel("Energy (potential since the start)", "J", tuple(curves)),
-        Panel(title, "J", (Curve("error", balance.rest),)),
+        Panel(title, "J", (Curve("error", balance.rest),), is_detail=True),
     ]
 
 
@@ -198,7 +203,7 @@ def _closure(run: Trajectory) -> list[AnyPanel]:
         Curve("position", np.maximum(position, NO_ERROR)),
         Curve("velocity", np.maximum(rate, NO_ERROR), dashed=True),
     )
-    return [Panel("Loop closure error", "m or rad, per s", curves, logarithmic=True)]
+    return [Panel("Loop closure error", "m or rad, per s", curves, logarithmic=True, is_detail=True)]
 
 
 def _contacts(run: Trajectory) -> list[AnyPanel]:

@@ -3,7 +3,7 @@ column too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from catena.errors import FormatError, FormulaError
@@ -127,7 +127,11 @@ class RunTables:
             return self._word_or_number(table, key, {ALWAYS: None})
         if sort == "text" and key == "frame":
             return self._frame(table, key)
-        readers = {"text": table.text, "texts": table.texts, "switch": table.switch}
+        readers: dict[str, Callable[[str], Any]] = {
+            "text": table.text,
+            "texts": table.texts,
+            "switch": table.switch,
+        }
         return readers.get(sort, table.numbers)(key)
 
     def _word_or_number(self, table: Table, key: str, words: Mapping[str, Any]) -> Any:

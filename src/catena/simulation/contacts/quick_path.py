@@ -1,0 +1,151 @@
+"""What compiled steps with contacts inside have passed, and what is kept of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.looking import Change
+from catena.simulation.contacts.quick_steps import Passed, State
+from catena.simulation.problem import Problem
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.stepping.methods.work import SOURCES
+
+
+class Path:
+    """The states that a stretch has passed, with what contacts do and control forces at each: of the last it may not be
+    told yet, or by the step that led there only (`ahead`)."""
+
+    def __init__(self, start: State) -> None:
+        self.t, self.told, self.tau = [start.t], list[np.ndarray](), list[np.ndarray]()
+        self.ahead: tuple[np.ndarray, np.ndarray] | None = None
+        self.parts = [(start.q[None], start.v[None], start.work[None])]
+        self.before: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def add(self, passed: Passed) -> np.ndarray:
+        """Go on by some steps, and return what is new of what contacts are told to do."""
+        # Steps that were rejected have told of the last state already.
+        known = len(self.told) == len(self.t)
+        told, tau = (passed.told[1:], passed.tau[1:]) if known else (passed.told, passed.tau)
+        self.t += passed.t.tolist()
+        self.told += list(told)
+        self.tau += tau
+        self.ahead = passed.ahead
+        if len(passed.t):
+            self.parts.append((passed.q, passed.v, passed.work))
+        return told
+
+    def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
+        """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""
+        self.told.append(told)
+        self.tau.append(tau)
+
+    def go_on(self) -> None:
+        """Go on from the last state under other control forces; these, and what contacts do there, are told anew by the
+        step that begins."""
+        self.before = self.told.pop(), self.tau.pop()
+
+    def end_before(self) -> None:
+        """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
+        new ones, and they belong to what comes after it has changed."""
+        if self.before is not None:
+            last = len(self.t) - 1
+            self.told[last:], self.tau[last:] = [self.before[0]], [self.before[1]]
+
+    def state(self, k: int) -> State:
+        """Return a state, from the last one on if k is negative."""
+        at = k % len(self.t)
+        back = at - len(self.t)
+        for rows in reversed(self.parts):
+            if -back <= len(rows[0]):
+                q, v, work = (x[back] for x in rows)
+                break
+            back += len(rows[0])
+        told, tau = (self.told[at], self.tau[at]) if at < len(self.told) else (None, None)
+        return State(self.t[at], q, v, work, told, tau)
+
+    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
+        """Return so many of the states, and the `end` if there is one, as a stretch."""
+        q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
+        t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
+        if end is not None:
+            t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
+            q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
+        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Quick:
+    """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
+    (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
+    and how many steps were tried."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    work: np.ndarray
+    told: np.ndarray
+    change: Change | None
+    stiff: bool
+    steps: int
+    events: tuple[EventHit, ...] = ()
+    ended: str = ""
+
+    def until(self, count: int, end: State) -> Quick:
+        """Return so many of the states, and an `end` behind them."""
+        rows = [(getattr(self, name), getattr(end, name)) for name in ("q", "v", "tau", "work", "told")]
+        q, v, tau, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
+        return replace(
+            self,
+            t=np.append(self.t[:count], end.t),
+            q=q,
+            v=v,
+            tau=tau,
+            work=work,
+            told=told,
+            change=None,
+            stiff=False,
+        )
+
+    @property
+    def forces(self) -> np.ndarray:
+        """Return the forces (states, contacts, 3) of contacts in their axes."""
+        return self.told[:, :, :3]
+
+
+def _asked(problem: Problem) -> str:
+    """Return when a controller is asked, in words."""
+    if problem.control is None:
+        return "none"
+    return "at every stage" if problem.rate is None else f"{problem.rate:g} Hz"
+
+
+def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
+    """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
+    problem, q, v, work = free_motion.problem, made.q, made.v, made.work
+    forces, bodies = made.forces, free_motion.places.bodies_of(holding.closed)
+
+    def compute() -> dict[str, np.ndarray]:
+        places = holding.places
+        return places.wrenches(places.at(q, v), forces[:, holding.closed])
+
+    settings = {
+        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
+        "drift": "no loops",
+        "control": _asked(problem),
+        "steps taken by": "compiled steps with contacts inside",
+    }
+    return Segment(
+        free_motion.system, made.t, q, v, made.tau, made.steps,
+        work={name: work[:, k] for k, name in enumerate(SOURCES)},
+        wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings,
+        held=not free_motion.excitation.is_asked_always, events=made.events, ended=made.ended,
+    )  # fmt: skip
