@@ -12,7 +12,7 @@ help:
 	@echo "make slow        the tests that take longer, and those that compute as several processors: half an hour"
 	@echo "make fuzz        mechanisms, calls and files made by chance, a million of them: hours"
 	@echo "make bench       speed side by side with other engines"
-	@echo "make lint        ruff, mypy, import directions and private names only"
+	@echo "make lint        ruff, mypy, import directions, private names and what rooms may hold only"
 	@echo "make docs-check  run the Python blocks of the documentation"
 	@echo "make clean       remove .venv, caches and build products"
 
@@ -31,6 +31,7 @@ lint: $(INSTALLED)
 	$(BIN)/python -m mypy
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_privates.py
+	$(BIN)/python tools/check_rooms.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not fuzz"

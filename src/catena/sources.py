@@ -31,14 +31,17 @@ BESIDE = (
     "dynamics/contacts/tip_contact.py",
     "dynamics/elements/elements.py",
     "dynamics/elements/placed_forces.py",
+    "dynamics/loops/closed_chains.py",
     "dynamics/loops/closing",
     "dynamics/loops/felt_inertia.py",
     "dynamics/loops/formulations",
     "dynamics/loops/inertia_root.py",
     "dynamics/loops/motion_problem.py",
+    "dynamics/loops/prescribed.py",
     "dynamics/loops/problem.py",
     "dynamics/loops/self_stress.py",
     "dynamics/loops/square_root.py",
+    "dynamics/model.py",
     "dynamics/tree/inertia_check.py",
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))

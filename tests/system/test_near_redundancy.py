@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.dynamics.loops import closed_chains
+from catena.dynamics.loops.closed_chains import FORMULATIONS
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import four_bar, n_four_bars, spatial_four_bar
 from catena.spatial import Pose
-from catena.system import closed_chains
-from catena.system.closed_chains import FORMULATIONS
 
 OFF = (1e-9, 1e-7)
 

@@ -12,16 +12,17 @@ from numpy.typing import ArrayLike
 
 from catena import kinematics
 from catena.dynamics.loops.closing import flexible_loops, loop_closure, projection
+from catena.dynamics.loops.closing.branches import branches
+from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
-from catena.errors import CatenaError, LoopError
+from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_one_of
 from catena.kernels import arrays, is_plain
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
+from catena.questions.dimension_repair import in_words, smallest_repair
 from catena.system.by_name import Given
 from catena.system.by_state import ask_each
-from catena.system.dimension_repair import in_words, smallest_repair
-from catena.system.joint_limits import JointLimits, within_limits
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -79,7 +80,7 @@ def _of_states(
     loop_closure.check_slack(slack)
     batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
-    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base)
+    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._settling.described)
     described, is_settled = system._settling.described, system._settling.found is None
     is_quick = QuickAssembly.fits(system.plan) and is_settled and system.plan.owner is None
     if is_quick and q.size and not limits.loops and not is_plain():
@@ -180,7 +181,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
     if error.gaps is None:
         return error
     try:
-        repair = smallest_repair(system, list(error.gaps), error.configuration)
+        repair = smallest_repair(system.evaluator, list(error.gaps), error.configuration)
     except CatenaError:
         # It is advice: what cannot be advised about is told as it is.
         repair = None
@@ -198,7 +199,9 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
     evaluator = system.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
-    return within_limits(system, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack)
+    return within_limits(
+        system._settling.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
+    )
 
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
@@ -237,3 +240,23 @@ def quick_assembly_for(system: System, what: str) -> QuickAssembly:
             + ("no loops." if not system.plan.total_constraints else "others.")
         )
     return quick
+
+
+def all_branches(system: System, given: Given, guess: ArrayLike | Given | None) -> np.ndarray:
+    """Return all configurations (n, nq) that close the loops with the positions given for some joints of the tree,
+    those nearest to the guess first."""
+    start = guessed(system, guess)
+    if start.ndim != 1:
+        raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
+    system.settle()
+    quick = quick_assembly_for(system, "branches")
+    if system.plan.owner is not None:
+        given = flexible_loops.with_modes(system.plan, given, start)
+    held = loop_closure.held(system.evaluator, given)
+    for one in held:
+        if one.value.ndim != 1:
+            raise StateError(
+                f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
+                f"configuration at a time."
+            )
+    return branches(quick, held, start)

@@ -48,7 +48,7 @@ def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> Sy
     moved = system._planned(mechanism, made, accuracy, Settling(evaluator, made.neutral(), accuracy))
     # One look: where joints are elsewhere, others may say the same.
     moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
-    moved._laid_out, moved._elements = first, first.elements
+    moved._laid_out, moved._model.elements = first, first.elements
     return moved
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catena import dynamics
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.equations.specialising import Specialiser
 from catena.kernels import Algorithm, Program
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.validation import known
 from catena.structure import Plan
-from catena.system import closed_chains
 
 if TYPE_CHECKING:
     from catena.system.system import System

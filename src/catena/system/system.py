@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 from catena import dynamics, kinematics
 from catena.dynamics.contacts.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.elements.elements import ElementForces, Elements
-from catena.dynamics.elements.placed_forces import place_forces
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.closing import loop_closure, projection, pulling
 from catena.dynamics.loops.closing.open_loops import OpenLoops
+from catena.dynamics.loops.closing.reaching import Reach
 from catena.dynamics.loops.closing.settling import Settling
-from catena.dynamics.tree.inertia_check import InertiaCheck
+from catena.dynamics.model import Model
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
@@ -39,45 +40,35 @@ from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, InitialState, Mechanism
 from catena.mechanism.validation import known
+from catena.questions import derivatives
 from catena.questions.diagnosis import Diagnosis, diagnose
 from catena.questions.inertial_parameters import by_bodies, inertial_parameters
+from catena.questions.linearisation import Linearisation, linearise
 from catena.questions.reactions import Reactions
+from catena.questions.response import Responder
+from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
-from catena.system import (
-    closed_chains,
-    closed_states,
-    derivatives,
-    inverse_dynamics,
-    reaction_forces,
-    wrenches,
-)
+from catena.system import closed_states, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
-from catena.system.branches import branches
+from catena.system.beam_resultants import beam_resultants
 from catena.system.by_name import Given, State, as_arrays, as_tree_forces
 from catena.system.by_state import States, ask_each, by_state, one_by_one
 from catena.system.driving import Drive, drive
-from catena.system.forward_dynamics import forward_dynamics
+from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
 from catena.system.frame_axes import in_axes, require_axes
-from catena.system.linearisation import Linearisation, linearise
+from catena.system.modes import Modes, modes
 from catena.system.moved_loops import with_loops_at
 from catena.system.own_forces import (
     Near,
-    has_forces,
     less_own_load,
     near_position,
     of_bare,
     require_near,
-    with_own,
     with_own_load,
     without_forces,
 )
-from catena.system.prescribed import hybrid_dynamics
-from catena.system.reaching import Reach, inverse_kinematics, reach
-from catena.system.response import Responder
-from catena.system.resultants import along_beam
-from catena.system.statics import Equilibrium, checked_guess, equilibrium
-from catena.system.vibration import Modes, modes, require_rest
+from catena.system.reaching import inverse_kinematics, reach
 
 if TYPE_CHECKING:
     from catena.changing import Configuration
@@ -106,34 +97,35 @@ class System:
 
     @staticmethod
     def _planned(
-        mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None
-    ) -> System:
+        mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        states: States | None = None,
+    ) -> System:  # fmt: skip
         """Return a system of a plan that was made already."""
         system = System.__new__(System)
-        system._begin(mechanism, made, accuracy, settling)
+        system._begin(mechanism, made, accuracy, settling, states)
         return system
 
     def _begin(
-        self, mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None
-    ) -> None:
+        self, mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        states: States | None = None,
+    ) -> None:  # fmt: skip
         self._mechanism = mechanism
         self._plan = made
         self._settling = settling or Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
-        self._states: States | None = None
+        self._states = states
         self._specialiser: Specialiser | None = None
         self._laid_out: System | None = None
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._inertia = InertiaCheck(made)
-        self._closed = closed_chains.is_closed(self._plan)
-        self._elements: Elements | None = None
+        self._model: Model = Model(self._settling, None if states is None else states.base._model)
+        self._inertia, self._closed = self._model.inertia, self._model.is_closed
         self._bare: System | None = None
-        self._acts = has_forces(mechanism)
+        self._acts = self._model.acts
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._settling.described)
-        self.responder = Responder(self)
+        self.responder = Responder(self._model)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again
@@ -176,7 +168,7 @@ class System:
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
-        changed = self._settling.look(q)
+        changed = self._model.settle(q)
         if changed:
             self._forward = None
         return changed
@@ -412,7 +404,7 @@ class System:
         They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
         missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
         """
-        return branches(self, given, guess)
+        return closed_states.all_branches(self, given, guess)
 
     @one_by_one
     @by_one_blas_thread
@@ -530,7 +522,7 @@ class System:
         if self._settling.found is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
             return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
-        problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
+        problem = posed(self, q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
     @one_by_one
@@ -571,7 +563,7 @@ class System:
         for contact in contacts:
             self._frame(contact.frame)
         tau = self._with_own(q, v, tau)
-        return tip_contacts(closed_chains.posed(self, q, v, tau, f_ext, base_acceleration), contacts)
+        return tip_contacts(posed(self, q, v, tau, f_ext, base_acceleration), contacts)
 
     # Dynamics.
 
@@ -736,7 +728,7 @@ class System:
                     "actuated": actuated,
                 }
                 return ask_each(self, "inverse_dynamics", q, v, vdot, **given)
-            return inverse_dynamics.with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
+            return inverse_with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
@@ -834,7 +826,7 @@ class System:
         if self._closed or self._inertia.lacking is not None or self._plan.owner is not None:
             if self._states is not None:
                 return ask_each(self, "operational_space", q, frame)
-            problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
+            problem = posed(self, q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
             with self._inertia.named():
                 return closed_chains.operational_space(problem, J)
@@ -896,7 +888,7 @@ class System:
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
         at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        return along_beam(self, body, x, at, rate, vdot, reactions, f_ext)
+        return beam_resultants(self, body, x, at, rate, vdot, reactions, f_ext)
 
     @by_state
     @by_one_blas_thread
@@ -930,7 +922,7 @@ class System:
             return T
         if self._states is not None:
             return ask_each(self, "kinetic_energy", q, v)
-        problem = closed_chains.posed(self, q, v, None, None, None, look=False)
+        problem = posed(self, q, v, None, None, None, look=False)
         rotors = [
             0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
         ]
@@ -943,9 +935,7 @@ class System:
         the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
         last out. `near` is that of `forward_dynamics`."""
         require_near(near)
-        energy = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
-        if self._plan.owner is not None:
-            energy = energy + self.strain_energy(q)
+        energy = self._model.potential_energy(q)
         if arrays.as_switch("elements", elements) and self._acts:
             energy = energy + self.element_energy(q, near)
         return energy
@@ -990,12 +980,12 @@ class System:
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
             given["tau"] = self._with_own(q, v, tau)
-            found = derivatives.of_closed_dynamics(self, given, out)
+            found = derivatives.of_closed_dynamics(self.responder, given, out)
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             given.pop("tau")
             found = derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
-        return derivatives.with_own_forces(self, q, v, found) if self._acts else found
+        return derivatives.with_own_forces(self.responder, q, v, found) if self._acts else found
 
     @by_one_blas_thread
     def inverse_dynamics_derivatives(
@@ -1012,7 +1002,7 @@ class System:
             return ask_each(self, "inverse_dynamics_derivatives", q, v, vdot, **given)
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         found = derivatives.of_inverse_dynamics(self.evaluator, given, out)
-        return derivatives.less_own_forces(self, q, v, found) if self._acts else found
+        return derivatives.less_own_forces(self.responder, q, v, found) if self._acts else found
 
     def energy_derivatives(
         self, q: ArrayLike, v: ArrayLike, elements: bool = True
@@ -1023,7 +1013,7 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.energy_derivatives(q, v)
         self.evaluator.check_current()
-        return derivatives.of_energies(self, q, v)
+        return derivatives.of_energies(self._model, self.gravity, q, v)
 
     @by_state
     def regressor(
@@ -1090,7 +1080,7 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
-        return linearise(self, q, v, tau)
+        return linearise(self.responder, q, v, tau)
 
     @one_by_one
     @by_one_blas_thread
@@ -1106,7 +1096,9 @@ class System:
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.equilibrium(guess, tau, seek)
-        q, _ = self._one_state(checked_guess(self, guess), None)
+        if guess is None:
+            guess = self.assemble() if self.constrained else self.neutral()
+        q, _ = self._one_state(guess, None)
         given = (
             np.zeros(self.nv)
             if tau is None
@@ -1114,7 +1106,7 @@ class System:
         )
         if given.ndim != 1:
             raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
-        return equilibrium(self, q, given, seek)
+        return equilibrium(self.responder, q, given, seek)
 
     @one_by_one
     @by_one_blas_thread
@@ -1124,9 +1116,7 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.modes(q, tau)
         q, v = self._one_state(q, None)
-        linear = linearise(self, q, v, tau)
-        require_rest(linear, self)
-        return modes(self, q, linear)
+        return modes(self, q, linearise(self.responder, q, v, tau))
 
     # Equations.
 
@@ -1157,7 +1147,7 @@ class System:
         self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
-            self._placing(),
+            self._model.placing(),
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
@@ -1187,14 +1177,7 @@ class System:
     @property
     def elements(self) -> Elements:
         """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
-        self.evaluator.check_current()
-        if self._elements is None:
-            self.settle()
-            if self._states is None:
-                self._elements = Elements(self._settling)
-            else:
-                self._elements = self._states.base.elements.for_states(self._settling)
-        return self._elements
+        return self._model.elements
 
     def element_forces(
         self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
@@ -1292,7 +1275,9 @@ class System:
     def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
         require_near(near)
-        return with_own(self, q, v, tau, near) if self._acts else tau
+        if not near or not self._acts or self.elements.is_empty:
+            return self._model.with_own(q, v, tau)
+        return self._model.added(self._own_at_joints(q, v, near), tau)
 
     def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
@@ -1307,13 +1292,6 @@ class System:
             return self.elements.at_joints(q, v)
         batch, flat, q, v = self._flattened(q, v)
         return flat.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
-
-    def _placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
-        """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
-        if not self._acts or self.elements.is_empty:
-            return None
-        mechanism, stops = self._mechanism, self.elements.stops
-        return lambda plan: place_forces(mechanism, plan, stops)
 
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
@@ -1374,13 +1352,7 @@ class System:
 
     def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
-        given = {
-            name: self.evaluator.checked(kinematics.rate, key, x)
-            for name, key, x in (("q", "q", q), ("v", "qd", v))
-        }
-        self.evaluator.check_positions("q", given["q"])
-        batch = arrays.batch_shape(given)
-        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+        return self._model.states(q, v)
 
     def _flattened(self, q: Any, v: Any) -> tuple[tuple[int, ...], System, np.ndarray, np.ndarray]:
         """Return the batch shape, this system over all of its states, and checked rows q (states, nq) and v (states,
@@ -1457,8 +1429,8 @@ def _of_states(
         return Evaluator(evaluator.mechanism, evaluator.plan, constants)
 
     settling = (laid_out or base._settling).with_evaluators(varied)
-    system = System._planned(base.mechanism, base.plan, base.accuracy, settling)
-    system._states, system._open_loops.calls = states, 0
+    system = System._planned(base.mechanism, base.plan, base.accuracy, settling, states)
+    system._open_loops.calls = 0
     return system
 
 

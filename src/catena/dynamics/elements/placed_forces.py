@@ -13,6 +13,13 @@ from catena.structure import Plan
 FRICTION = ".friction"
 
 
+def has_forces(mechanism: Mechanism) -> bool:
+    """Return whether a mechanism has forces or stops of its own, apart from the friction that its joints have."""
+    return bool(mechanism.force_elements) or any(
+        joint.limits is not None and joint.dof for joint in mechanism.joints.values()
+    )
+
+
 def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
     """Return all forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out,
     because these have no coordinates."""

@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
+from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError
 from catena.joints import Revolute
 from catena.joints.around import described
-
-if TYPE_CHECKING:
-    from catena.system.system import System
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
 STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
 # Singular values below this part of the largest belong to motions.
 RANK = 1e-8
+# Where the driver moves by less than this part of the fastest joint, its rate says nothing about the others.
+ALMOST_STILL = 1e-6
 TURN = 2.0 * np.pi
 
 
@@ -43,12 +43,13 @@ class End:
 class Way:
     """The curve of closed configurations on which one joint is driven, others being held."""
 
-    def __init__(self, system: System, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
-        self.system, self.quick, self.joint = system, quick, joint
-        self.column = system.slice_v(joint).start
-        self.free = np.ones(system.nv, dtype=bool)
+    def __init__(self, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
+        self.quick, self.plan, self.joint = quick, quick.plan, joint
+        self.mechanism = quick.evaluator.mechanism
+        self.column = self.plan.slice_v(joint).start
+        self.free = np.ones(self.plan.nv, dtype=bool)
         for name in held:
-            self.free[system.slice_v(name)] = False
+            self.free[self.plan.slice_v(name)] = False
         self.columns = np.flatnonzero(self.free)
         self.units = quick.units[self.columns]
 
@@ -60,14 +61,14 @@ class Way:
         freedom = len(self.columns) - rank
         if freedom != 1 and along is None:
             raise LoopError(
-                f"{self.system.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
+                f"{self.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
                 + (
                     "it cannot move."
                     if freedom == 0
                     else "hold other joints, hold={joint: position}, until one is left."
                 )
             )
-        t = np.zeros(self.system.nv)
+        t = np.zeros(self.plan.nv)
         if along is None:
             t[self.columns] = Vt[-1]
             return t * (np.sign(t[self.column]) or 1.0)
@@ -87,7 +88,7 @@ class Way:
 
     def value(self, q: np.ndarray) -> float:
         """Return the driven coordinate."""
-        return float(q[self.system.slice_q(self.joint)][0])
+        return float(q[self.plan.slice_q(self.joint)][0])
 
 
 def one_way(
@@ -98,7 +99,7 @@ def one_way(
     sign = np.sign(along[way.column])
     begun = way.value(start)
     goal = None if to is None else (to[1] if sign > 0 else to[0])
-    kind = way.system.plan.kind[way.system.plan.joint.index(way.joint)]
+    kind = way.plan.kind[way.plan.joint.index(way.joint)]
     is_turning = isinstance(described(kind), Revolute)
     nodes = [start]
     if goal is not None and sign * (goal - begun) <= 0.0:
@@ -109,7 +110,7 @@ def one_way(
             h *= 0.5
             if h < SHORTEST:
                 raise LoopError(
-                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
+                    f"The way of {way.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
                     f"loops do not say how it goes on; drive another joint."
                 )
             continue
@@ -121,7 +122,7 @@ def one_way(
         q, t, h = new, t_new, min(STEP, 2.0 * h)
         nodes.append(q)
     raise LoopError(
-        f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high)."
+        f"The way of {way.joint!r} in {way.mechanism.name!r} does not end; say how far to go, to=(low, high)."
     )
 
 
@@ -180,12 +181,37 @@ def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> t
 def _limits(way: Way) -> list[tuple[str, int, float, float]]:
     """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
     found = []
-    for name in way.system.joints:
-        limits = way.system.mechanism.joints[name].limits if name in way.system.mechanism.joints else None
+    for name in way.plan.joints:
+        limits = way.mechanism.joints[name].limits if name in way.mechanism.joints else None
         if limits is None or len(limits) != 1:
             continue
-        where = way.system.slice_q(name).start
+        where = way.plan.slice_q(name).start
         for bound, up in ((limits[0][0], -1.0), (limits[0][1], 1.0)):
             if np.isfinite(bound):
                 found.append((name, where, float(bound), up))
     return found
+
+
+def rates(way: Way, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
+    v, vdot = np.full((2, len(q), way.plan.nv), np.nan)
+    others = np.flatnonzero(way.free & (np.arange(way.plan.nv) != way.column))
+    units = way.quick.units
+    _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
+    t = np.zeros((len(q), way.plan.nv))
+    t[:, way.columns] = Vt[:, -1]
+    rank = np.sum(sigma > RANK * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
+    moving = (rank == len(way.columns) - 1) & (np.abs(t[:, way.column]) > ALMOST_STILL)
+    if not moving.any():
+        return v, vdot
+    speed = rate / (t[moving, way.column] * units[way.column])
+    v[moving] = t[moving] * units * speed[:, None]
+    problem = LoopProblem(way.quick.evaluator, q[moving], v[moving])
+    rows = way.quick.scales.rows[:, None]
+    J = problem.J[..., others] / rows * units[others]
+    found = np.zeros((int(moving.sum()), way.plan.nv))
+    found[:, others] = (
+        units[others] * (np.linalg.pinv(J, rcond=RANK) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
+    )
+    vdot[moving] = found
+    return v, vdot
