@@ -12,7 +12,6 @@ from catena import dynamics
 from catena.dynamics.loops.elimination import borrowers, loop_wrenches, sort_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.loops.loop_derivatives import loop_derivatives
-from catena.dynamics.loops.problem import RANK_TOLERANCE
 from catena.dynamics.model import Model
 from catena.dynamics.tree.forward_derivatives import forward_derivatives
 from catena.dynamics.tree.friction import tree_stiffness
@@ -26,6 +25,7 @@ from catena.kernels.evaluation import Evaluator
 from catena.questions.response import Responder
 from catena.spatial import Transform
 from catena.structure import Plan
+from catena.thresholds import RANK_EXACT
 
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -184,7 +184,7 @@ def _grip(plan: Plan) -> _Grip:
                         Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
             for loop in plan.loop_joints
         )  # fmt: skip
-        told = np.array([RANK_TOLERANCE, *mobility_scale(plan), 1.0])
+        told = np.array([RANK_EXACT, *mobility_scale(plan), 1.0])
         found = _grips.setdefault(plan, _Grip(_are_for_lanes(plan), held, told))
     return found
 

@@ -12,7 +12,7 @@ from catena.dynamics.loops.formulations.hybrid import HybridSolution
 from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError, StateError
 from catena.kinematics.loops.held import Held, held_velocities
-from catena.kinematics.stacks import apply
+from catena.kinematics.stacks import apply, pseudo_inverse
 from catena.mechanism import Mechanism
 from catena.structure import Plan
 
@@ -54,7 +54,7 @@ def with_loop_drives(
     columns, rows, wanted = [], [], []
     for h in drives:
         state = problem.loops[h.loop]
-        across = np.linalg.pinv(state.S, rcond=1e-10)[:, h.mask]
+        across = pseudo_inverse(state.S)[:, h.mask]
         value = np.broadcast_to(np.nan_to_num(h.value), (*problem.batch, h.kind.nv)).reshape(states, -1)[
             :, h.mask
         ]

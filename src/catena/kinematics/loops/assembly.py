@@ -36,6 +36,7 @@ from catena.kinematics.loops.coupling_states import CouplingState, constraint_st
 from catena.kinematics.loops.held import Held
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.structure import Plan
+from catena.thresholds import RANK_EXACT
 
 # Errors in rad, or in fractions of the characteristic length.
 CLOSED = 1e-11
@@ -50,8 +51,6 @@ FAR = 0.7
 # The loops of a mechanism are evaluated this often at most, so many of them together; the way from the guess takes no
 # more than the last part of that.
 EVALUATIONS, FEWEST, ON_THE_WAY = 2500, 400, 0.6
-# Singular values below this part of the largest belong to motions of the closed mechanism.
-RANK = 1e-10
 # Given values may move by this many times the slack; beyond, it is the mechanism that does not fit.
 YIELD = 100.0
 STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
@@ -198,7 +197,7 @@ class _Solver:
                 continue
             rows = [state.Phi.T]
             if hold and k in self.on_loops and isinstance(state, LoopState):
-                rows.append(np.linalg.pinv(state.S, rcond=1e-10)[self.on_loops[k].mask])
+                rows.append(stacks.pseudo_inverse(state.S)[self.on_loops[k].mask])
             for D in rows:
                 D = scaled_rows(D, self.length)
                 e.append(D @ error)
@@ -329,9 +328,9 @@ class _Solver:
             A, d = self._held_equations(fit)
             J = self._equations(fit.states, fit.errors, False)[1] * scale
             _, s, Vt = np.linalg.svd(J)
-            N = Vt[int((s > RANK * s.max(initial=1.0)).sum()) :].T
+            N = Vt[int((s > RANK_EXACT * s.max(initial=1.0)).sum()) :].T
             A = A * scale @ N
-            y = N @ least_squares(A, -d, RANK * float(np.linalg.norm(A)))
+            y = N @ least_squares(A, -d, RANK_EXACT * float(np.linalg.norm(A)))
             far = float(np.abs(y).max(initial=0.0))
             if far < 1e-13:
                 break
@@ -357,7 +356,7 @@ class _Solver:
             scale = self._columns(fit.q)
             e, J = self._equations(fit.states, fit.errors, False)
             J = J * scale
-            y = least_squares(J, -e, RANK * float(np.linalg.norm(J)))
+            y = least_squares(J, -e, RANK_EXACT * float(np.linalg.norm(J)))
             if np.abs(y).max(initial=0.0) > FAR:
                 return None
             trial = self.fit(self._move(fit.q, scale * y), {})
@@ -399,7 +398,7 @@ class _Solver:
             else:
                 state = fit.states[h.loop]
                 assert isinstance(state, LoopState)
-                across = np.linalg.pinv(state.S, rcond=1e-10)
+                across = stacks.pseudo_inverse(state.S)
                 rows = across @ state.J_rel
                 off = across @ self._error(h.loop, state, self.given)
             A.append(rows[h.mask])

@@ -242,6 +242,6 @@ def forces_at_tree(evaluator: Evaluator, q: np.ndarray, loop_tau: np.ndarray) ->
         effort, at = loop_tau[..., at : at + loop.kind.nv], at + loop.kind.nv
         if effort.any():
             state = loop_state(evaluator, loop.name, q)
-            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
+            rows = stacks.pseudo_inverse(state.S) @ state.J_rel
             tau = tau + stacks.apply(stacks.transposed(rows), effort)
     return np.asarray(tau)

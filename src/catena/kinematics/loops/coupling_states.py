@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.evaluation import Evaluator
+from catena.kinematics import stacks
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.closure import LoopState, Motions, loop_kinematics
 from catena.mechanism.profiles import Line
@@ -70,7 +71,7 @@ def term_motion(
         x, xd = q[..., int(plan.q_start[term.node])], rates[..., column]
         return x, xd, row, np.zeros(np.broadcast_shapes(x.shape, xd.shape))
     state = loops[term.loop]
-    across = np.linalg.pinv(state.S, rcond=1e-10)[..., 0, :]
+    across = stacks.pseudo_inverse(state.S)[..., 0, :]
     row = np.einsum("...i,...ij->...j", across, state.J_rel)
     return state.q[..., 0], state.v[..., 0], row, np.einsum("...i,...i->...", across, state.drift)
 

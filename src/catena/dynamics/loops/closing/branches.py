@@ -15,13 +15,12 @@ from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.kinematics.loops.held import Held
+from catena.thresholds import RANK_SEARCHED
 
 # Starts that are tried at once, and how often at most.
 PORTION, PORTIONS = 64, 16
 # Configurations that differ by no more than this [rad or characteristic lengths] are one.
 SAME = 1e-6
-# Singular values below this part of the largest let a joint move although everything is given.
-RANK = 1e-7
 
 
 def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> np.ndarray:
@@ -98,7 +97,7 @@ def _require_isolated(quick: QuickAssembly, found: Sequence[np.ndarray], free: n
     for q in found:
         J = quick.errors(q[None], free)[1][0] * quick.units[free]
         sigma = np.linalg.svd(J, compute_uv=False)
-        left.append(len(free) - int(np.sum(sigma > RANK * sigma.max(initial=1.0))))
+        left.append(len(free) - int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0))))
     if min(left) > 0:
         raise LoopError(
             f"{quick.plan.name!r} still has {min(left)} degree{'s' if min(left) > 1 else ''} of freedom with what is "

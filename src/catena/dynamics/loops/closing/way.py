@@ -19,11 +19,10 @@ from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError
 from catena.joints import Revolute
 from catena.joints.around import described
+from catena.thresholds import RANK_SEARCHED
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
 STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
-# Singular values below this part of the largest belong to motions.
-RANK = 1e-8
 # Where the driver moves by less than this part of the fastest joint, its rate says nothing about the others.
 ALMOST_STILL = 1e-6
 TURN = 2.0 * np.pi
@@ -57,7 +56,7 @@ class Way:
         """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
         J = self.quick.errors(q[None], self.columns)[1][0] * self.units
         _, sigma, Vt = np.linalg.svd(J)
-        rank = int(np.sum(sigma > RANK * sigma.max(initial=1.0)))
+        rank = int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0)))
         freedom = len(self.columns) - rank
         if freedom != 1 and along is None:
             raise LoopError(
@@ -200,7 +199,7 @@ def rates(way: Way, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
     _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
     t = np.zeros((len(q), way.plan.nv))
     t[:, way.columns] = Vt[:, -1]
-    rank = np.sum(sigma > RANK * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
+    rank = np.sum(sigma > RANK_SEARCHED * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
     moving = (rank == len(way.columns) - 1) & (np.abs(t[:, way.column]) > ALMOST_STILL)
     if not moving.any():
         return v, vdot
@@ -211,7 +210,8 @@ def rates(way: Way, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]
     J = problem.J[..., others] / rows * units[others]
     found = np.zeros((int(moving.sum()), way.plan.nv))
     found[:, others] = (
-        units[others] * (np.linalg.pinv(J, rcond=RANK) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
+        units[others]
+        * (np.linalg.pinv(J, rcond=RANK_SEARCHED) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
     )
     vdot[moving] = found
     return v, vdot
