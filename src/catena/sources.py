@@ -43,7 +43,7 @@ BESIDE = (
     "dynamics/loops/problem.py",
     "dynamics/loops/self_stress.py",
     "dynamics/loops/square_root.py",
-    "dynamics/model.py",
+    "dynamics/mechanics.py",
     "dynamics/tree/inertia_check.py",
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))

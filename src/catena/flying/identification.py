@@ -137,7 +137,7 @@ def identify_inertia(
     )  # fmt: skip
 
 
-class _Fit(NamedTuple):
+class _MomentumFit(NamedTuple):
     """Unknowns of linear equations, their standard deviations, and how many combinations of them are told."""
 
     change: np.ndarray
@@ -145,7 +145,7 @@ class _Fit(NamedTuple):
     rank: int
 
 
-def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
+def _least_squares(A: np.ndarray, b: np.ndarray) -> _MomentumFit:
     """Return the least unknowns x with the least |A x - b|."""
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 0.0, size, 1.0)
@@ -156,4 +156,4 @@ def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
     scatter = float(np.linalg.norm(b - A @ change)) / np.sqrt(max(1, len(b) - rank))
     deviation = scatter * np.sqrt(np.sum((Vt[kept] / s[kept, None]) ** 2, axis=0)) / size
     told = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < TOLD
-    return _Fit(change, np.where(told, deviation, np.inf), rank)
+    return _MomentumFit(change, np.where(told, deviation, np.inf), rank)

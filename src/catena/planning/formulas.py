@@ -9,15 +9,15 @@ from weakref import WeakKeyDictionary
 
 from catena.dynamics.elements.placed_forces import place_forces
 from catena.equations.residual import Residual
-from catena.planning.nonlinear_program import Formula
+from catena.planning.nonlinear_program import ProgramFormula
 from catena.spatial.scalars import array
 from catena.system import System
 
 # Formulas of a system take longer to make than many plans to find.
-_formulas: WeakKeyDictionary[System, dict[tuple[str, Any], Formula]] = WeakKeyDictionary()
+_formulas: WeakKeyDictionary[System, dict[tuple[str, Any], ProgramFormula]] = WeakKeyDictionary()
 
 
-def formula(system: System, name: str, of: str | tuple[int, ...] | None = None) -> Formula:
+def formula(system: System, name: str, of: str | tuple[int, ...] | None = None) -> ProgramFormula:
     """Return a formula of a system, of a frame, a joint or some components if it belongs to these, made once."""
     system.evaluator.check_current()
     own = _formulas.setdefault(system, {})
@@ -32,18 +32,20 @@ def _symbols(**sizes: int) -> list[Any]:
     return [casadi.SX.sym(name, size) for name, size in sizes.items()]
 
 
-def _joint_forces(system: System, components: tuple[int, ...] | None) -> Formula:
+def _joint_forces(system: System, components: tuple[int, ...] | None) -> ProgramFormula:
     """Return components of the joint forces, all unless told which, that a motion (q, v, a) takes, besides springs and
     the like."""
     rows, variables, _ = _taken(system)
-    return Formula.of(rows if components is None else rows[list(components)], variables, _symbols(none=0)[0])
+    return ProgramFormula.of(
+        rows if components is None else rows[list(components)], variables, _symbols(none=0)[0]
+    )
 
 
-def _force_and_speed(system: System, components: tuple[int, ...]) -> Formula:
+def _force_and_speed(system: System, components: tuple[int, ...]) -> ProgramFormula:
     """Return components of the joint forces plus that much of the velocity as the data tell."""
     rows, variables, v = _taken(system)
     (share,) = _symbols(share=1)
-    return Formula.of(rows[list(components)] + share * v[list(components)], variables, share)
+    return ProgramFormula.of(rows[list(components)] + share * v[list(components)], variables, share)
 
 
 def _taken(system: System) -> tuple[Any, Any, Any]:
@@ -56,7 +58,7 @@ def _taken(system: System) -> tuple[Any, Any, Any]:
     return _column(forces), casadi.vertcat(_column(q), _column(v), _column(a)), _column(v)
 
 
-def _positions(system: System, of: None) -> Formula:
+def _positions(system: System, of: None) -> ProgramFormula:
     """Return by how much q of a node differs from where an earlier one, v and a lead to, of (q, q', v, a, a') and h."""
     import casadi
 
@@ -73,46 +75,46 @@ def _positions(system: System, of: None) -> Formula:
         moved = kind.integrate(here, array([step[own + k] for k in range(kind.nv)]))
         for k, x in enumerate(moved):
             rows[first + k] = later[first + k] - x
-    return Formula.of(casadi.vertcat(*rows), casadi.vertcat(q, later, v, a, b), h)
+    return ProgramFormula.of(casadi.vertcat(*rows), casadi.vertcat(q, later, v, a, b), h)
 
 
-def _velocities(system: System, of: None) -> Formula:
+def _velocities(system: System, of: None) -> ProgramFormula:
     """Return by how much v of a node differs from where an earlier one and a lead to, of (v, v', a, a') and h."""
     import casadi
 
     n = system.nv
     v, later, a, b, h = _symbols(v=n, later=n, a=n, b=n, h=1)
-    return Formula.of(later - v - h / 2.0 * (a + b), casadi.vertcat(v, later, a, b), h)
+    return ProgramFormula.of(later - v - h / 2.0 * (a + b), casadi.vertcat(v, later, a, b), h)
 
 
-def _between(system: System, of: None) -> Formula:
+def _between(system: System, of: None) -> ProgramFormula:
     """Return by how much the second of three numbers differs from what is between the others, at the part that the data
     tell."""
     x, share = _symbols(x=3, share=1)
-    return Formula.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
+    return ProgramFormula.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
 
 
-def _along(system: System, of: None) -> Formula:
+def _along(system: System, of: None) -> ProgramFormula:
     """Return the product of two quaternions as vectors: of one that moves, and one that the data tell."""
     import casadi
 
     x, fixed = _symbols(x=4, fixed=4)
-    return Formula.of(casadi.dot(fixed, x), x, fixed)
+    return ProgramFormula.of(casadi.dot(fixed, x), x, fixed)
 
 
-def _point(system: System, frame: str) -> Formula:
+def _point(system: System, frame: str) -> ProgramFormula:
     """Return the origin of a frame in ground, of q."""
     (q,) = _symbols(q=system.nq)
-    return Formula.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
+    return ProgramFormula.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
 
 
-def _axes(system: System, frame: str) -> Formula:
+def _axes(system: System, frame: str) -> ProgramFormula:
     """Return what the axes of a frame are turned by from those that the data tell by rows, of q."""
     q, wanted = _symbols(q=system.nq, wanted=9)
-    return Formula.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
+    return ProgramFormula.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
 
 
-def _twist(system: System, frame: str) -> Formula:
+def _twist(system: System, frame: str) -> ProgramFormula:
     """Return the twist of a frame in ground axes, of (q, v)."""
     import casadi
 
@@ -120,10 +122,10 @@ def _twist(system: System, frame: str) -> Formula:
     R = _equation(system, "pose", frame)(q)[:3, :3]
     own = _equation(system, "twist", frame)(q, v)
     rows = casadi.vertcat(casadi.mtimes(R, own[:3]), casadi.mtimes(R, own[3:]))
-    return Formula.of(rows, casadi.vertcat(q, v), none)
+    return ProgramFormula.of(rows, casadi.vertcat(q, v), none)
 
 
-def _joint(system: System, joint: str) -> Formula:
+def _joint(system: System, joint: str) -> ProgramFormula:
     """Return what a joint is moved and turned by from the transform that the data tell, of its q."""
     import casadi
 
@@ -132,7 +134,7 @@ def _joint(system: System, joint: str) -> Formula:
     q, wanted = _symbols(q=kind.nq, wanted=12)
     X = kind.transform(array([q[k] for k in range(kind.nq)]))
     R = casadi.vertcat(*(casadi.horzcat(*row) for row in X.R))
-    return Formula.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
+    return ProgramFormula.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
 
 
 def _turned(wanted: Any, R: Any) -> Any:
@@ -156,7 +158,7 @@ def _column(entries: Any) -> Any:
     return casadi.vertcat(*(casadi.SX(x) for x in entries))
 
 
-_MAKERS: dict[str, Callable[[System, Any], Formula]] = {
+_MAKERS: dict[str, Callable[[System, Any], ProgramFormula]] = {
     "joint forces": _joint_forces, "force and speed": _force_and_speed, "positions": _positions,
     "velocities": _velocities, "between": _between, "along": _along, "point": _point, "axes": _axes,
     "twist": _twist, "joint": _joint,

@@ -12,7 +12,7 @@ from catena import dynamics
 from catena.dynamics.loops.elimination import borrowers, loop_wrenches, sort_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.loops.loop_derivatives import loop_derivatives
-from catena.dynamics.model import Model
+from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.forward_derivatives import forward_derivatives
 from catena.dynamics.tree.friction import tree_stiffness
 from catena.dynamics.tree.inverse_derivatives import inverse_derivatives
@@ -134,7 +134,7 @@ def less_own_forces(responder: Responder, q: Any, v: Any, found: Three) -> Three
     return found
 
 
-def of_energies(model: Model, gravity: np.ndarray, q: Any, v: Any) -> Three:
+def of_energies(model: Mechanics, gravity: np.ndarray, q: Any, v: Any) -> Three:
     """Return the kinetic energy by q and by v and the potential energy by q, each (*batch, nv), under
     `gravity` (..., 3)."""
     rotors = [coupling.name for coupling in model.plan.couplings if coupling.is_rotor]
@@ -203,7 +203,7 @@ def _are_for_lanes(plan: Plan) -> bool:
             not loop.rubs
             and loop.constraints == 6 - loop.kind.nv > 0
             and loop.parent_node != loop.child_node
-            and loop.kind.resists_alike
+            and loop.kind.has_constant_constraint_space
             for loop in plan.loop_joints
         )
     )

@@ -19,7 +19,7 @@ from catena import dynamics, kinematics
 from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective, solve_lower
-from catena.dynamics.model import Model
+from catena.dynamics.mechanics import Mechanics
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
 from catena.questions.actuator_limits import ActuatorLimits
@@ -52,7 +52,7 @@ class Response:
 class Responder:
     """Makes responses of one model; what was unrolled is kept."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Mechanics) -> None:
         self.model = model
         self._residuals: dict[tuple[Any, ...], Residual] = {}
         self._slopes: ElementSlopes | None = None
@@ -111,7 +111,7 @@ class Responder:
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
         values = residual.values(rows)
-        solver = _Solver(problem)
+        solver = _ResponseSolver(problem)
         multipliers = solver.multipliers(values["free"] - rows["tau"])
         found = residual.derivatives(rows, multipliers)
         nothing = np.zeros((len(vdot), problem.plan.total_constraints, s.nv))
@@ -161,7 +161,7 @@ class Responder:
         return problem, s.evaluator.evaluate(dynamics.tree_dynamics(s.plan), inputs)["qdd"]
 
 
-class _Solver:
+class _ResponseSolver:
     """Solves for changes of vdot at the states of a problem."""
 
     def __init__(self, problem: LoopProblem) -> None:

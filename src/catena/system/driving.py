@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from catena.dynamics.loops.closing import flexible_loops
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
-from catena.dynamics.loops.closing.way import End, Way, one_way, rates
+from catena.dynamics.loops.closing.way import DrivenCurve, End, one_way, rates
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.hooks import hook
@@ -174,7 +174,7 @@ def _driven(
     samples: int, rate: float, held: Mapping[str, Any],
 ) -> Drive:  # fmt: skip
     """Return the mechanism driven through its range from a closed configuration `start` (nq,)."""
-    way = Way(quick, joint, held)
+    way = DrivenCurve(quick, joint, held)
     along = way.tangent(start, None)
     if abs(along[way.column]) <= STILL:
         raise LoopError(

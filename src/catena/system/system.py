@@ -24,7 +24,7 @@ from catena.dynamics.loops.closing import loop_closure, projection, pulling
 from catena.dynamics.loops.closing.open_loops import OpenLoops
 from catena.dynamics.loops.closing.reaching import Reach
 from catena.dynamics.loops.closing.settling import Settling
-from catena.dynamics.model import Model
+from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
@@ -119,7 +119,7 @@ class System:
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._model: Model = Model(self._settling, None if states is None else states.base._model)
+        self._model: Mechanics = Mechanics(self._settling, None if states is None else states.base._model)
         self._inertia, self._closed = self._model.inertia, self._model.is_closed
         self._bare: System | None = None
         self._acts = self._model.acts

@@ -118,7 +118,7 @@ class InverseKinematics:
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
-    # StepRecord.
+    # Nodes, from which everything between them is interpolated.
 
     def _first(self, guess: np.ndarray) -> _Node:
         """Return the beginning, from the guess or from somewhere around it."""

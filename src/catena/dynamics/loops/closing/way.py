@@ -39,7 +39,7 @@ class End:
     q: np.ndarray
 
 
-class Way:
+class DrivenCurve:
     """The curve of closed configurations on which one joint is driven, others being held."""
 
     def __init__(self, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
@@ -91,7 +91,7 @@ class Way:
 
 
 def one_way(
-    way: Way, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
+    way: DrivenCurve, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
 ) -> tuple[list[np.ndarray], End]:
     """Return configurations on the way in one direction, and its end."""
     q, t, h = start, along, STEP
@@ -126,8 +126,8 @@ def one_way(
 
 
 def _end(
-    way: Way, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float, begun: float,
-    goal: float | None, is_turning: bool,
+    way: DrivenCurve, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float,
+    begun: float, goal: float | None, is_turning: bool,
 ) -> End | None:  # fmt: skip
     """Return the end that lies between two configurations on the way, the first if there are several."""
     tests: list[tuple[str, str, Any]] = [
@@ -151,7 +151,9 @@ def _end(
     return end if exact is None else End(float(exact), end.reason, end.joint, end.q)
 
 
-def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> tuple[float, np.ndarray]:
+def _located(
+    way: DrivenCurve, q: np.ndarray, t: np.ndarray, h: float, beyond: Any
+) -> tuple[float, np.ndarray]:
     """Return how far along a step something is met, and the configuration there."""
     low, high, at = 0.0, h, q
     f_low = float(beyond(q, t))
@@ -177,7 +179,7 @@ def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> t
     return high, at
 
 
-def _limits(way: Way) -> list[tuple[str, int, float, float]]:
+def _limits(way: DrivenCurve) -> list[tuple[str, int, float, float]]:
     """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
     found = []
     for name in way.plan.joints:
@@ -191,7 +193,7 @@ def _limits(way: Way) -> list[tuple[str, int, float, float]]:
     return found
 
 
-def rates(way: Way, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+def rates(way: DrivenCurve, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
     v, vdot = np.full((2, len(q), way.plan.nv), np.nan)
     others = np.flatnonzero(way.free & (np.arange(way.plan.nv) != way.column))

@@ -24,13 +24,13 @@ from catena.kinematics import integrate, rate
 from catena.structure import Plan
 
 
-class Model:
+class Mechanics:
     """The plan of one mechanism and all that belongs to it. Whatever is expensive is found when first asked for.
 
     `base` is the model of one mechanism whose forces these are, where numbers differ from state to state.
     """
 
-    def __init__(self, settling: Settling, base: Model | None = None) -> None:
+    def __init__(self, settling: Settling, base: Mechanics | None = None) -> None:
         self.settling, self.base = settling, base
         self.mechanism, self.plan = settling.described.mechanism, settling.described.plan
         self.nv, self.constrained = self.plan.nv, self.plan.total_constraints > 0
