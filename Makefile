@@ -39,6 +39,7 @@ test: lint
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python tools/mutants.py
 	$(BIN)/python tools/processors.py turns
 
 fuzz: $(INSTALLED)
