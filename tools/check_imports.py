@@ -42,6 +42,8 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studies",
+    "studio",
     "cli",
     "__main__",
 )

@@ -6,11 +6,27 @@ A message names who is at fault (body, joint, frame, file), says what was found,
 import sys
 import warnings
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 
 class CatenaError(Exception):
-    """The root of all errors raised by Catena."""
+    """The root of all errors raised by Catena.
+
+    Where states of a batch are at fault, `failed` may map the index of each of them to words, and `found` hold what was
+    found for the batch, with NaN in the place of these.
+    """
+
+    failed: Mapping[tuple[int, ...], str] = MappingProxyType({})
+    found: Any = None
+
+
+def raise_for_states(errors: Mapping[tuple[int, ...], CatenaError], found: Any = None) -> None:
+    """Raise the error of the first of the states of a batch that are at fault, if there are any, which tells about the
+    others too."""
+    for first in errors.values():
+        first.failed, first.found = {index: str(error) for index, error in errors.items()}, found
+        raise first
 
 
 class ModelError(CatenaError, ValueError):

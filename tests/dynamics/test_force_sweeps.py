@@ -40,6 +40,8 @@ def pressed(seed=3, loops=False, kinds=FEW):
         ends = (f"a{k}", f"b{k}")
         if kind.reacts and m.frames[ends[0]].body == m.frames[ends[1]].body:
             ends = ("ground", ends[1])
+        if kind.weighs:
+            ends = ("ground", f"b{k}")
         m.add_force(f"{type(kind).__name__} {k}", kind, between=ends)
     for name, joint in m.joints.items():
         nv, neutral = joint.kind.nv, joint.kind.neutral()

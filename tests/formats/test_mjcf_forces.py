@@ -271,7 +271,7 @@ TENDONS = """
         <geom size="0.05" pos="0.1 0 -0.2"/><site name="B" pos="0.1 0.2 -0.2"/>
       </body>
     </body>
-    <site name="W" pos="1 0 1"/>
+    <site name="W" pos="1 0 1"/><site name="V" pos="1 0.5 1"/>
   </worldbody>
   <tendon>
     <fixed name="tie" stiffness="20" damping="0.3" springlength="0.1" armature="0.02">
@@ -282,6 +282,12 @@ TENDONS = """
     <fixed name="pulled" range="-0.9 1.4"><joint joint="h" coef="1"/><joint joint="z" coef="-1"/></fixed>
     <spatial name="slack" stiffness="30" damping="0.2" springlength="0.2 0.4"><site site="A"/><site site="B"/></spatial>
     <spatial name="line" stiffness="30" damping="0.2"><site site="W"/><site site="B"/></spatial>
+    <spatial name="path" stiffness="80" damping="0.7" springlength="0.3">
+      <site site="W"/><site site="V"/><site site="A"/><site site="B"/><site site="W"/>
+    </spatial>
+    <spatial name="loose path" stiffness="60" springlength="0.2 3.1">
+      <site site="B"/><site site="A"/><site site="W"/><site site="A"/>
+    </spatial>
   </tendon>
   <actuator>
     <position name="p" tendon="pulled" kp="10" kv="1" gear="3" forcerange="-2 2"/>
@@ -322,6 +328,11 @@ def test_tendons_and_all_sorts_of_actuators_act_as_in_mujoco_at_their_signals(tm
         vdot = s.forward_dynamics(q, v, tau)
         ours = np.array([vdot[s.slice_v(name)][0] for name in names])
         np.testing.assert_allclose(ours, data.qacc, rtol=1e-9, atol=1e-9 * np.abs(data.qacc).max())
+        told = s.force_outputs(q, v)
+        for name in ("line", "path", "loose path"):
+            at = model.tendon(name).id
+            length = (told[name]["length"], told[name]["rate"])
+            np.testing.assert_allclose(length, (data.ten_length[at], data.ten_velocity[at]), rtol=1e-12)
 
 
 ELLIPSOIDS = """

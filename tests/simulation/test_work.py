@@ -63,7 +63,9 @@ def linkage(**options):
 def pendulum(q, **options):
     m = ct.Mechanism("pendulum")
     m.add_body("rod", 1.0, com=(0, 0, -1.0), inertia=0.01)
-    m.add_joint("pin", "ground", "rod", ct.Revolute("y"), damping=0.3, friction=0.1)
+    m.add_joint("pin", "ground", "rod", ct.Revolute("y"), damping=0.3)
+    # Friction that goes smoothly through rest, which stiff methods can follow too.
+    m.add_force("rub", ct.forces.JointFriction(friction=(0.1,)), joint="pin")
     return m.system(), q, np.zeros(1), 1.0, options
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import catena as ct
 from benchmarks.states import closed_states, random_states
-from catena.forces import KINDS, FrameForce, JointFriction, JointStop, TabledJointSpring
+from catena.forces import KINDS, FrameForce, JointFriction, JointStop, PointSpring, TabledJointSpring
 from catena.kernels import plain_numbers
 from catena.mechanism.generators import four_bar, random_mechanism, stewart
 
@@ -29,7 +29,9 @@ def pressed(m, seed, conservative=False):
         ends = (ends[0], names[1]) if ends[1] == "ground" else ends
         for end, body in zip("ab", ends, strict=True):
             m.add_frame(f"{end}{k}", body, ct.Pose(p=random.normal(size=3), rpy=random.normal(size=3)))
-        m.add_force(f"{type(kind).__name__} {k}", kind, between=(f"a{k}", f"b{k}"))
+        start = "ground" if kind.weighs else f"a{k}"
+        m.add_force(f"{type(kind).__name__} {k}", kind, between=(start, f"b{k}"))
+    m.add_force("path", PointSpring(3.0, 0.5, 0.0 if conservative else 0.2), between=("a0", "b0", "a1", "b1"))
     if not conservative:
         m.add_wrench("load", names[-1], moment=random.normal(size=3), force=random.normal(size=3))
     for name, joint in list(m.joints.items()):

@@ -11,7 +11,8 @@ from catena.dynamics.elements.element_force import element_force
 from catena.equations.parameters import SymbolicPlan, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
-from catena.forces import PlacedForce
+from catena.forces import ForceKind, LineForce, PlacedForce
+from catena.forces.stretch import Stretch
 from catena.kinematics import rate
 from catena.mechanism import Mechanism
 from catena.structure import Plan
@@ -64,8 +65,15 @@ def _places(matrix: Any) -> tuple[list[int], list[int]]:
 def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
     """The forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without `placing`."""
     placed = placing(symbolic.plan) if placing else ()
-    gravity = symbolic.plan.gravity
-    return tuple(replace(f, kind=symbolic.kinds.get(f.name, f.kind).under(gravity)) for f in placed)
+    return tuple(replace(force, kind=_kind_of(force, symbolic)) for force in placed)
+
+
+def _kind_of(force: PlacedForce, symbolic: SymbolicPlan) -> ForceKind:
+    """The kind of a force with the symbols that are asked for."""
+    found = symbolic.kinds.get(force.whole)
+    if isinstance(force.kind, Stretch):
+        return replace(force.kind, whole=found) if isinstance(found, LineForce) else force.kind
+    return (found or force.kind).under(symbolic.plan.gravity)
 
 
 def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> list[np.ndarray]:

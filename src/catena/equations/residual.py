@@ -73,9 +73,14 @@ class Residual:
             self._directions = step_rates(symbolic, self._q)
 
     def joint_forces(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """Symbols of q, v and vdot, and the expressions (nv,) of the joint forces that this motion of a tree takes
+        """Symbols of q, v and vdot, and the expressions (nv,) of the joint forces that this motion of the tree takes
         besides those of springs and the like."""
         return [self._q, self._v, self._vdot], self._free
+
+    def constraints(self) -> tuple[np.ndarray, np.ndarray]:
+        """Expressions J (constraints, nv) and gamma (constraints,) of the same symbols: closed loops accelerate so that
+        J vdot + gamma = 0, and hold with joint forces J^T lambda."""
+        return self._J, self._gamma
 
     @cached_property
     def _first(self) -> Any:

@@ -4,34 +4,48 @@ With the components of the base first, v = (v_b, v_m), its momentum as the joint
 
     p = H_b v_b + H_bm v_m,
 
-so joints that move as v_m move the base by v_b = H_b^-1 (p - H_bm v_m), and a frame with twist J_b v_b + J_m v_m by the
-generalised Jacobian J* = J_m - J_b H_b^-1 H_bm (Umetani and Yoshida) where p = 0. Joint velocities in the null space of
-H_bm leave the base alone. A body of the base moves with J_b v_b, so p = J_b^T h for the momentum h about its origin.
+so joints that move as v_m move the base by v_b = H_b^-1 (p - H_bm v_m), and a frame with twist J_b v_b + J_m v_m by
+the generalised Jacobian J* = J_m - J_b H_b^-1 H_bm (Umetani and Yoshida) where p = 0. Joint velocities in the null
+space of H_bm leave the base alone. A body of the base moves with J_b v_b, so p = J_b^T h for the momentum h about its
+origin.
+
+Loops and couplings within the robot leave the base free: v_m = E v_G with independent components v_G (Lampariello,
+Abiko and Hirzinger, eq. 4 and 5), so that H_bm E and J_m E take the places of H_bm and J_m.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
-from catena.given import can_take, is_positive, real_array, shown
+from catena.flying.independent import Independent, choose_independent, follow_independent
+from catena.given import can_take, entries, is_positive, real_array, shown
 from catena.joints import Free
 from catena.joints.around import described
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
+from catena.structure.plan import Loop
 from catena.system import System
 from catena.thresholds import RANK_EXACT
 
 
 class FreeFlyer:
     """What a free-flying robot does with its momentum. `base` is the `Free` joint to ground that its base floats by,
-    the only one unless given; the robot is what hangs on it, with all its other `joints`. Loops are not for it. Joint
-    velocities `v_m` (..., m) are those of `joints`, in their order; arrays carry batch dimensions."""
+    the only one unless given; the robot is what hangs on it, with all its other `joints`. Joint velocities `v_m` (...,
+    m) are those of `joints`, in their order; arrays carry batch dimensions.
 
-    def __init__(self, system: System, base: str | None = None) -> None:
+    Where the robot has loops or couplings, `joints` are `independent` ones that all others follow: as many components
+    as it can move by, motors first unless they are named, chosen at the closed configuration `at` (nq,), by default
+    the one that `assemble` finds. `components` (m,) are their places in v, of joints that are independent in part only
+    those."""
+
+    def __init__(
+        self, system: System, base: str | None = None, independent: Iterable[str] | None = None,
+        at: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
         if not isinstance(system, System):
             raise ModelError(f"FreeFlyer needs a system, found {shown(system)}: plan one with m.system()")
         plan = system.plan
@@ -42,11 +56,10 @@ class FreeFlyer:
         chosen = (
             list(free) if base is None else [name for name in free if isinstance(base, str) and name == base]
         )
-        if len(chosen) != 1 or plan.total_constraints:
+        if len(chosen) != 1:
             raise ModelError(
-                f"FreeFlyer: {system.mechanism.name!r} needs one Free joint from ground in its tree and no loops; "
-                f"found {', '.join(map(repr, free)) or 'none'} and {plan.total_constraints} constraints of "
-                "loops: name the joint of the base, or detach what holds the robot"
+                f"FreeFlyer: {system.mechanism.name!r} needs one Free joint from ground in its tree; found "
+                f"{', '.join(map(repr, free)) or 'none'}: name the joint of the base, or detach what holds the robot"
             )
         self.system, self.base = system, chosen[0]
         own = {free[self.base]}
@@ -55,9 +68,55 @@ class FreeFlyer:
                 own.add(i)
         self.body = plan.bodies[free[self.base]][0]
         hanging = {plan.joint[i] for i in own} - {self.base}
-        self.joints = tuple(name for name in system.joints if name in hanging)
         self._b = np.arange(system.nv)[system.slice_v(self.base)]
-        self._m = _places(system.nv, [system.slice_v(name) for name in self.joints])
+        names = tuple(name for name in system.joints if name in hanging)
+        self._m = _places(system.nv, [system.slice_v(name) for name in names])
+        self._chosen: Independent | None = None
+        self.joints, self.components = names, self._m
+        if self._loops_within(own):
+            among = np.isin(np.arange(system.nv), self._m)
+            q = system.assemble({}) if at is None else system.states(at, np.zeros(system.nv))[1][0]
+            self._chosen = choose_independent(system, q, independent, among)
+            self.components = self._chosen.components
+            led = set(self.components.tolist())
+            self.joints = tuple(
+                name for name in names if led & set(_places(system.nv, [system.slice_v(name)]).tolist())
+            )
+        elif independent is not None and set(entries(independent)) != set(names):
+            raise ModelError(
+                f"FreeFlyer: {system.mechanism.name!r} has no loops that its base hangs on, so all its joints are "
+                "independent: leave out independent"
+            )
+
+    def _loops_within(self, own: set[int]) -> bool:
+        """Return whether the robot has loops or couplings, which must not hold it to anything else."""
+        plan, found = self.system.plan, False
+        for each in plan.constraints:
+            if not each.constraints:
+                continue
+            nodes = {each.child_node, each.parent_node} if isinstance(each, Loop) else each.nodes(plan)
+            if nodes & own and (nodes - own):
+                to = ", ".join(
+                    repr(plan.bodies[i][0]) if plan.bodies[i] else "'ground'" for i in sorted(nodes - own)
+                )
+                raise ModelError(
+                    f"FreeFlyer: {each.name!r} of {self.system.mechanism.name!r} holds the robot on {self.base!r} to "
+                    f"{to}, so its momentum is not its own: detach it"
+                )
+            found = found or bool(nodes & own)
+        return found
+
+    def _follow(self, q: ArrayLike) -> np.ndarray | None:
+        """Return E (..., m, d), by which all joints of the robot follow independent components; None without loops."""
+        if self._chosen is None:
+            return None
+        batch, rows, _ = self.system.states(q, np.zeros(self.system.nv))
+        among = np.concatenate([self._chosen.components, self._chosen.dependent])
+        # Rows of loops elsewhere say nothing about this robot.
+        J = np.zeros((len(rows), *self.system.closure_jacobian(rows).shape[-2:]))
+        J[..., among] = self.system.closure_jacobian(rows)[..., among]
+        E = follow_independent(J, self._chosen, "FreeFlyer")[:, self._m]
+        return E.reshape(*batch, *E.shape[1:])
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the momentum [angular; linear] (..., 6) about the robot's centre of mass, in ground axes."""
@@ -92,15 +151,17 @@ class FreeFlyer:
         return pose if isinstance(pose, np.ndarray) else pose.matrix()
 
     def coupling(self, q: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return H_b (..., 6, 6), the inertia of the whole robot at its base, and H_bm (..., 6, m)."""
-        H = self.system.mass_matrix(q)
-        return H[..., self._b[:, None], self._b], H[..., self._b[:, None], self._m]
+        """Return H_b (..., 6, 6), the inertia of the whole robot at its base, and H_bm (..., 6, m), with loops H_bm
+        E."""
+        H, E = self.system.mass_matrix(q), self._follow(q)
+        H_bm = H[..., self._b[:, None], self._m]
+        return H[..., self._b[:, None], self._b], H_bm if E is None else H_bm @ E
 
     def base_velocity(self, q: ArrayLike, v_m: ArrayLike, momentum: ArrayLike | None = None) -> np.ndarray:
         """Return the velocity (..., 6) of the base's joint when the other joints move with v_m (..., m) and the
         robot has a momentum [angular; linear] (..., 6) about the ground's origin, none unless given."""
         H_b, H_bm = self.coupling(q)
-        p = -apply(H_bm, _rows("v_m", v_m, len(self._m), H_bm.shape[:-2]))
+        p = -apply(H_bm, _rows("v_m", v_m, len(self.components), H_bm.shape[:-2]))
         if momentum is not None:
             p = p + self._at_base(q, _rows("momentum", momentum, 6, p.shape[:-1]))
         return np.linalg.solve(H_b, p[..., None])[..., 0]
@@ -116,8 +177,9 @@ class FreeFlyer:
     def generalised_jacobian(self, q: ArrayLike, frame: str) -> np.ndarray:
         """Return J* (..., 6, m): the twist of a frame, in its own axes, for joint velocities without momentum."""
         H_b, H_bm = self.coupling(q)
-        J = self.system.jacobian(q, frame)
-        return J[..., self._m] - J[..., self._b] @ np.linalg.solve(H_b, H_bm)
+        J, E = self.system.jacobian(q, frame), self._follow(q)
+        J_m = J[..., self._m] if E is None else J[..., self._m] @ E
+        return J_m - J[..., self._b] @ np.linalg.solve(H_b, H_bm)
 
     def reaction_null(self, q: ArrayLike) -> np.ndarray:
         """Return a basis (m, k) of the joint velocities at one configuration q (nq,) that leave the base alone."""
@@ -131,8 +193,9 @@ class FreeFlyer:
     def full_velocity(self, q: ArrayLike, v_m: ArrayLike, momentum: ArrayLike | None = None) -> np.ndarray:
         """Return v (..., nv) of all joints for joint velocities v_m (..., m) and a momentum (..., 6)."""
         v_b = self.base_velocity(q, v_m, momentum)
-        v = np.zeros((*v_b.shape[:-1], self.system.nv))
-        v[..., self._b], v[..., self._m] = v_b, real_array(v_m)
+        v, E = np.zeros((*v_b.shape[:-1], self.system.nv)), self._follow(q)
+        v[..., self._b] = v_b
+        v[..., self._m] = real_array(v_m) if E is None else apply(E, real_array(v_m))
         return v
 
     def follow(
@@ -141,6 +204,7 @@ class FreeFlyer:
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Return q (times, nq) and v (times, nv) of the robot whose joints follow a path: where its base drifts to,
         with a momentum (6,) about the ground's origin in the beginning, none unless given, to which only gravity adds.
+        With loops, joints that follow begin near where `start` has them.
 
         `path(t)` gives positions and velocities of all `joints`, in their order; `start` (nq,) is the configuration to
         begin with, of which all counts that is not the robot's joints. Steps are those of a fourth-order method, no
@@ -164,6 +228,11 @@ class FreeFlyer:
             )
         if step is not None and not is_positive(step):
             raise StateError(f"follow: step is {shown(step)}; give a positive number of seconds, or None.")
+        if len(_places(system.nv, [system.slice_v(name) for name in self.joints])) != len(self.components):
+            raise StateError(
+                f"follow: of the joints {list(self.joints)} some are independent only in part, so they have no path; "
+                "name others, FreeFlyer(s, independent=[...])."
+            )
         longest = (t[-1] - t[0]) / 100.0 if step is None else float(step)
         where_m = _places(system.nq, [system.slice_q(name) for name in self.joints])
         h0 = np.zeros(6) if momentum is None else _rows("momentum", momentum, 6, ())
@@ -183,7 +252,9 @@ class FreeFlyer:
                 )
             here = base.copy()
             here[where_m] = _rows("positions of the path", found[0], len(where_m), ())
-            return here, _rows("velocities of the path", found[1], len(self._m), ())
+            if self._chosen is not None:
+                here = system.project(here, held=[self.base, *self.joints])
+            return here, _rows("velocities of the path", found[1], len(self.components), ())
 
         c, mass = self._weighed(placed(float(t[0]), q)[0])
         weight = mass * system.gravity
@@ -216,8 +287,8 @@ class FreeFlyer:
         return found, np.array([row[1] for row in rows])
 
     def _commuted(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return what two velocities (nv,) of the base do not commute by, which Munthe-Kaas' method of the fourth order
-        needs; all other joints are where the path has them."""
+        """Return what two velocities (nv,) of the base do not commute by, which Munthe-Kaas' method of the fourth
+        order needs; all other joints are where the path has them."""
         found = np.zeros_like(a)
         (a_w, a_v), (b_w, b_v) = np.split(a[self._b], 2), np.split(b[self._b], 2)
         found[self._b] = np.concatenate([np.cross(a_w, b_w), np.cross(a_w, b_v) + np.cross(a_v, b_w)])

@@ -13,6 +13,7 @@ from catena.forces.gas_spring import GasSpring
 from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
+from catena.forces.line import LineForce
 from catena.forces.placed import PlacedForce
 from catena.forces.point_spring import PointSpring
 from catena.forces.polynomial_joint import PolynomialJointSpring
@@ -43,6 +44,7 @@ __all__ = [
     "JointFriction",
     "JointSpring",
     "JointStop",
+    "LineForce",
     "PlacedForce",
     "PointSpring",
     "PolynomialJointSpring",

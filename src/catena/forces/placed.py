@@ -20,7 +20,8 @@ class PlacedForce:
     nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
     the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
     counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself. `at` is the name
-    of the joint, `frames` are those of the two ends.
+    of the joint, `frames` are those of the two ends. A stretch of a line over several frames has the name of the whole
+    as its `owner`.
     """
 
     name: str
@@ -34,6 +35,12 @@ class PlacedForce:
     acts: bool = True
     at: str = ""
     frames: tuple[str, str] | None = None
+    owner: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The name of the force that this is, or is a part of."""
+        return self.owner or self.name
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

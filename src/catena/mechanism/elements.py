@@ -78,8 +78,9 @@ class ForceElement(ABC):
         """The same force at the same place with the numbers of a kind that differs in these only."""
 
     @property
-    def frames(self) -> tuple[str, str] | None:
-        """The frames a and b that it acts between, None for a force at a joint."""
+    def frames(self) -> tuple[str, ...] | None:
+        """The frames a and b that it acts between, more where it pulls along a line over several, None for a force at a
+        joint."""
         return None
 
     @property
@@ -90,10 +91,10 @@ class ForceElement(ABC):
 
 @dataclass(frozen=True, eq=False)
 class GeneralForce(ForceElement):
-    """A force of any kind, at a joint or between two frames."""
+    """A force of any kind, at a joint or between frames."""
 
     given_kind: forces.ForceKind
-    place: str | tuple[str, str]
+    place: str | tuple[str, ...]
 
     @property
     def kind(self) -> forces.ForceKind:
@@ -103,7 +104,7 @@ class GeneralForce(ForceElement):
         return replace(self, given_kind=kind)
 
     @property
-    def frames(self) -> tuple[str, str] | None:
+    def frames(self) -> tuple[str, ...] | None:
         return None if isinstance(self.place, str) else self.place
 
     @property

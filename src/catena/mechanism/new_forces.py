@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError
-from catena.forces import Bushing, ForceKind, FrameForce, JointForce
+from catena.forces import Bushing, ForceKind, FrameForce, JointForce, LineForce
 from catena.given import entries, shown
 from catena.mechanism import validation
 from catena.mechanism.elements import GeneralForce, JointSpring, PointSpring, Wrench
@@ -94,9 +94,10 @@ def make_force(
         ends = () if between is None or isinstance(between, str) else entries(between)
     except ValueError:
         ends = ()
-    if joint is not None or len(ends) != 2:
+    if joint is not None or len(ends) < 2 or (len(ends) > 2 and not isinstance(kind, LineForce)):
+        more = " or more" if isinstance(kind, LineForce) else ""
         raise ModelError(
-            f"{who}: a {type(kind).__name__} acts between two frames: give between=('...', '...') and "
+            f"{who}: a {type(kind).__name__} acts between two frames{more}: give between=('...', '...') and "
             "nothing else"
         )
     return GeneralForce(name, kind, _ends(mechanism, who, kind, ends))
@@ -110,9 +111,11 @@ def make_bushing(name: str, stiffness: Any, damping: Any) -> Bushing:
         raise ModelError(f"force {name!r}: {error}") from None
 
 
-def _ends(mechanism: Mechanism, who: str, kind: FrameForce, ends: tuple[Any, ...]) -> tuple[str, str]:
-    """Return the two frames of a force, between which something can move."""
-    body_a, body_b = (body_of(mechanism, who, frame) for frame in ends)
+def _ends(mechanism: Mechanism, who: str, kind: FrameForce, ends: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the frames of a force, between which something can move."""
+    bodies = [body_of(mechanism, who, frame) for frame in ends]
+    # Of more than two one that is on another body than the first.
+    body_a, body_b = bodies[0], next((body for body in bodies[1:] if body != bodies[0]), bodies[0])
     if kind.weighs and ends[0] != GROUND:
         raise ModelError(
             f"{who}: a {type(kind).__name__} acts between {GROUND!r} and a frame, but {ends[0]!r} was given"
@@ -123,4 +126,4 @@ def _ends(mechanism: Mechanism, who: str, kind: FrameForce, ends: tuple[Any, ...
         )
     if not kind.reacts and body_b == GROUND:
         raise ModelError(f"{who}: frame {ends[1]!r} is part of ground, which no force moves: give another")
-    return ends[0], ends[1]
+    return ends

@@ -1,5 +1,9 @@
-"""Formulas of a system that motions are planned with: what joint forces they take, how positions and velocities follow,
-where frames are and how they move. Each is derived once for a system, on symbols, from the code that runs."""
+"""Formulas of a system that motions are planned with: what joint forces they take, how positions and velocities
+follow, how far loops are open, where frames are and how they move. Each is derived once for a system, on symbols, from
+the code that runs.
+
+At a node a motion has the variables q, v, a, one multiplier for each constraint of loops and couplings, and the forces
+of motors at loop joints."""
 
 from __future__ import annotations
 
@@ -7,23 +11,65 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from catena.dynamics.elements.placed_forces import place_forces
+from catena.equations.derivation import Derivation
+from catena.equations.element_slopes import step_rates
+from catena.equations.loop_opening import counted_positions, loop_opening
+from catena.equations.parameters import symbolic_plan
+from catena.equations.quick_symbols import quick_symbols
 from catena.equations.residual import Residual
-from catena.planning.nonlinear_program import ProgramFormula
+from catena.errors import StateError
+from catena.planning.closed_plan import closed_plan
+from catena.planning.nonlinear_program import Formula
 from catena.spatial.scalars import array
+from catena.structure import Plan
 from catena.system import System
 
-# Formulas of a system take longer to make than many plans to find.
-_formulas: WeakKeyDictionary[System, dict[tuple[str, Any], ProgramFormula]] = WeakKeyDictionary()
+# Formulas of a system take longer to make than many plans to find. Which constraints count may be found out later.
+_formulas: WeakKeyDictionary[System, tuple[Plan, dict[Any, Any]]] = WeakKeyDictionary()
 
 
-def formula(system: System, name: str, of: str | tuple[int, ...] | None = None) -> ProgramFormula:
+def formula(system: System, name: str, of: Any = None) -> Formula:
     """Return a formula of a system, of a frame, a joint or some components if it belongs to these, made once."""
+    found: Formula = _made(system, (name, of), lambda: _MAKERS[name](system, of))
+    return found
+
+
+def _made(system: System, key: Any, make: Callable[[], Any]) -> Any:
     system.evaluator.check_current()
-    own = _formulas.setdefault(system, {})
-    if (name, of) not in own:
-        own[name, of] = _MAKERS[name](system, of)
-    return own[name, of]
+    plan = closed_plan(system)
+    if system not in _formulas or _formulas[system][0] is not plan:
+        _formulas[system] = (plan, {})
+    own = _formulas[system][1]
+    if key not in own:
+        own[key] = make()
+    return own[key]
+
+
+def drives(system: System) -> dict[str, slice]:
+    """Return the places of the forces of loop joints that are driven, behind those of the tree's components."""
+    found, at = {}, system.nv
+    for loop in closed_plan(system).loop_joints:
+        if loop.actuated and loop.kind.nv:
+            found[loop.name] = slice(at, at + loop.kind.nv)
+            at += loop.kind.nv
+    return found
+
+
+def loop_places(system: System) -> dict[str, slice]:
+    """Return the places of loop joints' positions, those that are plain numbers, among all such."""
+    found, at = {}, 0
+    for loop in counted_positions(closed_plan(system)):
+        found[loop.name] = slice(at, at + loop.kind.nq)
+        at += loop.kind.nq
+    return found
+
+
+def node_size(system: System) -> tuple[int, int]:
+    """Return how many multipliers a node has, and how many forces of loop joints."""
+    return closed_plan(system).total_constraints, sum(x.stop - x.start for x in drives(system).values())
 
 
 def _symbols(**sizes: int) -> list[Any]:
@@ -32,40 +78,155 @@ def _symbols(**sizes: int) -> list[Any]:
     return [casadi.SX.sym(name, size) for name, size in sizes.items()]
 
 
-def _joint_forces(system: System, components: tuple[int, ...] | None) -> ProgramFormula:
+def _joint_forces(system: System, components: tuple[int, ...] | None) -> Formula:
     """Return components of the joint forces, all unless told which, that a motion (q, v, a) takes, besides springs and
     the like."""
     rows, variables, _ = _taken(system)
-    return ProgramFormula.of(
-        rows if components is None else rows[list(components)], variables, _symbols(none=0)[0]
-    )
+    return Formula.of(rows if components is None else rows[list(components)], variables, _symbols(none=0)[0])
 
 
-def _force_and_speed(system: System, components: tuple[int, ...]) -> ProgramFormula:
+def _force_and_speed(system: System, components: tuple[int, ...]) -> Formula:
     """Return components of the joint forces plus that much of the velocity as the data tell."""
     rows, variables, v = _taken(system)
     (share,) = _symbols(share=1)
-    return ProgramFormula.of(rows[list(components)] + share * v[list(components)], variables, share)
+    return Formula.of(rows[list(components)] + share * v[list(components)], variables, share)
 
 
 def _taken(system: System) -> tuple[Any, Any, Any]:
-    import casadi
+    """Return the joint forces of the tree and of driven loop joints, the variables of a node, and the velocities of
+    all these joints."""
 
+    def make() -> tuple[Any, Any, Any]:
+        import casadi
+
+        (q, v, a), forces = _residual(system).joint_forces()
+        J, _ = _residual(system).constraints()
+        held, pushed = (casadi.SX.sym(n, k) for n, k in zip(("lambda", "u"), node_size(system), strict=True))
+        rows, rates = _column(forces), _column(v)
+        if J.size:
+            rows -= casadi.mtimes(_matrix(J).T, held)
+        if drives(system):
+            # What a motor at a loop joint does at the joints of the tree, up to what the loops' own forces do.
+            slopes = _loop_positions(system)(_column(q), _near(system))[2]
+            at = [k for name in drives(system) for k in _numbers(_place(system, name))]
+            rows = casadi.vertcat(rows - casadi.mtimes(slopes[at, :].T, pushed), pushed)
+            rates = casadi.vertcat(rates, casadi.mtimes(slopes[at, :], rates))
+        return rows, casadi.vertcat(_column(q), _column(v), _column(a), held, pushed), rates
+
+    found: tuple[Any, Any, Any] = _made(system, "taken", make)
+    return found
+
+
+def taken(system: System) -> tuple[Any, Any, Any]:
+    """Return columns of symbols: the joint forces of the tree's components and of driven loop joints, the variables of
+    a node that they depend on, and the velocities of the same components."""
+    return _taken(system)
+
+
+def _residual(system: System) -> Residual:
     mechanism = system.mechanism
     # Stops are for motions that go astray; this one keeps within limits.
-    residual = Residual(mechanism, system.plan, (), lambda plan: place_forces(mechanism, plan, {}))
-    (q, v, a), forces = residual.joint_forces()
-    return _column(forces), casadi.vertcat(_column(q), _column(v), _column(a)), _column(v)
+    found: Residual = _made(system, "residual", lambda: Residual(
+        mechanism, closed_plan(system), (), lambda plan: place_forces(mechanism, plan, {})
+    ))  # fmt: skip
+    return found
 
 
-def _positions(system: System, of: None) -> ProgramFormula:
-    """Return by how much q of a node differs from where an earlier one, v and a lead to, of (q, q', v, a, a') and h."""
+def _place(system: System, joint: str) -> slice:
+    """Return the places of a loop joint's positions, or the complaint that formulas do not know them."""
+    places = loop_places(system)
+    if joint not in places:
+        raise StateError(
+            f"plan_motion: joint {joint!r} closes a loop, and its position is not numbers that a formula finds; keep "
+            f"it in the tree, m.system(keep=[{joint!r}])."
+        )
+    return places[joint]
+
+
+def _near(system: System) -> Any:
+    """Return zeros to count angles of loop joints from, where whole turns do not matter."""
     import casadi
 
-    n, plan = system.nv, system.plan
-    q, later, v, a, b, h = _symbols(q=system.nq, later=system.nq, v=n, a=n, b=n, h=1)
-    step = h * v + h * h / 6.0 * (2.0 * a + b)
-    rows: list[Any] = [None] * system.nq
+    return casadi.DM.zeros(sum(x.stop - x.start for x in loop_places(system).values()), 1)
+
+
+def _loop_positions(system: System) -> Any:
+    """Return a function of (q, near): errors of loops (constraints,), positions of loop joints, counted on from
+    `near`, and their rates by v, (positions, nv)."""
+
+    def make() -> Any:
+        import casadi
+
+        symbolic = symbolic_plan(system.mechanism, closed_plan(system), ())
+        derivation = Derivation("opening", symbolic, ("q",))
+        places = loop_places(system)
+        (near,) = _symbols(near=max((x.stop for x in places.values()), default=0))
+        with quick_symbols():
+            told = {name: array([near[k] for k in _numbers(at)]) for name, at in places.items()}
+            found = loop_opening(derivation, told)
+            directions = step_rates(symbolic, derivation.arguments["q"])
+        q = _column(derivation.arguments["q"])
+        at = _column([x for name in places for x in found.positions[name]])
+        along = casadi.horzcat(*(_column(x) for x in directions)) if system.nv else casadi.SX(0, 0)
+        slopes = casadi.mtimes(casadi.jacobian(at, q), along)
+        return casadi.Function("opening", [q, near], [_column(found.errors), at, slopes])
+
+    return _made(system, "loop positions", make)
+
+
+def _opening(system: System, of: None) -> Formula:
+    """Return how far loops and couplings are open, of q, with the positions that loop joints are near as data."""
+    q, near = _symbols(q=system.nq, near=_near(system).shape[0])
+    return Formula.of(_loop_positions(system)(q, near)[0], q, near)
+
+
+def _opening_rate(system: System, of: None) -> Formula:
+    """Return how fast loops open, of (q, v)."""
+    import casadi
+
+    (q, v, _), _ = _residual(system).joint_forces()
+    rows = casadi.mtimes(_matrix(_residual(system).constraints()[0]), _column(v))
+    return Formula.of(rows, casadi.vertcat(_column(q), _column(v)), _symbols(none=0)[0])
+
+
+def _opening_acceleration(system: System, of: None) -> Formula:
+    """Return how fast that changes, of (q, v, a)."""
+    import casadi
+
+    symbols, _ = _residual(system).joint_forces()
+    J, gamma = _residual(system).constraints()
+    rows = casadi.mtimes(_matrix(J), _column(symbols[2])) + _column(gamma)
+    return Formula.of(rows, casadi.vertcat(*(_column(x) for x in symbols)), _symbols(none=0)[0])
+
+
+def _loop_joint(system: System, joint: str) -> Formula:
+    """Return the position of a loop joint, of q, with the positions that loop joints are near as data."""
+    at = _numbers(_place(system, joint))
+    q, near = _symbols(q=system.nq, near=_near(system).shape[0])
+    return Formula.of(_loop_positions(system)(q, near)[1][at], q, near)
+
+
+def _loop_joint_rate(system: System, joint: str) -> Formula:
+    """Return the velocity of a loop joint, of (q, v)."""
+    import casadi
+
+    at = _numbers(_place(system, joint))
+    q, v, none = _symbols(q=system.nq, v=system.nv, none=0)
+    slopes = _loop_positions(system)(q, _near(system))[2]
+    return Formula.of(casadi.mtimes(slopes[at, :], v), casadi.vertcat(q, v), none)
+
+
+def _positions(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
+    """Return by how much q of a node differs from where an earlier one, v and a lead to, along independent components,
+    of (q, q', v, a, a') and h; h is data, or a variable behind them, as many parts of which as the data tell are a
+    step. Quaternions that are not wholly independent have length 1."""
+    import casadi
+
+    (independent, timed), n, plan = of, system.nv, system.plan
+    q, later, v, a, b, h, part = _symbols(q=system.nq, later=system.nq, v=n, a=n, b=n, h=1, part=1)
+    long = h * part if timed else h
+    step = long * v + long * long / 6.0 * (2.0 * a + b)
+    rows: dict[int, list[Any]] = {}
     for i in range(1, plan.n):
         kind = plan.kind[i]
         if kind is None or kind.follows:
@@ -73,48 +234,81 @@ def _positions(system: System, of: None) -> ProgramFormula:
         first, own = int(plan.q_start[i]), int(plan.v_start[i])
         here = array([q[first + k] for k in range(kind.nq)])
         moved = kind.integrate(here, array([step[own + k] for k in range(kind.nv)]))
-        for k, x in enumerate(moved):
-            rows[first + k] = later[first + k] - x
-    return ProgramFormula.of(casadi.vertcat(*rows), casadi.vertcat(q, later, v, a, b), h)
+        gaps = [later[first + k] - x for k, x in enumerate(moved)]
+        free = [k for k in range(kind.nv) if own + k in independent]
+        if len(free) == kind.nv:
+            rows[first] = gaps
+        elif kind.nq == kind.nv:
+            rows[first] = [gaps[k] for k in free]
+        else:
+            # Along the tangents of the position where velocities lead, and normal to them by its length.
+            unit = np.eye(kind.nv)
+            tangents = [kind.rate(moved, unit[k]) for k in free]
+            rows[first] = [sum(x * gap for x, gap in zip(t, gaps, strict=True)) for t in tangents]
+            turned = [later[first + k] for k in range(kind.nq - 4, kind.nq)]
+            rows[first].append(sum(x * x for x in turned) - 1.0)
+    told = casadi.vertcat(*(x for first in sorted(rows) for x in rows[first]))
+    variables = casadi.vertcat(q, later, v, a, b)
+    return Formula.of(told, casadi.vertcat(variables, h) if timed else variables, part if timed else h)
 
 
-def _velocities(system: System, of: None) -> ProgramFormula:
-    """Return by how much v of a node differs from where an earlier one and a lead to, of (v, v', a, a') and h."""
+def _velocities(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
+    """Return by how much independent components of v of a node differ from where an earlier one and a lead to, of (v,
+    v', a, a') and h, which is told as for positions."""
     import casadi
 
-    n = system.nv
-    v, later, a, b, h = _symbols(v=n, later=n, a=n, b=n, h=1)
-    return ProgramFormula.of(later - v - h / 2.0 * (a + b), casadi.vertcat(v, later, a, b), h)
+    (independent, timed), n = of, system.nv
+    v, later, a, b, h, part = _symbols(v=n, later=n, a=n, b=n, h=1, part=1)
+    rows = later - v - (h * part if timed else h) / 2.0 * (a + b)
+    variables = casadi.vertcat(v, later, a, b)
+    variables = casadi.vertcat(variables, h) if timed else variables
+    return Formula.of(rows[list(independent)], variables, part if timed else h)
 
 
-def _between(system: System, of: None) -> ProgramFormula:
-    """Return by how much the second of three numbers differs from what is between the others, at the part that the data
-    tell."""
+def _momentum(system: System, of: None) -> Formula:
+    """Return the momentum [angular; linear] of all bodies about their common mass centre, in ground axes, of (q,
+    v)."""
+    import casadi
+
+    q, v, none = _symbols(q=system.nq, v=system.nv, none=0)
+    h = system.equations("momentum", elements=False).casadi()(q, v)
+    # The potential in a field tells the first moment of all mass.
+    field = casadi.SX.sym("field", 3)
+    weighed = system.equations("potential_energy", symbols=["gravity"], elements=False).casadi()
+    moment = -casadi.jacobian(weighed(q, field), field).T
+    mass = float(np.sum(system.plan.inertia[1:, 0]))
+    spin = h[:3] - casadi.cross(moment / mass, h[3:])
+    return Formula.of(casadi.vertcat(spin, h[3:]), casadi.vertcat(q, v), none)
+
+
+def _between(system: System, of: None) -> Formula:
+    """Return by how much the second of three numbers differs from what is between the others, at the part that the
+    data tell."""
     x, share = _symbols(x=3, share=1)
-    return ProgramFormula.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
+    return Formula.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
 
 
-def _along(system: System, of: None) -> ProgramFormula:
+def _along(system: System, of: None) -> Formula:
     """Return the product of two quaternions as vectors: of one that moves, and one that the data tell."""
     import casadi
 
     x, fixed = _symbols(x=4, fixed=4)
-    return ProgramFormula.of(casadi.dot(fixed, x), x, fixed)
+    return Formula.of(casadi.dot(fixed, x), x, fixed)
 
 
-def _point(system: System, frame: str) -> ProgramFormula:
+def _point(system: System, frame: str) -> Formula:
     """Return the origin of a frame in ground, of q."""
     (q,) = _symbols(q=system.nq)
-    return ProgramFormula.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
+    return Formula.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
 
 
-def _axes(system: System, frame: str) -> ProgramFormula:
+def _axes(system: System, frame: str) -> Formula:
     """Return what the axes of a frame are turned by from those that the data tell by rows, of q."""
     q, wanted = _symbols(q=system.nq, wanted=9)
-    return ProgramFormula.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
+    return Formula.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
 
 
-def _twist(system: System, frame: str) -> ProgramFormula:
+def _twist(system: System, frame: str) -> Formula:
     """Return the twist of a frame in ground axes, of (q, v)."""
     import casadi
 
@@ -122,10 +316,10 @@ def _twist(system: System, frame: str) -> ProgramFormula:
     R = _equation(system, "pose", frame)(q)[:3, :3]
     own = _equation(system, "twist", frame)(q, v)
     rows = casadi.vertcat(casadi.mtimes(R, own[:3]), casadi.mtimes(R, own[3:]))
-    return ProgramFormula.of(rows, casadi.vertcat(q, v), none)
+    return Formula.of(rows, casadi.vertcat(q, v), none)
 
 
-def _joint(system: System, joint: str) -> ProgramFormula:
+def _joint(system: System, joint: str) -> Formula:
     """Return what a joint is moved and turned by from the transform that the data tell, of its q."""
     import casadi
 
@@ -134,7 +328,7 @@ def _joint(system: System, joint: str) -> ProgramFormula:
     q, wanted = _symbols(q=kind.nq, wanted=12)
     X = kind.transform(array([q[k] for k in range(kind.nq)]))
     R = casadi.vertcat(*(casadi.horzcat(*row) for row in X.R))
-    return ProgramFormula.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
+    return Formula.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
 
 
 def _turned(wanted: Any, R: Any) -> Any:
@@ -155,11 +349,23 @@ def _equation(system: System, name: str, frame: str) -> Any:
 def _column(entries: Any) -> Any:
     import casadi
 
-    return casadi.vertcat(*(casadi.SX(x) for x in entries))
+    return casadi.vertcat(*(casadi.SX(x) for x in entries)) if len(entries) else casadi.SX(0, 1)
 
 
-_MAKERS: dict[str, Callable[[System, Any], ProgramFormula]] = {
+def _matrix(entries: np.ndarray) -> Any:
+    import casadi
+
+    return casadi.vertcat(*(casadi.horzcat(*(casadi.SX(x) for x in row)) for row in entries))
+
+
+def _numbers(at: slice) -> list[int]:
+    return list(range(at.start, at.stop))
+
+
+_MAKERS: dict[str, Callable[[System, Any], Formula]] = {
     "joint forces": _joint_forces, "force and speed": _force_and_speed, "positions": _positions,
     "velocities": _velocities, "between": _between, "along": _along, "point": _point, "axes": _axes,
-    "twist": _twist, "joint": _joint,
+    "twist": _twist, "joint": _joint, "opening": _opening, "opening rate": _opening_rate,
+    "opening acceleration": _opening_acceleration, "loop joint": _loop_joint, "loop joint rate": _loop_joint_rate,
+    "momentum": _momentum,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +13,44 @@ from catena.system import System
 
 # The part of the time of a plan by which one may be beyond it and still be there, as rounding has it.
 SLACK = 1e-12
-Motion = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedMotion:
+    """The motion of a joint as a function of t that gives position, velocity and acceleration, each (k,): polynomials
+    with `coefficients` (n - 1, 4, k) in powers of the time since each of `times` (n,). Before the beginning and after
+    the end it stays there, at `last` (k,) in the end. Runs follow the polynomials by themselves, from one of the times
+    to the next."""
+
+    times: np.ndarray
+    coefficients: np.ndarray
+    last: np.ndarray
+
+    def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        times, c = self.times, self.coefficients
+        still = np.zeros(len(self.last))
+        # A run that ends where the plan does ends with its velocity.
+        if not times[0] - SLACK * times[-1] <= t <= times[-1] * (1.0 + SLACK):
+            return (c[0, 0] if t < times[0] else self.last), still, still
+        k = int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(c) - 1))
+        s, (q, v, half, sixth) = float(t) - times[k], c[k]
+        return (
+            q + s * (v + s * (half + s * sixth)),
+            v + s * (2.0 * half + 3.0 * s * sixth),
+            2.0 * half + 6.0 * s * sixth,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class MotionPlan:
-    """A planned motion: times t (n,), q (n, nq), v (n, nv), vdot (n, nv) and the forces tau (n, nv) of actuated joints.
-    Between these times accelerations are straight lines. `success` says whether the solver was satisfied,
-    `message` what it said and, if it was not, which conditions are missed most; then the motion is the best that it
-    had. `missed` is the largest error of all conditions, `seconds` how long it took."""
+    """A planned motion: times t (n,), q (n, nq), v (n, nv), vdot (n, nv) and the forces tau (n, nv) of actuated joints
+    of the tree; `loop_forces` {joint: (n, nv of the joint)} are those of actuated joints that close loops. Between
+    these times accelerations of `independent` joints are straight lines, and all others follow from them.
+
+    `cost` is what the motion spends of its `objective`: "force" [N^2 m^2 s, N^2 s, ...], "energy" [J], "time" [s], or
+    the integral of an "expression". `success` says whether the solver was satisfied, `message` what it said and, if it
+    was not, which conditions are missed most; then the motion is the best that it had. `missed` is the largest error
+    of all conditions, `seconds` how long it took."""
 
     system: System
     t: np.ndarray
@@ -29,6 +58,10 @@ class MotionPlan:
     v: np.ndarray
     vdot: np.ndarray
     tau: np.ndarray
+    loop_forces: Mapping[str, np.ndarray]
+    independent: tuple[str, ...]
+    objective: str
+    cost: float
     success: bool
     message: str
     missed: float
@@ -38,33 +71,41 @@ class MotionPlan:
     def __repr__(self) -> str:
         verdict = "solved" if self.success else "not solved"
         return (
-            f"MotionPlan({self.system.mechanism.name!r}, {self.t[-1]:g} s, {len(self.t)} times, {verdict} in "
-            f"{self.iterations} iterations, {self.seconds:.2g} s)"
+            f"MotionPlan({self.system.mechanism.name!r}, {self.t[-1]:g} s, {len(self.t)} times, {self.objective} "
+            f"{self.cost:.4g}, {verdict} in {self.iterations} iterations, {self.seconds:.2g} s)"
         )
 
-    def motion(self, joint: str) -> Motion:
+    @property
+    def forces(self) -> dict[str, np.ndarray]:
+        """The forces {joint: (n, nv of the joint)} of all actuated joints, of the tree and of loops."""
+        driven = {name: self.system.slice_v(name) for name in self.system.joints}
+        tree = {name: self.tau[:, at] for name, at in driven.items() if self.system.plan.actuated[at].any()}
+        return tree | dict(self.loop_forces)
+
+    def motions(self) -> dict[str, PlannedMotion]:
+        """Return the motions of actuated independent joints whose positions are plain numbers, as `simulate`
+        prescribes them: all others follow, or move as these make them."""
+        actuated = self.system.plan.actuated
+        return {
+            name: self.motion(name)
+            for name in self.independent
+            if actuated[self.system.slice_v(name)].all() and self._plain(name)
+        }
+
+    def _plain(self, joint: str) -> bool:
+        at, where = self.system.slice_v(joint), self.system.slice_q(joint)
+        return at.stop - at.start == where.stop - where.start
+
+    def motion(self, joint: str) -> PlannedMotion:
         """Return the motion of a joint whose positions are plain numbers, as `simulate` prescribes it: a function of t
         that gives position, velocity and acceleration; before the beginning and after the end it stays there."""
         known("joint", joint, self.system.joints, repr(self.system.mechanism.name))
         at, where = self.system.slice_v(joint), self.system.slice_q(joint)
-        if at.stop - at.start != where.stop - where.start:
+        if not self._plain(joint):
             raise StateError(
                 f"joint {joint!r} turns freely and has no plain positions to prescribe; where it is driven, give its "
                 "forces, tau of the plan, else it moves as the others make it."
             )
         t, q, v, a = self.t, self.q[:, where], self.v[:, at], self.vdot[:, at]
-
-        def moved(time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            # A run that ends where the plan does ends with its velocity.
-            if not t[0] - SLACK * t[-1] <= time <= t[-1] * (1.0 + SLACK):
-                return q[0 if time < t[0] else -1], np.zeros_like(v[-1]), np.zeros_like(a[-1])
-            k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
-            h, s = t[k + 1] - t[k], float(time) - t[k]
-            jerk = (a[k + 1] - a[k]) / h
-            return (
-                q[k] + s * (v[k] + s * (a[k] / 2 + s * jerk / 6)),
-                v[k] + s * (a[k] + s * jerk / 2),
-                a[k] + s * jerk,
-            )
-
-        return moved
+        jerk = np.diff(a, axis=0) / np.diff(t)[:, None]
+        return PlannedMotion(t, np.stack([q[:-1], v[:-1], a[:-1] / 2.0, jerk / 6.0], axis=1), q[-1])

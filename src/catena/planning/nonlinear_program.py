@@ -3,7 +3,7 @@
 A formula is written once, on CasADi's scalar symbols and for the few variables that it looks at, and differentiated
 twice there: that takes milliseconds and gives short code. Copies of it look at other variables. Derivatives of the
 whole program are the entries of all copies at their places. What is to be least is a quadratic form of the rows of one
-formula and of the variables.
+formula and of the variables, and a sum of rows of other formulas.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUCCESS = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
 @dataclass(frozen=True, eq=False)
-class ProgramFormula:
+class Formula:
     """Rows r(w, p) of variables w and data p: CasADi functions of the value, of the Jacobian by w, and of the Hessian
     by w of the sum of rows, each times its weight."""
 
@@ -32,7 +32,7 @@ class ProgramFormula:
     hessian: Any
 
     @classmethod
-    def of(cls, rows: Any, variables: Any, data: Any) -> ProgramFormula:
+    def of(cls, rows: Any, variables: Any, data: Any) -> Formula:
         """Return the formula of rows (m, 1), expressions of symbols (n, 1) and (k, 1)."""
         import casadi
 
@@ -49,12 +49,12 @@ class ProgramFormula:
 class Copies:
     """Copies of a formula: `where` (n, copies) are the places of its variables, `data` (k, copies) what it is told."""
 
-    formula: ProgramFormula
+    formula: Formula
     where: np.ndarray
     data: np.ndarray
 
     @classmethod
-    def of(cls, formula: ProgramFormula, where: np.ndarray, data: Any) -> Copies:
+    def of(cls, formula: Formula, where: np.ndarray, data: Any) -> Copies:
         """Return copies; data may be what can be repeated for all of them."""
         size = (formula.value.size1_in(1), where.shape[1])
         return cls(formula, where, np.broadcast_to(np.asarray(data, dtype=float), size))
@@ -123,8 +123,8 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the solver had in the end: variables x (n,), whether it was satisfied, what it called its end, how much each
-    condition is missed by, and the iterations that it took."""
+    """What the solver had in the end: variables x (n,), whether it was satisfied, what it called its end, how much
+    each condition is missed by, and the iterations that it took."""
 
     x: np.ndarray
     success: bool
@@ -134,8 +134,8 @@ class Found:
 
 
 class NonlinearProgram:
-    """Least 1/2 r^T W r + 1/2 x^T Q x of variables x (n,) between low and high (n,), with conditions; r are all rows of
-    copies of a formula."""
+    """Least 1/2 r^T W r + 1/2 x^T Q x + c^T x + w^T s of variables x (n,) between low and high (n,), with conditions;
+    r are all rows of copies of a formula, s rows of others."""
 
     def __init__(self, size: int, spent: Copies) -> None:
         self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
@@ -143,9 +143,11 @@ class NonlinearProgram:
         self._conditions: list[Condition] = []
         self._W: list[Entries] = []
         self._Q: list[Entries] = []
+        self._sums: list[tuple[Copies, np.ndarray]] = []
+        self._slope = np.zeros(size)
 
     def ask(
-        self, formula: ProgramFormula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
+        self, formula: Formula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
         weight: float = 1.0,
     ) -> None:  # fmt: skip
         """Add conditions: `where` (n, copies); data (k, copies), low and high (m, copies), or what can be repeated to
@@ -164,6 +166,16 @@ class NonlinearProgram:
         """Add entries of Q in its upper half."""
         self._Q.append(Entries(rows, columns, values))
 
+    def weigh_linear(self, variable: int, value: float) -> None:
+        """Add that many times a variable to what is to be least."""
+        self._slope[variable] += value
+
+    def add(self, formula: Formula, where: np.ndarray, data: Any, weights: Any) -> None:
+        """Add rows of copies of a formula to what is to be least, each times its weight (m, copies)."""
+        copies = Copies.of(formula, where, data)
+        given = np.broadcast_to(np.asarray(weights, dtype=float), copies.shape)
+        self._sums.append((copies, given.ravel(order="F")))
+
     def solve(self, x0: np.ndarray, iterations: int) -> Found:
         """Return the solution that IPOPT finds from x0 (n,), or of all it had the one that misses conditions least."""
         import casadi
@@ -172,9 +184,13 @@ class NonlinearProgram:
         x, none, weight = (casadi.MX.sym(name, k) for name, k in (("x", n), ("none", 0), ("weight", 1)))
         W, Q = _symmetric(int(np.prod(self._spent.shape)), self._W), _symmetric(n, self._Q)
         r = self._spent.values(x)
-        f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x))
+        slope = casadi.DM(self._slope)
+        f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x)) + casadi.dot(slope, x)
         R = _matrix(W.shape[0], n, [self._spent.jacobian(x)])
-        gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x)
+        gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x) + slope
+        for copies, w in self._sums:
+            f += casadi.dot(casadi.DM(w), copies.values(x))
+            gradient += casadi.mtimes(_matrix(len(w), n, [copies.jacobian(x)]).T, casadi.DM(w))
         scale = np.concatenate([np.full(len(c.low), c.weight) for c in self._conditions])
         low, high = (
             scale * np.concatenate([getattr(c, side) for c in self._conditions]) for side in ("low", "high")
@@ -186,6 +202,7 @@ class NonlinearProgram:
         ]))  # fmt: skip
         lam = casadi.MX.sym("lam", len(low))
         curved = [self._spent.hessian(x, weight * casadi.mtimes(W, r))]
+        curved += [copies.hessian(x, weight * casadi.DM(w)) for copies, w in self._sums]
         curved += [
             c.copies.hessian(x, c.weight * lam[int(k) : int(k) + len(c.low)])
             for c, k in zip(self._conditions, first, strict=False)
@@ -235,6 +252,8 @@ def _symmetric(n: int, entries: Sequence[Entries]) -> Any:
     """Return the symmetric matrix (n, n) of numbers in its upper half."""
     import casadi
 
+    if not entries:
+        return casadi.DM(n, n)
     rows, columns, values = (
         np.concatenate([getattr(e, part) for e in entries]) for part in ("rows", "columns", "values")
     )
@@ -258,7 +277,7 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
     one of least effort."""
     import casadi
 
-    class IterationWatch(casadi.Callback):
+    class Watch(casadi.Callback):
         """Called by CasADi with all results of a solver."""
 
         def __init__(self) -> None:
@@ -301,4 +320,4 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
             if np.isfinite(score).all() and score < self._least:
                 self._least, self.best = score, np.asarray(found["x"]).ravel().copy()
 
-    return IterationWatch()
+    return Watch()

@@ -2,100 +2,136 @@
 and velocities follow from them, and at every node joint forces are what the motion takes besides springs and the like.
 
 At joints without an actuator they must be zero, which is how a floating base is moved by its arms; at others they stay
-within limits. What is asked for at the end, or along the way, are conditions on the pose and twist of a frame. The
-formulas are those of the code that runs, with derivatives by CasADi, and IPOPT solves the rest.
+within limits. Loops stay closed, with forces of their own. What is asked for at the end, or along the way, are
+conditions on the pose and twist of a frame. The formulas are those of the code that runs, with derivatives by CasADi,
+and IPOPT solves the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import LoopError, StateError, warn
-from catena.given import can_take, is_count, is_finite, is_not_negative, is_positive, shown
+from catena.errors import StateError, warn
+from catena.flying.independent import Independent, choose_independent, follow_independent
+from catena.given import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 from catena.mechanism.validation import known
-from catena.planning.formulas import formula
+from catena.planning import goals
+from catena.planning.closed_plan import choose_plan
+from catena.planning.formulas import drives, formula, loop_places
 from catena.planning.motion_plan import MotionPlan
+from catena.planning.objectives import Expression, Objective, objective_of
 from catena.planning.task import Task
 from catena.spatial import Pose
 from catena.system import System
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
 NEARLY = 1e-6
+# A motion may begin with loops open by this [rad, m, rad/s, m/s], as rounding and projection have it.
+OPEN = 1e-6
 
 
 def plan_motion(
     system: System,
     start: ArrayLike,
-    duration: float,
+    duration: float | tuple[float, float],
     *,
     velocity: ArrayLike | None = None,
     frame: str | None = None,
     reach: Pose | ArrayLike | None = None,
+    reach_attitude: Pose | ArrayLike | None = None,
     reach_twist: ArrayLike | None = None,
     track: Callable[[float], ArrayLike] | None = None,
     track_from: float = 0.0,
     end: Mapping[str, ArrayLike] | None = None,
-    rest: bool | None = None,
+    rest: bool | str | Iterable[str] | None = None,
     rates: float | Mapping[str, float] | None = None,
     torques: float | Mapping[str, float] | None = None,
-    attitude: float | None = None,
+    attitude: float | Mapping[str, float] | None = None,
+    momentum: ArrayLike | None = None,
+    independent: Iterable[str] | None = None,
+    objective: str | Expression = "force",
     nodes: int = 25,
     smooth: float = 1e-3,
     iterations: int = 300,
     guess: MotionPlan | None = None,
 ) -> MotionPlan:
     """Return a motion of least joint forces from `start` (nq,) with `velocity` (nv,), at rest unless given, in
-    `duration` seconds.
+    `duration` seconds; of a pair (shortest, longest) the best duration is found.
 
-    `frame` is to be at `reach`, a pose or a point (3,) in ground, in the end, with `reach_twist` [angular; linear] at
-    its origin in ground axes, NaN where any will do; or to `track` a point (3,) or a `Pose` as a function of t at all
-    nodes from `track_from` on. `end` maps joints to positions in the end. `rest` says whether actuated joints stand
-    still in the end, which they do unless something is tracked or a twist is asked for.
+    `frame` is to be at `reach`, a pose or a point (3,) in ground, in the end, or to have the attitude
+    `reach_attitude`, a pose, a rotation matrix or a quaternion, with `reach_twist` [angular; linear] at its origin in
+    ground axes, NaN where any will do; or to `track` a point (3,) or a `Pose` as a function of t at all nodes from
+    `track_from` on. `end` maps joints to positions in the end. `rest` says whether actuated joints stand still in the
+    end, which they do unless something is tracked or a twist is asked for; "all" are passive joints too, but for a
+    floating base, which stands still by itself where its arms do and it has no momentum; names or patterns are some.
 
     Positions stay within the limits of joints, velocities within `rates` [rad/s or m/s], joint forces within those of
-    actuators and within `torques`, each a number for all actuated joints or a mapping from names or patterns.
-    `attitude` is how far [rad] a floating base may turn from where it begins. `smooth` weighs accelerations against
-    forces, in the units of the largest. `guess` is a plan to begin the search with. Only for trees.
+    actuators and within `torques`, each a number for all actuated joints or a mapping from names or patterns; joints
+    that close loops have limits and motors like others. `attitude` is how far [rad] a floating base may turn from
+    where it begins, or a mapping from frames to angles. `momentum` (6,) are the largest components of the momentum
+    [angular; linear] of all that moves, about its mass centre in ground axes.
 
-    Between `nodes` times accelerations of actuated joints are straight lines. Where other joints move too, the plan has
-    the middles between these times as well. Conditions hold at these times; between them the motion is off by the
+    `objective` is what is least: "force", the squares of joint forces; "energy", the work of motors whatever its sign;
+    "time", which needs a pair of durations; or a function of (q, v, vdot, tau) that makes an expression of these
+    arrays of symbols, integrated over time. tau are the forces of all components of the tree, then those of driven
+    loop joints. `smooth` weighs squares of accelerations, and of joint forces where something else is least, against
+    it, in the units of the largest.
+
+    With loops or couplings, `independent` names the joints that all others follow: as many as there are degrees of
+    freedom, floating bases and motors first unless given. `guess` is a plan to begin the search with.
+
+    Between `nodes` times accelerations of actuated joints are straight lines. Where other joints move too, the plan
+    has the middles between these times as well. Conditions hold at these times; between them the motion is off by the
     square of their distance, so that twice as many are four times as exact. If the solver fails, a warning says why,
     and of all motions it had the one that misses conditions least is returned.
     """
-    _check(system, duration, nodes, smooth, iterations, track_from, rest, attitude, track, guess, end)
+    spans = _spans(duration, objective, track)
+    _check(system, nodes, smooth, iterations, track_from, rest, track, guess, end, spans)
     _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("plan_motion: start or velocity have batch dimensions; give one state.")
-    if frame is not None:
-        known("body or frame", frame, system.plan.body_pose, "plan_motion")
-    asked = {"reach": reach, "reach_twist": reach_twist, "track": track}
-    if frame is None and any(x is not None for x in asked.values()):
-        raise StateError("plan_motion: something is to be reached or tracked, but no frame was named.")
-    if frame is not None and all(x is None for x in asked.values()):
-        raise StateError(
-            f"plan_motion: nothing is asked of {frame!r}; give reach, reach_twist or track, or no frame."
-        )
+    asked = {"reach": reach, "reach_attitude": reach_attitude, "reach_twist": reach_twist, "track": track}
+    _check_frame(system, frame, [name for name, x in asked.items() if x is not None])
     clock = perf_counter()
-    task = Task(system, float(duration), int(nodes), q0[0], v0[0])
+    chosen = _independent(system, q0[0], v0[0], independent)
+    if not len(chosen.components):
+        raise StateError(
+            f"plan_motion: nothing of {system.mechanism.name!r} can move; unlock a joint, or detach what holds it."
+        )
+    task = Task(system, spans, int(nodes), q0[0], v0[0], chosen)
+    aim = objective_of(system, objective, task.acting, task.scale)
     task.move()
     task.keep_within(rates)
     task.drive(torques)
     if attitude is not None:
-        task.keep_attitude(float(attitude))
+        goals.keep_attitude(task, attitude)
+    if momentum is not None:
+        goals.keep_momentum(task, momentum)
     for joint, position in ({} if end is None else end).items():
-        task.end(joint, position)
+        goals.end_at(
+            task, known("joint", joint, (*system.joints, *loop_places(system)), "plan_motion"), position
+        )
     if frame is not None:
-        task.reach(frame, reach, reach_twist)
-        task.track(frame, track, float(track_from))
-    if rest if rest is not None else (track is None and reach_twist is None):
-        task.rest()
-    task.spend_least(smooth)
-    found = task.program.solve(task.guess(guess), int(iterations))
+        goals.reach(task, frame, reach, reach_attitude, reach_twist)
+        goals.track(task, frame, track, float(track_from))
+    still = rest if rest is not None else (track is None and reach_twist is None)
+    if still is not False:
+        goals.rest(task, still)
+    task.spend_least(aim, smooth)
+    return _solved(task, aim, guess, int(iterations), clock)
+
+
+def _solved(
+    task: Task, aim: Objective, guess: MotionPlan | None, iterations: int, clock: float
+) -> MotionPlan:
+    """Return the plan that the solver finds, with a warning if it was not satisfied."""
+    system = task.system
+    found = task.program.solve(task.guess(guess), iterations)
     worst = max(found.missed, key=lambda what: found.missed[what])
     message = found.status
     if not found.success:
@@ -109,18 +145,76 @@ def plan_motion(
             f"plan_motion of {system.mechanism.name!r}: {message}. The best motion found is returned: give more time, "
             "more nodes, wider limits, or a guess."
         )
-    q, v, a = task.found(found.x)
-    taken = formula(system, "joint forces").value.map(len(task.t))
-    tau = np.asarray(taken(np.hstack([q, v, a]).T, np.zeros((0, len(task.t))))).T * system.plan.actuated
+    t, nodes = task.found(found.x)
+    q, v, a, _ = np.split(nodes.T, np.cumsum([system.nq, system.nv, system.nv]), axis=1)
+    taken = formula(system, "joint forces").value.map(len(t))
+    forces = np.asarray(taken(nodes, np.zeros((0, len(t))))).T * task.acting
+    own = set(task.chosen.components.tolist())
+    leading = [
+        name for name in system.joints if own.issuperset(range(*system.slice_v(name).indices(system.nv)))
+    ]
     return MotionPlan(
-        system, task.t, q, v, a, tau, found.success, message, found.missed[worst], found.iterations,
-        perf_counter() - clock,
+        system, t, q, v, a, forces[:, : system.nv], {name: forces[:, at] for name, at in drives(system).items()},
+        tuple(leading), aim.name, aim.cost(t, nodes, forces), found.success, message, found.missed[worst],
+        found.iterations, perf_counter() - clock,
     )  # fmt: skip
 
 
+def _spans(duration: Any, objective: Any, track: Any) -> tuple[float, float]:
+    """Return the shortest and the longest duration, or the complaint that they are none."""
+    try:
+        given = entries(duration) if not is_positive(duration) else (duration, duration)
+    except ValueError:
+        given = (duration,)
+    if len(given) != 2 or not all(is_positive(x) for x in given) or given[0] > given[1]:
+        raise StateError(
+            f"plan_motion: duration is {shown(duration)}; give a positive time, or the shortest and the longest."
+        )
+    if given[0] < given[1] and track is not None:
+        raise StateError("plan_motion: what is tracked depends on time; give one duration.")
+    if isinstance(objective, str) and objective == "time" and not given[0] < given[1]:
+        raise StateError(
+            f"plan_motion: time cannot be least in {shown(duration)} s; give the shortest and the longest duration."
+        )
+    return float(given[0]), float(given[1])
+
+
+def _independent(system: System, q: np.ndarray, v: np.ndarray, names: Iterable[str] | None) -> Independent:
+    """Return the independent components of a motion that begins at a state, which must be one of the closed
+    mechanism."""
+    if not choose_plan(system, q).total_constraints:
+        if names is not None and set(entries(names)) != set(system.joints):
+            raise StateError(
+                f"plan_motion: {system.mechanism.name!r} has no loops, so all its joints are independent; leave out "
+                "independent."
+            )
+        return Independent(np.arange(system.nv), np.zeros(0, dtype=np.int64))
+    errors = system.closure(q, v)
+    if max(float(np.abs(x).max(initial=0.0)) for x in errors) > OPEN:
+        raise StateError(
+            f"plan_motion: {system.mechanism.name!r} begins with loops that are open by {np.abs(errors[0]).max():.2g} "
+            f"[rad or m] and open at {np.abs(errors[1]).max():.2g} [rad/s or m/s]; begin closed, by s.assemble."
+        )
+    chosen = choose_independent(system, q, names)
+    follow_independent(system.closure_jacobian(q), chosen, "plan_motion")
+    return chosen
+
+
+def _check_frame(system: System, frame: str | None, asked: list[str]) -> None:
+    """Complain about goals without a frame, and about a frame without goals."""
+    if frame is not None:
+        known("body or frame", frame, system.plan.body_pose, "plan_motion")
+    if frame is None and asked:
+        raise StateError("plan_motion: something is to be reached or tracked, but no frame was named.")
+    if frame is not None and not asked:
+        raise StateError(
+            f"plan_motion: nothing is asked of {frame!r}; give reach, reach_attitude, reach_twist or track."
+        )
+
+
 def _check(
-    system: Any, duration: Any, nodes: Any, smooth: Any, iterations: Any, track_from: Any, rest: Any, attitude: Any,
-    track: Any, guess: Any, end: Any,
+    system: Any, nodes: Any, smooth: Any, iterations: Any, track_from: Any, rest: Any, track: Any, guess: Any, end: Any,
+    spans: tuple[float, float],
 ) -> None:  # fmt: skip
     """Complain about what is no task."""
     if not isinstance(system, System):
@@ -130,31 +224,25 @@ def _check(
             f"plan_motion is for one mechanism, and the parameters {', '.join(system.parameters)} differ from state to "
             "state; ask for the motion of one of them, s.vary(parameters).state(k)."
         )
-    if system.plan.total_constraints:
-        raise LoopError(
-            f"plan_motion: {system.mechanism.name!r} has loops or couplings, {system.plan.total_constraints} "
-            f"constraints (loops: {', '.join(map(repr, system.loops)) or 'none'}); plan on a mechanism without, such "
-            "as one with joints locked or detached."
-        )
-    if not is_positive(duration) or not is_count(nodes) or nodes < 3 or not is_not_negative(smooth):
+    if not is_count(nodes) or nodes < 3 or not is_not_negative(smooth):
         raise StateError(
-            f"plan_motion: duration is {shown(duration)}, nodes {shown(nodes)} and smooth {shown(smooth)}; give a "
-            "positive time, at least 3 nodes and no negative weight."
+            f"plan_motion: nodes is {shown(nodes)} and smooth {shown(smooth)}; give at least 3 nodes and no negative "
+            "weight."
         )
     if not is_count(iterations) or not is_finite(track_from):
         raise StateError(
             f"plan_motion: iterations is {shown(iterations)} and track_from {shown(track_from)}; give a whole number "
             "and a time."
         )
-    if rest is not None and not isinstance(rest, bool | np.bool_):
-        raise StateError(f"plan_motion: rest is {shown(rest)}; give True, False, or None.")
-    if attitude is not None and not is_positive(attitude):
-        raise StateError(f"plan_motion: attitude is {shown(attitude)}; give a positive angle.")
+    if rest is not None and not isinstance(rest, bool | np.bool_ | str | Iterable):
+        raise StateError(
+            f"plan_motion: rest is {shown(rest)}; give True, False, 'all', names of joints, or None."
+        )
     if track is not None and not can_take(track, "t"):
         raise StateError(f"plan_motion: track is {shown(track)}; give a function of t.")
-    if track is not None and track_from > duration:
+    if track is not None and track_from > spans[1]:
         raise StateError(
-            f"plan_motion: from {track_from:g} s on nothing is tracked in {duration:g} s; let track_from be less."
+            f"plan_motion: from {track_from:g} s on nothing is tracked in {spans[1]:g} s; let track_from be less."
         )
     if guess is not None and (
         not isinstance(guess, MotionPlan) or (guess.q.shape[1], guess.v.shape[1]) != (system.nq, system.nv)

@@ -27,6 +27,13 @@ ROUNDING = 1e-10
 NO_MOTION = 10.0 * ROUNDING
 
 
+def taken_by(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
+    """Return the forces (states, nv) at the joints of the tree that accelerations vdot (states, nv) take besides those
+    that act, if nothing held the loops."""
+    L, free = problem.equations
+    return apply(L, apply(transposed(L), vdot) - free)
+
+
 def by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
     where there are many (`kinematics.levers` tells how moments count). In a tree, joints that nothing drives are told

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.elements.placed_forces import FRICTION, at_joint
+from catena.dynamics.elements.placed_forces import FRICTION, at_joint, between
 from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
-from catena.errors import ModelError, StateError
+from catena.errors import ModelError, StateError, raise_for_states
 from catena.forces import JointStop, PlacedForce
+from catena.forces.stretch import Stretch
 from catena.given import real_array, shown
 from catena.kernels import Constants, arrays, constant_parts
 from catena.kernels.evaluation import ConstantsByState, Evaluator
@@ -56,7 +57,8 @@ class Variation:
         parameters = find_parameters(mechanism, given)
         values = {p.name: _checked(p, given[p.name]) for p in parameters}
         found = Variation(mechanism, values, parameters)
-        _require_possible(mechanism, found)
+        faults = _impossible_numbers(found) or _impossible_bodies(mechanism, found)
+        raise_for_states({state: StateError(words) for state, words in sorted(faults.items())})
         return found
 
     def over(self, batch: tuple[int, ...]) -> Variation:
@@ -71,6 +73,13 @@ class Variation:
     def reshaped(self, batch: tuple[int, ...]) -> Variation:
         """Return the same values with other batch dimensions."""
         values = {n: x.reshape(*batch, x.shape[-1]) for n, x in self.values.items()}
+        return Variation(self.mechanism, values, self.parameters)
+
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> Variation:
+        """Return the values of some states (n,), counted through the batch, in other batch dimensions."""
+        values = {
+            n: x.reshape(-1, x.shape[-1])[states].reshape(*batch, x.shape[-1]) for n, x in self.values.items()
+        }
         return Variation(self.mechanism, values, self.parameters)
 
     def at(self, state: tuple[int, ...]) -> Mechanism:
@@ -170,15 +179,20 @@ class VariedConstants(ConstantsByState):
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
         plan, kinds = self._symbolic.plan, self._symbolic.kinds
-        kind = force.kind
-        if force.name in kinds:
-            kind = copy(force.kind)
-            for name in force.kind.named_params():
-                object.__setattr__(kind, name, getattr(kinds[force.name], name))
+        kind = force.kind.whole if isinstance(force.kind, Stretch) else force.kind
+        if force.whole in kinds:
+            kind = copy(kind)
+            for name in kind.named_params():
+                object.__setattr__(kind, name, getattr(kinds[force.whole], name))
+        elements = self.variation.mechanism.force_elements
+        if force.owner:
+            frames = elements[force.owner].frames
+            assert frames is not None
+            return next(one for one in between(plan, force.owner, kind, frames) if one.name == force.name)
         if force.frames is not None:
             on_a, on_b = (Transform.from_pose(plan.body_pose[name][1]) for name in force.frames)
             return replace(force, kind=kind.under(plan.gravity), on_a=on_a, on_b=on_b)
-        if force.name.endswith(FRICTION) and force.name not in self.variation.mechanism.force_elements:
+        if force.name.endswith(FRICTION) and force.name not in elements:
             damping, friction = _resistances(plan, force.at)
             kind = copy(kind)
             for name, row in (("damping", damping), ("friction", friction)):
@@ -197,7 +211,7 @@ def _resistances(plan: Plan, joint: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _checked(parameter: Parameter, value: Any) -> np.ndarray:
-    """Return values (..., n) of a parameter, finite and not negative where that has no meaning."""
+    """Return values (..., n) of a parameter, as far as they are numbers."""
     name, n = parameter.name, len(parameter.value)
     try:
         x = real_array(value)
@@ -210,22 +224,31 @@ def _checked(parameter: Parameter, value: Any) -> np.ndarray:
             x = parameter.rows(x)
         except ModelError as error:
             raise StateError(f"parameters: {error}.") from None
-    if not np.isfinite(x).all():
-        state = tuple(int(k) for k in np.argwhere(~np.isfinite(x))[0][:-1])
-        raise StateError(
-            f"parameters[{name!r}] is {x[~np.isfinite(x)][0]} in state {state}; give finite numbers."
-        )
-    what = name.rpartition(".")[2]
-    what = name.split(".")[-2] if what.isdecimal() else what
-    if what in NOT_NEGATIVE and (x < 0.0).any():
-        state = tuple(int(k) for k in np.argwhere(x < 0.0)[0][:-1])
-        raise StateError(f"parameters[{name!r}] is {x[x < 0.0][0]:g} in state {state}; give zero or more.")
     return x
 
 
-def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
-    """Raise for an inertia that no distribution of mass can have, where inertias are among the parameters, and for
-    rotors that a joint cannot have."""
+def _impossible_numbers(variation: Variation) -> dict[tuple[int, ...], str]:
+    """Return the states with parameters that are not finite, or negative where that has no meaning, with words."""
+    found: dict[tuple[int, ...], str] = {}
+    for name, x in variation.values.items():
+        what = name.rpartition(".")[2]
+        what = name.split(".")[-2] if what.isdecimal() else what
+        flaws = [(~np.isfinite(x), "finite numbers")]
+        flaws += [(x < 0.0, "zero or more")] if what in NOT_NEGATIVE else []
+        for wrong, wanted in flaws:
+            for index in np.argwhere(wrong):
+                state = tuple(int(k) for k in index[:-1])
+                number = x[tuple(index)]
+                found.setdefault(
+                    state, f"parameters[{name!r}] is {number:g} in state {state}; give {wanted}."
+                )
+    return found
+
+
+def _impossible_bodies(mechanism: Mechanism, variation: Variation) -> dict[tuple[int, ...], str]:
+    """Return the states with an inertia that no distribution of mass can have, where inertias are among the parameters,
+    and with rotors that a joint cannot have, with words."""
+    found: dict[tuple[int, ...], str] = {}
     bodies = {name.partition(".inertia")[0] for name in variation.values if ".inertia" in name}
     for body in bodies & set(mechanism.bodies):
         for state in np.ndindex(variation.batch):
@@ -233,7 +256,7 @@ def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
             moments = np.linalg.eigvalsh(np.asarray(own.inertia, dtype=float)).tolist()
             fault = inertia_fault(moments, float(own.mass))
             if fault is not None:
-                raise StateError(f"parameters of body {body!r} in state {state}: {fault}")
+                found.setdefault(state, f"parameters of body {body!r} in state {state}: {fault}")
     for name, values in variation.values.items():
         owner, _, what = name.rpartition(".")
         if what != "armature" or owner not in mechanism.joints:
@@ -242,6 +265,6 @@ def _require_possible(mechanism: Mechanism, variation: Variation) -> None:
             rotors = values[state]
             fault = mechanism.joints[owner].kind.rotor_fault(rotors) if rotors.any() else None
             if fault is not None:
-                raise StateError(
-                    f"parameters[{name!r}] is {shown(rotors.tolist())} in state {state}, but {fault}."
-                )
+                words = f"parameters[{name!r}] is {shown(rotors.tolist())} in state {state}, but {fault}."
+                found.setdefault(state, words)
+    return found

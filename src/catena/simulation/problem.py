@@ -68,7 +68,8 @@ class Problem:
     """A system with what acts on it (`control`, `motion`, `forces`), the method that moves it (`integrator`, `step`,
     `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`. `touching` are
     contacts that keep their modes, whose forces the compiled step finds. `near` are positions that joints are next to
-    when the motion begins, where these close loops, and `looked_at` joints whose angles events look at."""
+    when the motion begins, where these close loops, and `looked_at` joints whose angles events look at. Dry friction in
+    joints `sticks`, or goes smoothly through rest."""
 
     system: System
     control: Control | None = None
@@ -82,6 +83,7 @@ class Problem:
     touching: Touching | None = None
     near: Mapping[str, ArrayLike] = field(default_factory=_nothing)
     looked_at: tuple[str, ...] = ()
+    sticks: bool = True
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from catena.dynamics.loops.elimination import borrowers
-from catena.errors import LoopError, StateError
+from catena.errors import LoopError, StateError, raise_for_states
 from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kernels.arrays import rows
@@ -22,11 +24,13 @@ from catena.simulation.acting import loads
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
+from catena.simulation.following import Cancelled, Following, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
+from catena.simulation.keeping import Keep, Tally, require_room
+from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
-from catena.simulation.progress import Progress
 from catena.simulation.results.audit import audit_of_segment
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
@@ -46,6 +50,10 @@ from catena.system import System
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
 LOOKS, LOOKS_DRIVEN = 50, 200
+# Steps of a single state after which it is looked for such an event in any case.
+OFTEN = 512
+# Parts of a long step, in which signals are taken for parabolas.
+PARTS = 3
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
 LARGE = 200_000
 # Loops that are open by no more than this at the start [rad or sizes of the mechanism] are closed by the first step,
@@ -90,9 +98,13 @@ class Run:
     """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, progress: bool | None,
-        check: bool, beginning: Beginning = Beginning(),
+        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, following: Following,
+        check: bool, beginning: Beginning = Beginning(), records: bool = False, keep: Keep | None = None,
+        named: Mapping[str, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
+        self.keep, self.named = keep, named
+        self.failing: dict[int, str] | None = {} if records else None
+        """States that were given up on the way, with words, where the others go on without them."""
         self.problem, self.system, self.check = problem, problem.system, check
         self.begins, self.looks = beginning.begins, beginning.looks(span.duration)
         self.compiled_before = compile_seconds()
@@ -116,7 +128,11 @@ class Run:
         self.ahead: list[float] = []
         """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
+        if keep is not None and (samples is None or (keep == Keep())):
+            samples = [span.start, span.end]
         self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
+        if self.times is not None:
+            require_room(len(self.q), len(self.times), 2 * (system.nq + system.nv))
         if beginning.open_ended:
             self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
@@ -135,7 +151,7 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.span.end, progress, self.start)
+        self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
         inside = problem.integrator not in SOLVERS and beginning.held is None
@@ -152,6 +168,7 @@ class Run:
         if self.excitation.needs_motors:
             self.excitation.use_motors()
         self.mover = self._mover()
+        self.first = (self.q.copy(), self.v.copy()) if records else None
         self.found: list[EventHit] = []
         self.ended = ""
         self.going = np.ones(len(self.q), dtype=bool)
@@ -168,9 +185,20 @@ class Run:
         self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
         """How many works are counted."""
         self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
-        before = None if self.times is None or self.events else self.times + self.same
-        self.nodes = StepRecord(self.t, self.q, self.v, self.tau, self.mover.works(), before)
+        before = None if self.times is None else self.times + self.same
+        tally = None
+        if keep is not None and keep.tallies:
+            parts = 1 if problem.is_fixed else PARTS
+            tally = Tally(keep.tallies, system, named, self.t, self.q, self.v, parts)
+        self.tally = tally
+        self.nodes = StepRecord(
+            self.t, self.q, self.v, self.tau, self.mover.works(), before, tally, waits=bool(self.events)
+        )
         self.locator: Steps | None = None
+        self.looked, self.steps_looked = self.nodes.mark, 0
+        """What was added to the nodes, and how many steps were taken, before events were looked for last."""
+        self.terminal = any(event.terminal for event in self.events)
+        self.new = NewPart(self) if following.observe is not None else None
 
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
@@ -200,6 +228,8 @@ class Run:
         step = self.problem.step
         if self.times is None or not self.problem.is_fixed or self.events or self.law:
             return True
+        if self.keep is not None and self.keep.tallies:
+            return True
         if self.excitation.holds_commands:
             return True
         assert step is not None
@@ -212,9 +242,11 @@ class Run:
     def _mover(self, alone: bool = False) -> Steps:
         """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
         sampled controller are held there."""
-        excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
+        excitation, tick = self.excitation, (_ignore if alone else self._tick)
         if self.problem.integrator in SOLVERS:
-            return StiffSteps(excitation, self.drift, self.span.end, tick)
+            stiff = StiffSteps(excitation, self.drift, self.span.end, tick)
+            stiff.failing = None if alone else self.failing
+            return stiff
         inside = self.law and not (alone and self.problem.rate is not None)
         law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
         if excitation.holds_commands:
@@ -222,6 +254,7 @@ class Run:
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
         mover.is_narrow = alone and len(self.q) == 1
+        mover.failing = None if alone else self.failing
         return mover
 
     def go(self) -> Segment:
@@ -229,8 +262,8 @@ class Run:
         try:
             self.advance(self.end, self.looks)
             run = self._trajectory()
-        except KeyboardInterrupt:
-            self.ended = f"interrupted at t = {self._reached():.6g} s"
+        except (KeyboardInterrupt, Cancelled) as reason:
+            self.ended = stopped(reason, self._reached())
             run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
@@ -238,8 +271,13 @@ class Run:
             error.trajectory = None if so_far is None else Trajectory([so_far])  # type: ignore[attr-defined]
             raise
         finally:
-            self.progress.done()
-        if self.check and run.v.size <= LARGE:
+            self.following.done()
+        if self.new is not None:
+            self.new.whole = run
+            self.following.receive(self)
+        if self.failing and len(self.failing) < len(self.q):
+            run = run.chosen(np.setdiff1d(np.arange(len(self.q)), list(self.failing)))
+        if self.check and run.v.size <= LARGE and len(self.failing or ()) < len(self.q):
             audit_of_segment(run).warn()
         return run
 
@@ -263,27 +301,26 @@ class Run:
             guards.append(Recorded(self.times))
         if self.excitation.paths is not None:
             guards.append(self.excitation.paths)
-        if any(event.terminal for event in self.events):
+        if self.terminal or (self.events and self.keep is not None):
             guards.append(Looks(looks))
         return guards
 
     def move(self, until: float) -> None:
         """Move on to the next stop, and look for events on the way."""
-        end, mark = self.ahead.pop(), self.nodes.mark
+        end, self.looked = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
         broken: BrokenOff | None = None
         try:
             self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
         except BrokenOff as error:
             broken = error
-        known = len(self.found)
+        self._leave_failing()
         try:
-            self._look_for_all(mark)
+            self._look_for_all()
         except BrokenOff as error:
             # What breaks a motion off may do so where an event is located, and does so once.
             broken = error
-            del self.found[known:]
-            self._look_for_all(mark)
+            self._look_for_all()
         if broken is not None:
             if self.going.any():
                 raise broken
@@ -293,7 +330,17 @@ class Run:
                 everyone = np.arange(len(self.q))
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
+        self.nodes.settle()
         self.now = end if self.going.any() else float(np.max(self.ends))
+
+    def _leave_failing(self) -> None:
+        """Put states that were given up back to their start, where they stay, so that no number is lost in those of the
+        others."""
+        for state in [k for k in self.failing or () if self.going[k]]:
+            assert self.first is not None
+            self.going[state], self.t[state], self.ends[state] = False, np.inf, self.start
+            self.q[state], self.v[state] = self.first[0][state], self.first[1][state]
+            self.nodes.forget(state)
 
     def change(self) -> None:
         """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
@@ -366,10 +413,16 @@ class Run:
 
     # Events.
 
-    def _look_for_all(self, mark: int) -> None:
-        """Locate what happened to all states since the mark."""
-        for state in np.flatnonzero(self.going) if self.events else ():
-            self._look_for_events(int(state), mark)
+    def _look_for_all(self) -> None:
+        """Locate what happened to all states since it was looked for last."""
+        mark, known, self.steps_looked = self.looked, len(self.found), self.mover.steps
+        try:
+            for state in np.flatnonzero(self.going) if self.events else ():
+                self._look_for_events(int(state), mark)
+        except BrokenOff:
+            del self.found[known:]
+            raise
+        self.looked = self.nodes.mark
 
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
@@ -433,6 +486,19 @@ class Run:
 
     # What is left of it.
 
+    def _tick(self, t: float) -> None:
+        """Tell whoever follows that all states have come to a time, and do not go far beyond an event that ends the
+        motion."""
+        if self.terminal and len(self.q) == 1 and self.mover.steps - self.steps_looked >= OFTEN:
+            self._look_for_all()
+            if not self.going.any():
+                raise BrokenOff
+        self.following.tick(t, self)
+
+    def fresh(self) -> Segment | None:
+        """Return what is new since it was asked last and stays as it is; None for nothing."""
+        return None if self.new is None else self.new.piece()
+
     def _trajectory(self) -> Segment:
         last = (
             self.tau
@@ -449,8 +515,15 @@ class Run:
                 if not self.going.any() and np.max(t) > times[-1] + self.same:
                     # Events ended the motion of all states between two samples, and the end belongs to it.
                     times = np.append(times, np.max(t))
-                rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
+                rows = list(self.sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, carried, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+        return self.segment(times, q, v, carried, tau)
+
+    def segment(
+        self, times: np.ndarray, q: np.ndarray, v: np.ndarray, carried: np.ndarray, tau: np.ndarray
+    ) -> Segment:
+        """Return the states q (..., samples, nq), v (..., samples, nv) at some times as a segment, with what they carry
+        along and the control forces tau that act from each time on."""
         if self.excitation.holds_commands:
             tau = self.excitation.at_speed(tau, v)
         wrenches = self._wrenches(times, q, v)
@@ -458,6 +531,13 @@ class Run:
             name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
             for name, vdot in self.excitation.accelerations_driven(times).items()
         }
+        kept = self._kept(times, q, v)
+        if self.keep is not None and self.keep.sampled and len(times) > 2:
+            # What is asked for by name is all that stays of the samples between.
+            ends = [0, -1]
+            times, q, v, tau, carried = times[ends], *(x[..., ends, :] for x in (q, v, tau, carried))
+            driven = {name: x[..., ends, :] for name, x in driven.items()}
+            wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
         work, near = carried[..., : self.sources], carried[..., self.sources :]
@@ -472,8 +552,21 @@ class Run:
         return Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
-            loop_positions=positions,
+            loop_positions=positions, kept=kept,
         )  # fmt: skip
+
+    def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""
+        if self.keep is None:
+            return {}
+        found = {} if self.tally is None else self.tally.told()
+        found = {name: x.reshape(self.batch) for name, x in found.items()}
+        over = q.shape[:-1]
+        at = np.broadcast_to(times, over).reshape(-1)
+        rows = [np.ascontiguousarray(x.reshape(-1, x.shape[-1])) for x in (q, v)]
+        for one in self.keep.sampled:
+            found[one.name] = one.on(self.system, self.named)(at, *rows).reshape(over)
+        return {one.name: found[one.name] for one in self.keep.signals}
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
@@ -500,13 +593,13 @@ class Run:
         times = np.where(np.isfinite(t), t, 0.0)
         if np.all(times == times[0]):
             return self.excitation.command(float(times[0]), q, v)
-        rows = [
-            self.excitation.command(float(x), q[k : k + 1], v[k : k + 1], np.array([k]))[0]
-            for k, x in enumerate(times)
-        ]
-        return np.array(rows)
+        found = np.zeros((len(q), self.excitation.width))
+        for x in np.unique(times):
+            who = np.flatnonzero(times == x)
+            found[who] = self.excitation.command(float(x), q[who], v[who], who)
+        return found
 
-    def _sampled(
+    def sampled(
         self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
@@ -573,7 +666,7 @@ class Run:
             "drift": self.drift.name if self.drift.closed else "no loops",
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
             "steps taken by": by,
-            "wall time": f"{self.progress.elapsed - (compile_seconds() - self.compiled_then):.3g} s",
+            "wall time": f"{time.perf_counter() - self.clock - (compile_seconds() - self.compiled_then):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),
         }
 
@@ -595,8 +688,14 @@ class Run:
         worst = float(np.max(errors, initial=0.0))
         if worst <= CLOSED or (worst <= OPEN and self._can_be_closed()):
             return
-        name = self.system.mechanism.name
-        state = int(np.argmax(np.max(errors, axis=-1)))
+        if self.failing is not None and self.batch:
+            worse = np.max(errors, axis=-1, initial=0.0) > (OPEN if worst > OPEN else CLOSED)
+            raise_for_states({(int(k),): self._open_error(errors, int(k)) for k in np.flatnonzero(worse)})
+        raise self._open_error(errors, int(np.argmax(np.max(errors, axis=-1))))
+
+    def _open_error(self, errors: np.ndarray, state: int) -> StateError:
+        """Return the error of a state that begins with open loops, of `errors` (states, n)."""
+        name, worst = self.system.mechanism.name, float(np.max(errors[state]))
         where = f" in state {state}" if self.batch else ""
         try:
             near, rates = self.system.state(state).project(self.q[state], self.v[state])
@@ -612,7 +711,7 @@ class Run:
             if worst <= COARSE
             else ""
         )
-        raise StateError(
+        return StateError(
             f"The loops of {name!r} are not closed at the start{where} (the largest "
             f"error is {worst:.3g} rad or sizes of the mechanism). {shown}; begin with `q, v = s.project(q, v)`, or "
             f"with s.assemble and s.velocity.{trusted}"

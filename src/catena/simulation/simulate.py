@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError
 from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.failing_states import without_failing_states
+from catena.simulation.failing_states import FailingStates, require_some
+from catena.simulation.following import EVERY, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.keeping import Keep
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
@@ -29,7 +32,7 @@ from catena.system import System
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
-           "raise", 0.0)  # fmt: skip
+           "raise", 0.0, None)  # fmt: skip
 
 
 class Options(TypedDict, total=False):
@@ -52,6 +55,10 @@ class Options(TypedDict, total=False):
     near: Mapping[str, ArrayLike] | None
     on_error: str
     start: float
+    observe: Callable[[Trajectory], Any] | None
+    every: float
+    cancel: Any
+    keep: Any
 
 
 @overload
@@ -103,6 +110,10 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
+    observe: Callable[[Trajectory], Any] | None = None,
+    every: float = EVERY,
+    cancel: Any = None,
+    keep: Any = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -134,9 +145,9 @@ def simulate(
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass": (...)}, as
-    `System.vary` takes them: their batch and that of q and v go together, and the states run in lanes. A list of
-    systems or of controllers gives a list of trajectories.
+    warning; of a run with contacts its changes are, and `run.audit()` tells all. `parameters` are numbers of the
+    mechanism that differ from state to state, {"pole.mass": (...)}, as `System.vary` takes them: their batch and that
+    of q and v go together, and states run in lanes. A list of systems or of controllers gives a list of trajectories.
 
     Angles of joints that something looks at keep counting turns, also where a joint closes a loop. Such a joint begins
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
@@ -146,14 +157,27 @@ def simulate(
     wrenches, events, and the samples of controllers at k / rate. So a motion goes on from another one by
     start=run.t[-1]. A controller with a rate is asked at the start too, whether it is due then or not.
 
-    `on_error="record"` leaves out the states of a batch that cannot be simulated (open loops, parameters that no body
-    has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says why, {index:
-    words}.
+    `on_error="record"` leaves out the states of a batch that cannot be simulated (starts that do not close, parameters
+    that no body has, motions that run away): the run is that of the others, one behind the other, and `run.failed` says
+    why, {index: words}.
+
+    `keep` says what is kept of a run, so that many need little memory: "final", or a list of signals, or signals by
+    name. A signal is a formula over t, q, v, joints and named numbers, or a function of times (n,), q (n, nq), v (n,
+    nv); at the samples, "A", or what follows from all steps: "max(A)", "min(A)", "time_of_max(A)", "mean(A)",
+    "integral(v.A^2)", "last(A)", "crossing(A - 0.5)". They are in `run.kept`. The run itself then has its start and end
+    only, unless `samples` are asked for beside what follows from all steps.
+
+    `observe(part)` is called while the motion goes on, at most `every` so many seconds on the clock, with what is new
+    since the last time: trajectories whose samples, one behind the other, are those of the run to the last bit. A batch
+    with contacts or changes of the structure tells of one state after the other, `part.told_of`. `cancel` is a
+    `threading.Event`: its `set()`, from any thread, ends the run behind the step that is being taken, and what there is
+    is returned, as after Ctrl-C; `run.ended` says so.
     """
+    check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
-            changes, parameters, near, on_error, start,
+            changes, parameters, near, on_error, start, keep,
         )  # fmt: skip
         pairs = zip(given, NOTHING, strict=True)
         if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
@@ -161,7 +185,8 @@ def simulate(
                 "A scenario says all of its run: leave the other arguments out, and change it by "
                 "scenario.with_(duration=...)."
             )
-        return system.run(progress=progress, check=check)
+        return system.run(progress, check, observe, every, cancel, on_error)
+    kept = Keep.of(keep)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
@@ -176,27 +201,47 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    if on_error == "record":
-        if count > 1 or isinstance(system, Sequence) or contacts or is_changing(events):
+    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
+    records = on_error == "record"
+    if records and (count > 1 or isinstance(system, Sequence)):
+        raise StateError("on_error='record' is for a batch of one system and one controller.")
+    if records and not contacts and not is_changing(events):
+        if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
-                "on_error='record' is for a batch of one system and one controller, without contacts and changes of "
-                "the structure; run states one by one otherwise."
+                "on_error='record' takes `near` for all states together, {joint: (nq of the joint,)}."
             )
 
-        def some(system: System, q: np.ndarray, v: np.ndarray) -> Trajectory:
-            return simulate(
-                system, q, v, duration, control=controls[0], motion=moves, forces=pushes, integrator=integrator,
-                step=step, rtol=rtol, atol=atol, drift=drift, events=events, samples=samples, progress=progress,
-                check=check, start=start,
+        def some(system: System, q: np.ndarray, v: np.ndarray) -> tuple[Segment, Mapping[int, str]]:
+            driven = {} if moves is None else moves
+            system, q, v = with_drives_in_tree(system, q, v, driven, False)
+            problem = Problem(
+                system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
+                near=near or {},
             )  # fmt: skip
+            span = time_span(start, duration)
+            made = Run(
+                problem, q, v, span, events, samples, Following(span, progress, cancel=cancel), check, records=True,
+                keep=kept, named=named,
+            )  # fmt: skip
+            return made.go(), made.failing or {}
 
-        return without_failing_states(some, systems[0], q, v, parameters)
+        return FailingStates(some, systems[0], parameters).run(q, v)
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
     contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
+    if changing and kept is not None:
+        if kept.signals:
+            raise StateError(
+                "keep takes signals of runs without contacts and changes of the structure; with these, give "
+                "keep='final', or ask the run."
+            )
+        samples = list(span)
     if changing:
         if count > 1 or isinstance(system, Sequence):
             raise StateError(
@@ -206,16 +251,16 @@ def simulate(
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, moves, False)
 
-        def one(state: SingleState) -> Trajectory:
+        def one(state: SingleState, index: tuple[int, ...]) -> Trajectory:
+            following = Following(span, progress, observe, every, cancel, index)
             asked = ChangingRun(
                 state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
-                progress, check, state.near,
+                following, check, state.near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
 
         batch, states = single_states(systems[0], *initial_state(systems[0], q, v), near)
-        runs = [one(state) for state in states]
-        return StateByState(runs, batch) if batch else runs[0]
+        return _each(one, batch, states, records)
     alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
@@ -225,9 +270,34 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, span, events, samples, progress, check,
+            q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
+            named=named,
         ).go()])
         for k in range(count)
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _each(
+    one: Callable[[SingleState, tuple[int, ...]], Trajectory],
+    batch: tuple[int, ...],
+    states: Sequence[SingleState],
+    records: bool,
+) -> Trajectory:
+    """Return the motion of one state, or those of a batch, state by state; where it `records` states that fail, the
+    others one behind the other."""
+    if not batch:
+        return one(states[0], ())
+    if not records:
+        return StateByState(
+            [one(state, index) for index, state in zip(np.ndindex(batch), states, strict=True)], batch
+        )
+    found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
+    for index, state in zip(np.ndindex(batch), states, strict=True):
+        try:
+            found.append(one(state, index))
+        except CatenaError as error:
+            failed[index] = str(error)
+    require_some(len(found), failed)
+    return StateByState(found, (len(found),) if failed else batch, failed)

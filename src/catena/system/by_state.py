@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from math import prod
+from math import nan, prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from catena.errors import StateError
+from catena.errors import CatenaError, StateError, raise_for_states
 from catena.given import real_array, shown
 from catena.kernels.evaluation import Evaluator
 from catena.system.own_forces import is_left_out
@@ -125,12 +125,20 @@ def ask_each(system: System, name: str, *given: Any, only: np.ndarray | None = N
     else:
         systems = [(states.alone(k), (which == k) & wanted) for k in numbers]
     parts, places = [], []
+    errors: dict[tuple[int, ...], CatenaError] = {}
     for own, mine in systems:
         arguments = [_taken(x, batch, mine) for x in given]
         options = {n: _taken(x, batch, mine) for n, x in named.items()}
-        parts.append(getattr(own, name)(*arguments, **options))
+        try:
+            parts.append(getattr(own, name)(*arguments, **options))
+        except CatenaError as error:
+            # The others are told to whoever asks for them.
+            errors |= {tuple(int(i) for i in index): error for index in np.argwhere(mine)}
+            continue
         places.append(mine)
-    return _joined(parts, places, batch)
+    found = _joined(parts, places, batch, nan if errors else 0.0) if parts else None
+    raise_for_states(errors, found)
+    return found
 
 
 def _spread(x: Any) -> list[tuple[int, ...]]:
@@ -171,14 +179,15 @@ def _told_apart(x: Any, batch: tuple[int, ...], index: tuple[int, ...]) -> Any:
     return rows[index]
 
 
-def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...]) -> Any:
-    """Return results (states, ...) of portions of a batch as one of the whole batch."""
+def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...], rest: float = 0.0) -> Any:
+    """Return results (states, ...) of portions of a batch as one of the whole batch, with the number `rest` for all
+    others."""
     first = parts[0]
     if isinstance(first, dict):
-        return {name: _joined([part[name] for part in parts], places, batch) for name in first}
+        return {name: _joined([part[name] for part in parts], places, batch, rest) for name in first}
     if isinstance(first, tuple):
-        return tuple(_joined([part[k] for part in parts], places, batch) for k in range(len(first)))
-    found = np.zeros((*batch, *np.shape(first)[1:]))
+        return tuple(_joined([part[k] for part in parts], places, batch, rest) for k in range(len(first)))
+    found = np.full((*batch, *np.shape(first)[1:]), rest)
     for part, mine in zip(parts, places, strict=True):
         found[mine] = part
     return found

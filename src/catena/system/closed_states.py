@@ -79,6 +79,10 @@ def _of_states(
     held = loop_closure.held(states.base.evaluator, {} if given is None else given)
     loop_closure.check_slack(slack)
     batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
+    if not system.plan.total_constraints and all(h.node >= 0 for h in held):
+        # Nothing ties joints together, so that all mechanisms stand where they are told to.
+        found = states.base.assemble({} if given is None else given, guess, slack)
+        return np.broadcast_to(found, (*batch, system.nq)).copy()
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
     done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._settling.described)
     described, is_settled = system._settling.described, system._settling.found is None
@@ -92,7 +96,13 @@ def _of_states(
         q = np.where(done[..., None], found.reshape(q.shape), q)
     if done.all():
         return q
-    careful = ask_each(system, "assemble", {} if given is None else given, start, slack, only=~done)
+    try:
+        careful = ask_each(system, "assemble", {} if given is None else given, start, slack, only=~done)
+    except CatenaError as error:
+        if error.failed:
+            rest = np.full(q.shape, np.nan) if error.found is None else error.found
+            error.found = np.where(done[..., None], q, rest)
+        raise
     return np.where(done[..., None], q, careful)
 
 
@@ -192,6 +202,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
         f"{in_words(system.mechanism, repair)}."
     )
     told.gaps, told.configuration, told.repair = error.gaps, error.configuration, repair
+    told.failed, told.found = error.failed, error.found
     return told
 
 
@@ -206,6 +217,8 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of the closed mechanism at q (..., nq) in which joints move as given."""
+    if system._states is not None:
+        return _velocity_of_states(system, q, given, slack)
     q = system.evaluator.checked(kinematics.integrate, "q", q)
     system.evaluator.check_positions("q", q)
     system.settle(q)
@@ -216,6 +229,26 @@ def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.nda
         except LoopError:
             pass
     return loop_closure.velocity(system.evaluator, q, given, slack)
+
+
+def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
+    """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no loop
+    ties joints together, or all that move stand still, it is the same for all mechanisms."""
+    states = system._states
+    assert states is not None
+    is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
+    if system.plan.total_constraints and not is_still:
+        return ask_each(system, "velocity", q, given, slack)
+    batch = np.broadcast_shapes(np.shape(q)[:-1], states.batch)
+    if is_still:
+        # What is wrong with names and shapes is said for one state.
+        own = np.asarray(q, dtype=np.float64).reshape(-1, np.shape(q)[-1])
+        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
+        states.alone(0).velocity(own[:1], rows, slack)
+        shapes = [np.shape(x)[:-1] for x in given.values()]
+        return np.zeros((*np.broadcast_shapes(batch, *shapes), system.nv))
+    found = states.base.velocity(q, given, slack)
+    return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), system.nv)).copy()
 
 
 def project(

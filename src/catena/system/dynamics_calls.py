@@ -19,7 +19,7 @@ from catena.dynamics.tree.composite_body import accelerations
 from catena.errors import StateError
 from catena.given import shown
 from catena.kernels import arrays
-from catena.questions.inverse_dynamics import by_actuated, by_named
+from catena.questions.inverse_dynamics import by_actuated, by_named, taken_by
 from catena.system.by_name import Given, as_arrays
 from catena.system.by_state import ask_each
 
@@ -189,3 +189,12 @@ def posed(
     if look and system.settle(problem.q):
         problem = closed_chains.pose_problem(system.evaluator, given, vdot, loop_tau)
     return problem
+
+
+def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> np.ndarray:
+    """Return the forces (states, nv) at the joints of the tree that a motion takes, besides those of the mechanism and
+    of friction, if nothing held its loops."""
+    problem = posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
+    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
+    return taken_by(problem, rows)

@@ -445,7 +445,6 @@ class System:
         """
         return reach(self, goals, guess, hold)
 
-    @by_state
     @by_one_blas_thread
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -619,6 +618,12 @@ class System:
     def reshaped(self, batch: tuple[int, ...]) -> System:
         """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
         return self if self._states is None else self._of_variation(self._states.variation.reshaped(batch))
+
+    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> System:
+        """Return the system of some states (n,) of a batch, in batch dimensions: this one, unless parameters differ."""
+        return (
+            self if self._states is None else self._of_variation(self._states.variation.chosen(states, batch))
+        )
 
     def state(self, k: int) -> System:
         """Return the system of one state, counted from 0 through the batch of the parameters: this one, unless
@@ -1211,6 +1216,8 @@ class System:
         report = flat.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
+            if force.name != force.whole:
+                continue
             own = dict(report.outputs[force.name])
             if force.kind.stores:
                 own["energy"] = report.energy[force.name]

@@ -153,7 +153,7 @@ def movie(
         )
     finally:
         line.done()
-    segments = _with_later_footings(segments)
+    segments = _with_same_footings(segments) if len(segments) > 1 else segments
     return Movie(
         title or mechanism.name,
         segments,
@@ -172,19 +172,27 @@ def movie(
     )
 
 
-def _with_later_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-    """The segments with what a later structure stands on, so that a handle is there before it is taken hold of."""
-    later: dict[str, tuple[Part, ...]] = {}
+def _with_same_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """The segments with what joints stand on as it is where they are seen first, and with what a later structure stands
+    on, so that a handle is there before it is taken hold of."""
+    known: dict[str, tuple[Part, ...]] = {}
+    for segment in segments:
+        footings = [part for part in segment.scene.parts if part.role in FOOTING]
+        names = dict.fromkeys(part.name for part in footings)
+        known = {n: tuple(p for p in footings if p.name == n) for n in names} | known
     changed: dict[int, Scene] = {}
+    later: dict[str, tuple[Part, ...]] = {}
     for segment in reversed(segments):
         own = segment.scene
+        standing = dict.fromkeys(part.name for part in own.parts if part.role in FOOTING)
         if id(own) not in changed:
+            rest = [part for part in own.parts if part.role not in FOOTING]
+            kept = [part for name in standing for part in known[name]]
             missing = [
                 part for name, parts in later.items() if name not in own.joint_anchors for part in parts
             ]
-            changed[id(own)] = replace(own, parts=(*own.parts, *missing)) if missing else own
-        names = {part.name for part in own.parts if part.role in FOOTING}
-        later |= {n: tuple(p for p in own.parts if p.name == n and p.role in FOOTING) for n in names}
+            changed[id(own)] = replace(own, parts=(*rest, *kept, *missing))
+        later |= {name: known[name] for name in standing}
     return tuple(replace(segment, scene=changed[id(segment.scene)]) for segment in segments)
 
 

@@ -328,7 +328,7 @@ def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable
 
 
 def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> Iterable[Span]:
-    """Springs, dampers and cables between two frames."""
+    """Springs, dampers and cables between frames, a span for each stretch."""
     forms = {"spring": "coils", "bushing": "coils", "damper": "damper", "none": "", "arrow": ""}
     for name, element in mechanism.force_elements.items():
         form = forms.get(element.kind.drawn_as, "cable")
@@ -340,8 +340,8 @@ def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> 
             ends.append(
                 carriage(flexing, at.body, at.pose.p) if at else carriage(flexing, frame, np.zeros(3))
             )
-        (body_a, a), (body_b, b) = ends
-        yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
+        for (body_a, a), (body_b, b) in zip(ends, ends[1:], strict=False):
+            yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
 
 
 def _box_around(points: Floats) -> Floats:

@@ -28,7 +28,7 @@ from catena.system import System
 
 VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")
-SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h")
+SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h", "calls.h")
 _LONGEST = 60
 
 
@@ -59,13 +59,16 @@ def export_fmu(
     The equations are those of `system.equations`, as C. Their sources are always inside, and a binary for this machine
     if a C compiler is found; `compiler` names one, and with False none is used. The same request gives the same bytes.
 
-    `inputs` are joint forces ("elbow.tau", of tree and loop joints), wrenches on bodies and frames in their own axes
-    ("tool.wrench", "tool.force", "tool.moment"), or any number of the mechanism ("servo.signal"); without them, the
-    forces of all joints with actuators, or of all actuated joints of the tree. `outputs` are "elbow.q", "elbow.v",
-    "elbow.a", of frames and bodies "tool.position", "tool.rotation", "tool.velocity", "tool.angular_velocity",
-    "tool.acceleration", "tool.angular_acceleration", in ground axes, of forces what `force_outputs` tells
-    ("strut.length"), "kinetic_energy", "potential_energy", "energy" and "closure_error"; without them, positions and
-    velocities of the tree's joints. `parameters` are names as `equations` takes them ("pole.mass", "gravity").
+    `inputs` are joint forces ("elbow.tau", of tree and loop joints), prescribed motions ("elbow.motion", of tree
+    joints: position, velocity and acceleration; what a joint is off its motion fades as gaps of loops do), wrenches on
+    bodies and frames in their own axes ("tool.wrench", "tool.force", "tool.moment"), or any number of the mechanism
+    ("servo.signal"); without them, the forces of all joints with actuators, or of all actuated joints of the tree.
+    `outputs` are "elbow.q", "elbow.v", "elbow.a", "elbow.reaction" (what a joint of the tree passes to its child, in
+    the joint frame there), of a joint whose motion is prescribed "elbow.tau", of frames and bodies "tool.position",
+    "tool.rotation", "tool.velocity", "tool.angular_velocity", "tool.acceleration", "tool.angular_acceleration", in
+    ground axes, of forces what `force_outputs` tells ("strut.length"), "kinetic_energy", "potential_energy", "energy"
+    and "closure_error"; without them, positions and velocities of the tree's joints. `parameters` are names as
+    `equations` takes them ("pole.mass", "gravity").
 
     The motion begins at `initial` and `velocity`, arrays or by joint, or where the mechanism does. Importers may set
     start values of all coordinates; loops are closed in the initialisation, with what was set held. `events` are
@@ -97,7 +100,17 @@ def export_fmu(
         )
     command = find_compiler(compiler, str(place))
     solver = make_solver(integrator, step, rtol, atol, stabilisation)
-    model = make_model(system, inputs, outputs, parameters, initial, velocity, events, bool(derivatives))
+    model = make_model(
+        system,
+        inputs,
+        outputs,
+        parameters,
+        initial,
+        velocity,
+        events,
+        bool(derivatives),
+        1.0 / solver.stabilisation,
+    )
 
     face = VERSIONS[version]
     name = identifier(model.title)[:_LONGEST]

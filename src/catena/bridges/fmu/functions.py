@@ -36,7 +36,7 @@ def make_functions(
 
     t, q, v = symbols["t"][0], symbols["q"], symbols["v"]
     add("rate", "qv", {"qdot": formulas.rate()})
-    add("acceleration", "qvup", {"vdot": formulas.of("forward_dynamics")["vdot"]})
+    add("acceleration", "qvup", {"vdot": formulas.driven_dynamics[0]})
     add("outputs", "qvaup", {"y": told_values})
     add("indicators", "tqvup", {"g": [event_value(e, t, q, v) for e in events]}, has_slope=False)
     if formulas.system.effective_plan.total_constraints:

@@ -71,20 +71,21 @@ class Model:
 
 def make_model(
     system: System, inputs: Iterable[str] | None, outputs: Iterable[str] | None, parameters: Iterable[str],
-    q: Any, v: Any, events: Any, derivatives: bool,
+    q: Any, v: Any, events: Any, derivatives: bool, pull: float,
 ) -> Model:  # fmt: skip
     """Return the FMU of a system with inputs, outputs and parameters by name, beginning at q and v, with events, and
-    with directional derivatives if they are wanted."""
+    with directional derivatives if they are wanted. Joints that are driven come to their motions at the rate `pull`
+    [1/s]."""
     q0, v0 = initial_state(system, q, v)
     if q0.ndim != 1 or v0.ndim != 1:
         raise StateError("An FMU begins with one state: give one configuration and one velocity, no batch.")
     _require_open(system)
     listed = formula_events(events)
-    found = find_inputs(system, inputs)
+    found = find_inputs(system, inputs, q0, v0)
     of_state, computed, gauges = chosen_outputs(system, outputs)
     numbers = find_parameters(system.mechanism, listed_names("parameters", parameters))
     wide = with_loop_joints(system, found.motors, gauges)
-    formulas = Formulas(wide, found, numbers)
+    formulas = Formulas(wide, found, numbers, pull, {"q": q0, "v": v0})
     come_out = told(formulas, computed)
     functions = make_functions(formulas, [x for _, x in come_out], listed, derivatives)
     is_closed = "closure" in functions

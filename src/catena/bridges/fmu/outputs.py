@@ -11,6 +11,7 @@ import numpy as np
 from catena.bridges.fmu.formulas import Formulas
 from catena.bridges.fmu.loop_joints import GAUGE
 from catena.bridges.fmu.naming import RATE, structured
+from catena.bridges.fmu.reactions import reaction
 from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
 from catena.errors import UnknownNameError
 from catena.kinematics.loops.scales import scales_of
@@ -22,7 +23,7 @@ Told = list[tuple[Signal, Any]]
 """Signals with their expressions."""
 
 ENERGIES = ("kinetic_energy", "potential_energy", "energy")
-GAP = "closure_error"
+GAP, REACTION = "closure_error", "reaction"
 OF_JOINT, OF_FRAME = (
     ("q", "v", "a"),
     ("position", "rotation", "velocity", "angular_velocity", "acceleration", "angular_acceleration"),
@@ -63,6 +64,10 @@ def _told(formulas: Formulas, name: str) -> Told:
     owner, _, what = name.rpartition(".")
     if owner in system.joints and what == "a":
         return _accelerations(formulas, owner)
+    if owner in system.joints and what == REACTION:
+        return _reaction(formulas, owner)
+    if owner in system.joints and what == "tau" and system.slice_v(owner).start in formulas.inputs.motions:
+        return _driving_forces(formulas, owner)
     if owner in system.loops and what in ("q", "v"):
         return _of_loop_joint(formulas, owner, what)
     if owner in system.plan.body_pose and what in OF_FRAME:
@@ -74,16 +79,17 @@ def _told(formulas: Formulas, name: str) -> Told:
     near = get_close_matches(name, there, n=1, cutoff=0.6)
     meant = f" Did you mean {near[0]!r}?" if near else ""
     raise UnknownNameError(
-        f"{system.mechanism.name!r} has no output {name!r}.{meant} Joints have q, v and a (those that close loops q "
-        f"and v), bodies and frames {', '.join(OF_FRAME)}, forces what they record; and there are "
-        f"{', '.join(ENERGIES)} and {GAP}."
+        f"{system.mechanism.name!r} has no output {name!r}.{meant} Joints have q, v, a and reaction (those that close "
+        f"loops q and v), those whose motion is an input tau, bodies and frames {', '.join(OF_FRAME)}, forces what "
+        f"they record; and there are {', '.join(ENERGIES)} and {GAP}."
     )
 
 
 def _names(system: System) -> list[str]:
     joints = [f"{j}.{what}" for j in (*system.joints, *system.loops) for what in OF_JOINT]
     frames = [f"{f}.{what}" for f in system.plan.body_pose for what in OF_FRAME]
-    forces = [f"{f.name}.{what}" for f in system.elements.placed for what in _recorded(system, f)]
+    whole = [f for f in system.elements.placed if f.name == f.whole]
+    forces = [f"{f.name}.{what}" for f in whole for what in _recorded(system, f)]
     return [*joints, *frames, *forces, *ENERGIES, GAP]
 
 
@@ -100,6 +106,39 @@ def _accelerations(formulas: Formulas, joint: str) -> Told:
             x,
         )
         for label, x in zip(joint_labels(system, joint, "velocity"), a, strict=True)
+    ]
+
+
+def _reaction(formulas: Formulas, joint: str) -> Told:
+    """What a joint passes to its child, in the child-side joint frame."""
+    parts = [(kind, axis) for kind in ("moment", "force") for axis in "xyz"]
+    return [
+        (
+            Signal(
+                structured(joint, REACTION, kind, axis),
+                "N.m" if kind == "moment" else "N",
+                f"{kind} that joint {joint} passes to its child, {axis} in its frame there",
+            ),
+            x,
+        )
+        for (kind, axis), x in zip(parts, reaction(formulas, joint), strict=True)
+    ]
+
+
+def _driving_forces(formulas: Formulas, joint: str) -> Told:
+    """The forces that keep a joint on its motion."""
+    system = formulas.system
+    components = range(*system.slice_v(joint).indices(system.nv))
+    return [
+        (
+            Signal(
+                structured(joint, "tau", *coordinate_parts(label.coordinate)),
+                label.unit.replace(" ", "."),
+                f"force that drives joint {label.text}",
+            ),
+            formulas.driven_dynamics[1][k],
+        )
+        for k, label in zip(components, joint_labels(system, joint, "force"), strict=True)
     ]
 
 
@@ -149,13 +188,14 @@ def _recorded_values(formulas: Formulas, name: str) -> list[tuple[str, Any]]:
         if force.name == name:
             own = list(zip(names, found["outputs"][at : at + len(names)], strict=True))
             stored = [("energy", found["energy"][k])] if force.kind.stores else []
-            return [*own, *stored, ("power", found["power"][k])]
+            stretches = [n for n, one in enumerate(system.elements.placed) if one.whole == name]
+            return [*own, *stored, ("power", sum(found["power"][n] for n in stretches))]
         at += len(names)
     return []
 
 
 def _of_force(formulas: Formulas, owner: str, what: str) -> Told | None:
-    placed = {force.name: force for force in formulas.system.elements.placed}
+    placed = {force.name: force for force in formulas.system.elements.placed if force.name == force.whole}
     if owner not in placed or what not in _recorded(formulas.system, placed[owner]):
         return None
     unit = {"energy": "J", "power": "W"}.get(what, "")

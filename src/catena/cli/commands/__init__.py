@@ -20,10 +20,12 @@ from catena.cli.commands import (
     models,
     run,
     schema,
+    studio,
+    study,
     view,
     warm,
 )
 
 COMMANDS = (
-    run, view, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+    run, study, view, studio, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
 )  # fmt: skip

@@ -15,7 +15,13 @@ import numpy as np
 from catena.dynamics.elements.element_force import element_force
 from catena.dynamics.elements.force_report import force_report
 from catena.dynamics.elements.force_sweeps import GIVEN
-from catena.dynamics.elements.placed_forces import applied_wrench, at_joint, place_forces, place_frictions
+from catena.dynamics.elements.placed_forces import (
+    applied_wrench,
+    at_joint,
+    place_forces,
+    place_frictions,
+    stretches,
+)
 from catena.dynamics.elements.stops import Stops, joint_stops
 from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.settling import Settling
@@ -215,14 +221,21 @@ class Elements:
             parts = zip(forces, sizes, ends, strict=True)
             return {f.name: found[name][:, end - n : end] for f, n, end in parts if n}
 
-        ones = [1] * len(forces)
+        def summed(name: str) -> dict[str, np.ndarray]:
+            """Numbers by force, with the stretches of a line put together."""
+            total: dict[str, np.ndarray] = {}
+            for k, force in enumerate(forces):
+                own = found[name][:, k]
+                total[force.whole] = total[force.whole] + own if force.whole in total else own
+            return total
+
         wrenches = [0 if f.site == TREE else 6 for f in forces]
         names = [self.output_names(f) for f in forces]
         outputs = by_force("outputs", [len(n) for n in names])
         return ForceReport(
             tau=by_force("tau", [0 if f.joint is None else f.joint.nv for f in forces]),
             on_a=by_force("on_a", wrenches), on_b=by_force("on_b", wrenches),
-            **{name: {n: x[:, 0] for n, x in by_force(name, ones).items()} for name in ("energy", "power", "spent")},
+            **{name: summed(name) for name in ("energy", "power", "spent")},
             outputs={
                 f.name: {n: outputs[f.name][:, k] for k, n in enumerate(own)}
                 for f, own in zip(forces, names, strict=True)
@@ -290,12 +303,13 @@ class Elements:
         limits = {name + LIMITS: (joints[name].parent, joints[name].child) for name in mechanism.joints}
         found: dict[str, tuple[str | None, str]] = dict(limits)
         for name, element in mechanism.force_elements.items():
-            if element.frames is not None:
-                a, b = (self._carrier(frame) for frame in element.frames)
-                found[name] = (a if getattr(element.kind, "reacts", True) else None), b
-            else:
+            if element.frames is None:
                 joint = joints[str(element.at_joint)]
                 found[name] = joint.parent, joint.child
+                continue
+            for force, _, (a, b) in stretches(self._evaluator.plan, name, element.kind, element.frames):
+                reacts = getattr(element.kind, "reacts", True)
+                found[force] = (self._carrier(a) if reacts else None), self._carrier(b)
         return found
 
     def _carrier(self, frame: str) -> str:
@@ -329,9 +343,8 @@ class Elements:
         found: dict[str, np.ndarray] = {}
         spending = tuple(f for f in (*self.placed, *self.frictions) if f.kind.spends)
         spent = self.report(q, v, spending, near).spent
-        for force in spending:
-            source = force.kind.source
-            found[source] = found.get(source, np.zeros(len(q))) + spent[force.name]
+        for name, source in {force.whole: force.kind.source for force in spending}.items():
+            found[source] = found.get(source, np.zeros(len(q))) + spent[name]
         return found
 
     def power_against(self, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -15,11 +15,11 @@ def ground(ground: Any) -> None:
 
 
 @each_force
-def measure(force: Any, a: Any, b: Any) -> None:
+def measure(force: Any, a: Any, b: Any, ground: Any) -> None:
     """Everything about one force: `tau` at a joint; but for joints of the tree the wrenches `on_a` and `on_b` on the
     two nodes in their axes at their origins; `energy`, `power`, the `spent` power that no stored energy accounts for,
     `outputs`."""
-    state = ForceState(force, a, b)
+    state = ForceState(force, a, b, ground)
     if force.site != FRAMES:
         force.tau = state.load
     if force.site != TREE:

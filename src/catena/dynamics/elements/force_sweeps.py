@@ -27,6 +27,7 @@ from typing import Any
 
 from catena.forces import AtJoint, Relative
 from catena.forces.placed import FRAMES, TREE
+from catena.forces.stretch import OnPath, Stretch
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -56,8 +57,9 @@ SOURCES = ("friction", "wrenches")
 
 @at_ground
 def found(ground: Any, below: Any) -> None:
-    """The ground stands and rests."""
+    """The ground stands and rests, and nothing has been measured."""
     below.stance, below.twist, below.f_ext = Transform.identity(), Motion.zero(), Force.zero()
+    ground.path_length = ground.path_rate = 0.0
 
 
 @each_body
@@ -75,9 +77,9 @@ def place(body: Any, below: Any) -> None:
 
 
 @each_moving_force
-def press(force: Any, a: Any, b: Any) -> None:
+def press(force: Any, a: Any, b: Any, ground: Any) -> None:
     """A force acts on its bodies."""
-    ForceState(force, a, b).press()
+    ForceState(force, a, b, ground).press()
 
 
 @at_ground
@@ -96,16 +98,17 @@ def count_given(body: Any, ground: Any) -> None:
 @each_moving_force
 def press_and_count(force: Any, a: Any, b: Any, ground: Any) -> None:
     """A force acts on its bodies, and its power is added to that of its source."""
-    state = ForceState(force, a, b)
+    state = ForceState(force, a, b, ground)
     state.press()
     name = f"power_{force.kind.source}"
     setattr(ground, name, getattr(ground, name) + state.spent_power())
 
 
 class ForceState:
-    """What a force does in one state, from the records of the force and of its bodies a and b."""
+    """What a force does in one state, from the records of the force, of its bodies a and b, and of the ground, where
+    the stretches of a line over several frames leave what they have measured."""
 
-    def __init__(self, force: Any, a: Any, b: Any) -> None:
+    def __init__(self, force: Any, a: Any, b: Any, ground: Any) -> None:
         self.force, self.kind, self.a, self.b = force, force.kind, a, b
         if force.site == TREE:
             self.at: Any = AtJoint(force.joint, b.q, b.qd, force.inputs)
@@ -118,6 +121,8 @@ class ForceState:
             self.velocity = v.array
             if force.site == FRAMES:
                 self.at = Relative(self.X, v, force.inputs)
+                if isinstance(self.kind, Stretch):
+                    self._go_along(self.kind, ground)
                 if not self.kind.reacts:
                     self.velocity = self.v_b.array
             else:
@@ -126,6 +131,14 @@ class ForceState:
                 self.velocity = along(self.S, v)
                 self.at = AtJoint(force.joint, q, self.velocity, force.inputs)
         self.load = self.kind.load(self.at)
+
+    def _go_along(self, kind: Stretch, ground: Any) -> None:
+        """Add a stretch to what has been measured of its line, or tell it how long that is."""
+        length, rate = ground.path_length, ground.path_rate
+        if kind.measures:
+            ground.path_length, ground.path_rate = kind.measured(self.at, length, rate)
+        else:
+            self.at = OnPath(self.X, self.at.v, self.at.inputs, length, rate)
 
     def _coordinates(self) -> Any:
         """The position of a loop joint from where its two sides are, its turns counted on from where it is near."""

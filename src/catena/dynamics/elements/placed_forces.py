@@ -1,13 +1,16 @@
 """The forces of a mechanism on one plan of it, as records for the tape."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from catena.dynamics.elements.stops import Stops
-from catena.forces import AppliedWrench, ForceKind, JointForce, JointFriction, PlacedForce
+from catena.forces import AppliedWrench, ForceKind, JointForce, JointFriction, LineForce, PlacedForce
 from catena.forces.placed import FRAMES, LOOP, TREE
+from catena.forces.stretch import FIRST, NEXT, PULLING, TELLING, Stretch
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Transform
+from catena.spatial.scalars import sqrt
 from catena.structure import Plan
 
 FRICTION = ".friction"
@@ -26,7 +29,7 @@ def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -
     placed = []
     for name, element in mechanism.force_elements.items():
         if element.frames is not None:
-            placed.append(_between(plan, name, element.kind, *element.frames))
+            placed += between(plan, name, element.kind, element.frames)
         elif element.at_joint is not None:
             placed += at_joint(plan, name, element.kind, element.at_joint)
     for joint, stop in stops.items():
@@ -68,6 +71,40 @@ def at_joint(plan: Plan, name: str, kind: ForceKind, joint: str) -> list[PlacedF
             ends = loop.parent_node, loop.child_node
             return [PlacedForce(name, kind, LOOP, *ends, on_a, on_b, loop.kind, at=joint)]
     return []
+
+
+def between(plan: Plan, name: str, kind: ForceKind, frames: Sequence[str]) -> list[PlacedForce]:
+    """Return a force between two frames, or the stretches of one that pulls along a line over several."""
+    owner = name if len(frames) > 2 else ""
+    parts = stretches(plan, name, kind, frames)
+    return [replace(_between(plan, own, made, *ends), owner=owner) for own, made, ends in parts]
+
+
+def stretches(
+    plan: Plan, name: str, kind: ForceKind, frames: Sequence[str]
+) -> list[tuple[str, ForceKind, tuple[str, str]]]:
+    """Return the names, kinds and ends of the forces that a force between frames consists of: itself between two. Of a
+    line over several frames the stretches whose length changes measure it one after the other, and then all of them
+    pull."""
+    pairs = list(zip(frames, frames[1:], strict=False))
+    if len(pairs) == 1:
+        return [(name, kind, pairs[0])]
+    assert isinstance(kind, LineForce)
+    moving = [(a, b) for a, b in pairs if plan.body_pose[a][0] != plan.body_pose[b][0]] or pairs[:1]
+    fixed = sum((_apart(plan, *pair) for pair in pairs if pair not in moving), 0.0)
+    found: list[tuple[str, ForceKind, tuple[str, str]]] = []
+    for k, pair in enumerate(moving):
+        measuring = Stretch(kind, NEXT if k else FIRST, 0.0 if k else fixed)
+        found.append((f"{name}.stretch {k + 1} measured", measuring, pair))
+    for k, pair in enumerate(moving[:-1]):
+        found.append((f"{name}.stretch {k + 1}", Stretch(kind, PULLING), pair))
+    return [*found, (name, Stretch(kind, TELLING), moving[-1])]
+
+
+def _apart(plan: Plan, frame_a: str, frame_b: str) -> Any:
+    """How far two frames of one node are apart."""
+    x, y, z = plan.body_pose[frame_b][1].p - plan.body_pose[frame_a][1].p
+    return sqrt(x * x + y * y + z * z)
 
 
 def applied_wrench(plan: Plan, frame: str, axes: str) -> PlacedForce:

@@ -2,7 +2,7 @@
 
 A fixed tendon has the length sum(coefficient * position). Where something acts along it, a slide on ground whose body
 has no mass takes that position by a coupling, and springs, dampers, friction, rotors, motors and servos of the tendon
-are those of the slide. A spatial tendon that runs straight from one site to another is a spring between them.
+are those of the slide. A spatial tendon that runs straight from site to site is a spring along that line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.forces import PolynomialJointSpring, Table, TabledJointSpring, TabledPointSpring
+from catena.forces import PointSpring, PolynomialJointSpring, Table, TabledJointSpring, TabledPointSpring
 from catena.formats.mjcf.dofs import TENDON
 from catena.formats.mjcf.equalities import fixed_tendon
 from catena.formats.mjcf.names import free_name, joint_name, unbounded
@@ -84,13 +84,13 @@ def add_tendons(
             continue
         if limits is not None:
             unread.add("limits of the tendons through space", name)
-        ends = _ends(model, k)
-        if not along.acts:
+        path = _path(model, k)
+        if not along.acts or (path is not None and _is_still(model, path)):
             continue
-        if ends is None or not along.is_said or along.friction or along.armature or _is_bent(along):
+        if path is None or not along.is_said or along.friction or along.armature or _is_bent(along):
             unread.add("tendons that pull", name)
             continue
-        _add_line(mechanism, name, sites[ends[0]], sites[ends[1]], along)
+        _add_line(mechanism, name, [sites[site] for site in path], along)
     return found
 
 
@@ -136,15 +136,17 @@ def _add_slide(
     return TendonJoint(name, start, coupling)
 
 
-def _add_line(mechanism: Mechanism, name: str, a: str, b: str, along: _Along) -> None:
-    """Add a straight tendon between two frames."""
+def _add_line(mechanism: Mechanism, name: str, frames: list[str], along: _Along) -> None:
+    """Add a tendon that runs straight from each frame to the next."""
     called, (low, high) = free_name(name, mechanism.force_elements), along.slack
     stiffness, damping = float(along.stiffness[0]), float(along.damping[0])
     if low < high and stiffness:
         damper = Table((0.0, 1.0), (0.0, damping)) if damping else None
-        mechanism.add_force(called, TabledPointSpring(_with_slack(along, 0.0), damper), between=(a, b))
+        mechanism.add_force(called, TabledPointSpring(_with_slack(along, 0.0), damper), between=frames)
+    elif len(frames) == 2:
+        mechanism.add_spring_between(called, frames[0], frames[1], stiffness, low, damping)
     else:
-        mechanism.add_spring_between(called, a, b, stiffness, low, damping)
+        mechanism.add_force(called, PointSpring(stiffness, low, damping), between=frames)
 
 
 def _with_slack(along: _Along, start: float) -> Table:
@@ -194,16 +196,18 @@ def _driven(model: Any) -> dict[int, list[int]]:
     return found
 
 
-def _ends(model: Any, tendon: int) -> tuple[int, int] | None:
-    """The two sites of a tendon that runs straight from one to the other, None for any other."""
+def _path(model: Any, tendon: int) -> list[int] | None:
+    """The sites that a tendon runs over, straight from each to the next; None for one that wraps or branches."""
     first = int(model.tendon_adr[tendon])
-    if int(model.tendon_num[tendon]) != 2:
+    rows = range(first, first + int(model.tendon_num[tendon]))
+    if any(int(model.wrap_type[k]) != SITE for k in rows):
         return None
-    if any(int(model.wrap_type[k]) != SITE for k in (first, first + 1)):
-        return None
-    ends = int(model.wrap_objid[first]), int(model.wrap_objid[first + 1])
-    bodies = {int(model.body_weldid[int(model.site_bodyid[end])]) for end in ends}
-    return ends if len(bodies) == 2 else None
+    return [int(model.wrap_objid[k]) for k in rows]
+
+
+def _is_still(model: Any, path: list[int]) -> bool:
+    """Whether all sites move with one body, so that a tendon over them moves nothing."""
+    return len({int(model.body_weldid[int(model.site_bodyid[site])]) for site in path}) == 1
 
 
 def _coefficients(model: Any, name: str, k: int) -> NDArray[np.float64]:

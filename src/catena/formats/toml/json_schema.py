@@ -53,7 +53,7 @@ SORTS: dict[str, Schema] = {
     },
     **dict.fromkeys(("visual", "collision"), {"type": "array", "items": {"$ref": "#/$defs/shape"}}),
     **dict.fromkeys(("com", "moment", "force", "gravity"), {"$ref": "#/$defs/three"}),
-    "between": {"type": "array", "items": NAME, "minItems": 2, "maxItems": 2},
+    "between": {"type": "array", "items": NAME, "minItems": 2},
     "motions": {
         "type": "array",
         "items": {

@@ -3,12 +3,13 @@ ends.
 
 What must stay above zero is looked at where steps end, for all contacts at once, and gaps also between (`dips`).
 Forces are looked at between as well where something acts that changes by itself: while contacts hold a mechanism still,
-its steps are as large as can be, whatever pushes it. The time is then found in the motion itself.
+its steps are as large as can be, whatever pushes it. The time is then found in the motion itself (`guards.locating`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,9 @@ from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
 
-# Places within an interval that are looked at, and how often that is repeated to find a time.
-PLACES, ROUNDS = 8, 5
 # What acts by itself is looked at so many times in a run, at least; and where forces bend by more than this part of
 # what is left of them, places between are looked at as well, so many times in a row.
 OFTEN, BENDS, CLOSER = 200, 0.25, 6
@@ -35,6 +35,14 @@ class Change:
     t: float
     contact: int
     what: str
+
+
+class _At(NamedTuple):
+    """A state q (nq,), v (nv,) of a run at a time."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
 
 
 @dataclass(eq=False)
@@ -62,7 +70,7 @@ class Looking:
 
     def first(self, run: Segment) -> Change | None:
         """Return the first change along a run, in its times; None if there is none."""
-        values, gap, rate = self._values(run.t, run.q, run.v, run.tree_forces)
+        values, gap, rate, _ = self._values(run.t, run.q, run.v, run.tree_forces)
         wrong = values < 0.0
         found = np.flatnonzero(wrong.any(axis=1))
         last = int(found[0]) if len(found) else len(run.t)
@@ -81,15 +89,17 @@ class Looking:
 
     def _values(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what must stay above zero (states, margins), and gaps and their rates (states, contacts)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what must stay above zero (states, margins), gaps and their rates (states, contacts), and forces
+        (states,) that are none."""
         holding = self.holding
         all_touches = holding.free_motion.places.at(q, v)
         gap, rate = all_touches.gap, all_touches.u[..., 2]
-        parts = [gap[:, self.open] + self.deep[self.open]]
+        parts, nothing = [gap[:, self.open] + self.deep[self.open]], np.zeros(len(q))
         if holding.closed:
             f = holding.forces(t, q, v, tau).f
-            none = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)[:, None]
+            nothing = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)
+            none = nothing[:, None]
             rubs = np.hypot(f[..., 0], f[..., 1])
             slips = (all_touches.u[:, holding.closed, :2] * holding.along[holding.closed]).sum(axis=-1)
             parts += [
@@ -97,7 +107,14 @@ class Looking:
                 (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],
                 (slips - holding.least[holding.closed])[:, self.stopping],
             ]
-        return np.concatenate(parts, axis=1), gap, rate
+        return np.concatenate(parts, axis=1), gap, rate, nothing
+
+    def _margins(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Margins:
+        """Return what must stay above zero at one time t (1,) and state q (1, nq), v (1, nv)."""
+        values, _, _, none = self._values(t, q, v, tau)
+        length, forces = self.holding.length, len(self.holding.closed) + len(self.slipping)
+        each = [9e-4 * CLOSED * length] * len(self.open) + [float(none[0])] * forces
+        return Margins(values[0].tolist(), each + [1e-8 * length] * len(self.stopping))
 
     def _dips(self, run: Segment, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
         """Return the first interval, up to the lowest place, in which an open contact dips into the other side between
@@ -155,27 +172,24 @@ class Looking:
         return (float(t[-2]), float(t[-1])) if (f[-1] < 0.0).any() else None
 
     def _located(self, run: Segment, begin: float, end: float) -> Change | None:
-        """Return the first change between two times at the first of which all margins are above zero."""
-        which = -1
-        low = high = 0.0
-        for _ in range(ROUNDS):
-            times = np.linspace(begin, end, PLACES + 1)
-            q, v = run.at(times)
-            values = self._values(times, q, v, self._forces_at(run, times, q, v))[0]
-            wrong = np.flatnonzero((values[1:] < 0.0).any(axis=1))
-            if not len(wrong):
-                # Found between steps by a cubic, but not by the motion: it only comes near.
-                return None if which < 0 else Change(end, *self.margins[which])
-            k = int(wrong[0]) + 1
-            # Of those that are below zero the one that came there first, if they went straight.
-            beyond = np.flatnonzero(values[k] < 0.0)
-            before = np.maximum(values[k - 1, beyond], 0.0)
-            part = before / (before - values[k, beyond])
-            which = int(beyond[np.argmin(part)])
-            begin, end = float(times[k - 1]), float(times[k])
-            low, high = float(values[k - 1, which]), float(values[k, which])
-        part = max(0.0, low) / (max(0.0, low) - high)
-        return Change(begin + part * (end - begin), *self.margins[which])
+        """Return the first change between two times at the first of which all margins are above zero; None where it is
+        found between steps by a cubic, but not by the motion, which only comes near."""
+
+        def at(after: float) -> _At:
+            return _At(begin + after, *run.at(begin + after))
+
+        def margins(state: _At) -> Margins:
+            t, q, v = np.array([state.t]), state.q[None], state.v[None]
+            return self._margins(t, q, v, self._forces_at(run, t, q, v))
+
+        last, low = at(end - begin), [max(0.0, x) for x in margins(at(0.0)).values]
+        seen = margins(last)
+        if seen.are_above:
+            return None
+        part = seen.straight(low, seen.values)
+        found = first_fall(low, Fallen(end - begin, last, seen), at, margins, part, begin)
+        which = next(k for k, x in enumerate(margins(found).values) if x < 0.0)
+        return Change(found.t, *self.margins[which])
 
     def _forces_at(self, run: Segment, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (times, nv) at times between steps."""

@@ -8,7 +8,8 @@ shorter and shorter, until it ends where the contact changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import hypot
 
 import numpy as np
@@ -23,23 +24,13 @@ from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.contacts.quick_path import Path, Quick
 from catena.simulation.contacts.quick_steps import QuickSteps, State
 from catena.simulation.guards.events import Event
+from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
 # Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
 ATTEMPTS, PATIENCE = 60, 4.0
-# How often a step is taken again to find a change: at most, as secants have it, and then how near to the ends of what
-# is left.
-TRIALS, SECANTS, CLIP = 60, 8, 1e-3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Margins:
-    """What must stay above zero, and how far margins of each kind may be below it."""
-
-    values: list[float]
-    none: tuple[float, float, float, float]
 
 
 class QuickStretch:
@@ -118,6 +109,7 @@ class QuickStretch:
         path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
         self.path = path
         while True:
+            quick.tick(path.t[-1])
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
             ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
@@ -158,7 +150,7 @@ class QuickStretch:
                 quick.free_motion.command(state.t, state.q, state.v),
             )
             path.look_ahead(told, tau)
-            ended = self._looked(path, at, told[None], min(self._margins(told).values) < 0.0, False)
+            ended = self._looked(path, at, told[None], not self._margins(told).are_above, False)
             if ended is not None:
                 return ended
         if state.t >= quick.window.end - quick.window.same:
@@ -233,7 +225,8 @@ class QuickStretch:
                 values.append(self.mu[k] * n - hypot(x, y) + none)
             else:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
-        return Margins(values, (9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length))
+        each = 9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length
+        return Margins(values, [each[kind] for kind, _ in self.watched])
 
     def _is_slow(self, before: np.ndarray, told: np.ndarray) -> bool:
         """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful step,
@@ -273,49 +266,24 @@ class QuickStretch:
     def _located(self, a: State, b: State, dip: float | None) -> State | None:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
-        quick, begin, end = self.quick, 0.0, b.t - a.t
+        quick, end = self.quick, b.t - a.t
         low, seen = self._margins(a.told).values, self._margins(b.told)
         if dip is not None:
             found = quick.moved(a, dip * end)
             if found is None:
                 return None
             b, end, seen = found, dip * end, self._margins(found.told)
-            if min(seen.values) >= 0.0:
+            if seen.are_above:
                 return None
-        high = seen.values
-        part, side = self._by_cubics(a, low, b, high), 0
-        for trial in range(TRIALS):
-            if end - begin <= 1e-15 * max(1.0, abs(b.t)) or self._is_there(high, seen):
-                break
-            clip = CLIP if trial > SECANTS else 0.0
-            span = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
-            found = quick.moved(a, span) if begin < span < end else None
-            if found is None:
-                # Too short a step, or one that is not good enough: from the other side.
-                part = 0.5 * (1.0 + part)
-                if part > 1.0 - CLIP:
-                    break
-                continue
-            now = self._margins(found.told)
-            # Regula falsi after Illinois: an end that stays where it is counts half.
-            if min(now.values) < 0.0:
-                b, end, high, seen = found, span, now.values, now
-                low, side = ([0.5 * x for x in low] if side > 0 else low), 1
-            else:
-                begin, low = span, now.values
-                high, side = ([0.5 * x for x in high] if side < 0 else high), -1
-            part = self._straight(low, high, now)
-        return b
-
-    def _straight(self, low: list[float], high: list[float], seen: Margins) -> float:
-        """Return the part of an interval at which the first margin is below zero by next to nothing, if all go
-        straight."""
-        parts = (
-            (x + 0.5 * seen.none[kind]) / (x - y)
-            for (kind, _), x, y in zip(self.watched, low, high, strict=True)
-            if y < 0.0
+        part = self._by_cubics(a, low, b, seen.values)
+        return first_fall(
+            low,
+            Fallen(end, b, seen),
+            partial(quick.moved, a),
+            lambda state: self._margins(state.told),
+            part,
+            a.t,
         )
-        return min([1.0, *parts])
 
     def _by_cubics(self, a: State, low: list[float], b: State, high: list[float]) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
@@ -331,10 +299,6 @@ class QuickStretch:
             else:
                 part = min(part, g0 / (g0 - g1))
         return part
-
-    def _is_there(self, values: list[float], seen: Margins) -> bool:
-        """Return whether margins that are below zero are so by next to nothing."""
-        return all(x >= -seen.none[kind] for (kind, _), x in zip(self.watched, values, strict=True))
 
 
 def _first_fall(a: float, b: float, c: float, d: float) -> float:

@@ -43,6 +43,7 @@ from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import Stretch
+from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_changes
@@ -95,6 +96,11 @@ class ContactRun:
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
         self.known, self.more = 0, True
+        self.finished: list[Segment] = []
+        """Stretches as they are told and returned."""
+        self.seen = 0
+        """How many changes whoever follows the run has been told of."""
+        changing.following.through(self._new_of)
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
         self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
@@ -109,7 +115,7 @@ class ContactRun:
         if isinstance(control, PerStructure):
             control = control.control(system, start)
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
-        problem = Problem(system, control, motion, dict(changing.forces), **changing.options)
+        problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
         self.free_motion = FreeMotion(problem, Places(system, self.contacts), near=self.wound.positions)
         self.length = extent(system.plan)
@@ -139,10 +145,17 @@ class ContactRun:
         try:
             self.begin(q, v)
             self.advance(self.end)
+        except (KeyboardInterrupt, Cancelled) as reason:
+            if not hasattr(self, "standing"):
+                raise
+            reached = float(self.segments[-1].t[-1]) if self.segments else self.now
+            return self._found(times, stopped(reason, reached))
         except Exception as error:
             if self.segments:
                 error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
+        finally:
+            self.changing.following.done()
         return self._found(times, "")
 
     def begin(self, q: Any, v: Any) -> None:
@@ -182,6 +195,7 @@ class ContactRun:
             self.now, self.q, self.v, self.standing, self.more = self._jumped(
                 self.now, self.q, self.v, self.standing
             )
+        self.changing.following.tick(self.now, self)
 
     # Step by step.
 
@@ -225,7 +239,9 @@ class ContactRun:
         gone = self._quickly(t, q, v, holding)
         if gone is not None:
             return gone
-        stretch = Stretch(holding, self.window, self.changing.options, self._events, self.h / 3.0)
+        stretch = Stretch(
+            holding, self.window, self.changing.options, self._events, self.h / 3.0, self.changing.following
+        )
         made = stretch.go(t, q, v)
         run = made.run
         stiff = STIFF if holding.rubs else STUCK
@@ -245,7 +261,8 @@ class ContactRun:
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
         if self.quick is None:
-            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h)
+            tick = self.changing.following.tick
+            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
         stretch = QuickStretch(self.quick, holding)
         try:
             made = stretch.go(t, q, v, self.first, self._events(t, q, v))
@@ -299,10 +316,10 @@ class ContactRun:
         closed = () if before is None else before.closed
         found = self.deciding.decide(t, q, v, parts, slips, closed=closed)
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
-        self._tell(t, why, found.q, v, before, found)
+        self._note(t, why, found.q, v, before, found)
         return found.standing, found.q, found.v
 
-    def _tell(
+    def _note(
         self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
     ) -> None:
         """Tell a change, if there is anything to tell."""
@@ -348,7 +365,9 @@ class ContactRun:
             self.free_motion.places.friction,
             why in (SLOWLY, STUCK),
         )
-        steps = CarefulSteps(self.free_motion, self.length, self.h, self._impulses(), self.watch)
+        steps = CarefulSteps(
+            self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
+        )
         self.watch.begin(v)
         gap = self.deciding.gaps(q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
@@ -366,7 +385,7 @@ class ContactRun:
         found = self.deciding.decide(
             t, q, v, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
         )
-        self._tell(t, f"after careful steps, {why}", found.q, v, standing, found)
+        self._note(t, f"after careful steps, {why}", found.q, v, standing, found)
         return t, found.q, found.v, found.standing, self.end - t > self.window.same
 
     def _impulses(self) -> ImpulseSteps | None:
@@ -479,21 +498,38 @@ class ContactRun:
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
-        runs = [resampled(run, times) for run in self.segments]
-        pressed = [f(run) for f, run in zip(self.pressing, runs, strict=True)]
-        labels = [contact.label for contact in self.contacts]
-        segments = tuple(
-            replace(
-                with_stops_in_joints(run, places, f),
-                contacts=self.touching,
-                contact_forces={label: f[:, k] for k, label in enumerate(labels)},
-            )
-            for run, f, places in zip(runs, pressed, self.places, strict=True)
-        )
-        found = Trajectory(segments, tuple(self.made), note)
+        if not self.segments:
+            still = np.zeros((1, self.system.nv))
+            alone = Segment(self.system, np.array([self.now]), self.q[None], self.v[None], still, 0)
+            return Trajectory([alone], tuple(self.made), note)
+        self._tell(times, len(self.segments), note)
+        found = Trajectory(tuple(self.finished), tuple(self.made), note)
         if self.changing.check:
             audit_of_changes(found).warn()
         return found
+
+    def _new_of(self, run: ContactRun) -> None:
+        """Tell whoever follows what is new. The last stretch may still get events that happen at its end."""
+        self._tell(self.changing.sample_times(), len(self.segments) - 1, "")
+
+    def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
+        """Finish so many stretches, and tell whoever follows those that are new."""
+        known, labels = len(self.finished), [contact.label for contact in self.contacts]
+        for k in range(known, count):
+            run = resampled(self.segments[k], times)
+            f = self.pressing[k](run)
+            self.finished.append(
+                replace(
+                    with_stops_in_joints(run, self.places[k], f),
+                    contacts=self.touching,
+                    contact_forces={label: f[:, i] for i, label in enumerate(labels)},
+                )
+            )
+        if count > known:
+            until = self.finished[-1].t[-1]
+            new = [x for x in self.made[self.seen :] if x.t <= until or count == len(self.segments)]
+            self.seen += len(new)
+            self.changing.following.tell([(x, False) for x in self.finished[known:]], new, note)
 
     def _require_outside(self, q: np.ndarray) -> None:
         for contact, gap in zip(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), strict=True):

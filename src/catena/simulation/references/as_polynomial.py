@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.planning.motion_plan import PlannedMotion
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.piecewise import PiecewisePolynomial
 
@@ -23,6 +24,8 @@ def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
         return held(reference.position)
     if isinstance(reference, PiecewisePolynomial) and reference.coefficients.shape[1] <= DEGREE + 1:
         return reference
+    if isinstance(reference, PlannedMotion):
+        return PiecewisePolynomial(reference.times, reference.coefficients, name="plan")
     return None
 
 

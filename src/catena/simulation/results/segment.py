@@ -74,7 +74,8 @@ class Segment(Energies):
     some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
     something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
     tree. `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
-    forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch.
+    forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch. `kept` are the
+    signals that a run was asked to keep, {name: (...)} or, at its samples, {name: (..., samples)}.
     """
 
     system: System
@@ -95,6 +96,7 @@ class Segment(Energies):
     loop_positions: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     contacts: tuple[Contact, ...] = ()
     contact_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    kept: Mapping[str, np.ndarray] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
@@ -132,7 +134,30 @@ class Segment(Energies):
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
             self, system=self.system.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
-            work={name: x[index] for name, x in self.work.items()}, events=events, **rows,
+            work={name: x[index] for name, x in self.work.items()}, events=events,
+            kept={name: x[index] for name, x in self.kept.items()}, **rows,
+        )  # fmt: skip
+
+    def chosen(self, states: np.ndarray) -> Segment:
+        """Return the motions of some states (n,) of a batch, counted through it, one behind the other."""
+        batch, over, count = self.batch, self.q.shape[:-1], (len(states), len(self.t))
+        numbers = {tuple(int(i) for i in np.unravel_index(k, batch)): (new,) for new, k in enumerate(states)}
+
+        def taken(x: np.ndarray, axes: int) -> np.ndarray:
+            own = x.shape[x.ndim - axes :]
+            return np.broadcast_to(x, (*over, *own)).reshape(-1, over[-1], *own)[states].reshape(*count, *own)
+
+        rows: dict[str, Any] = {
+            what: {name: taken(x, 1) for name, x in given.items()} for what, given in self._rows.items()
+        }
+        events = tuple(
+            replace(event, state=numbers[event.state]) for event in self.events if event.state in numbers
+        )
+        kept = {name: x.reshape(-1, *x.shape[len(batch) :])[states] for name, x in self.kept.items()}
+        return replace(
+            self, system=self.system.chosen(states, (len(states), 1)), q=taken(self.q, 1), v=taken(self.v, 1),
+            tau=taken(self.tau, 1), work={name: taken(x, 0) for name, x in self.work.items()}, events=events,
+            kept=kept, **rows,
         )  # fmt: skip
 
     def shifted(self, start: float) -> Segment:

@@ -105,6 +105,8 @@ class Trajectory(Energies):
         self.note: str = note
         self.failed = failed
         self.given_before = None if before is None else tuple(before)
+        self.told_of: tuple[int, ...] = ()
+        """The state of a batch that this part of a run tells of, where states move one after the other; else ()."""
 
     @classmethod
     def of(
@@ -145,7 +147,7 @@ class Trajectory(Energies):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
         made = self._segments, self.transitions, self.note, dict(self.failed), self.given_before
-        return type(self), made
+        return type(self), made, {"told_of": self.told_of}
 
     def __repr__(self) -> str:
         name, parts = repr(self.segments[0].system.mechanism.name), len(self.segments)
@@ -188,6 +190,12 @@ class Trajectory(Energies):
         """Return the times (samples,) of all segments; those of changes come twice."""
         parts = self._segments
         return parts[0].t if len(parts) == 1 else np.concatenate([part.t for part in parts])
+
+    @property
+    def kept(self) -> Mapping[str, np.ndarray]:
+        """Return the signals that the run was asked to keep by `keep`, {name: (...)} for those that tell one number of
+        all of it, {name: (..., samples)} for those at samples."""
+        return self.segments[0].kept if len(self.segments) == 1 else {}
 
     @property
     def steps(self) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.simulation.control.protocol import Controller
+from catena.spatial import Pose
 from catena.system import System
 
 VERSION = "catena scenario 1"
@@ -94,6 +95,9 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
         return ("list", *(inner(entry, place=place) for entry in value))
     if isinstance(value, Set):
         return ("set", *sorted((inner(entry, place=place) for entry in value), key=repr))
+    if isinstance(value, Pose):
+        # However its axes were given.
+        return ("pose", _of_array(value.p), _of_array(value.R))
     if isinstance(value, Mechanism):
         # The order of parts is that of the coordinates.
         parts = {name: tuple(x.values()) for name, x in vars(value).items() if isinstance(x, dict)}

@@ -7,41 +7,46 @@ the loop goes on behind it.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics import most_modes
 from catena.dynamics.loops.elimination import sort_for
-from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.acting.excitation import Excitation
+from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
     collapse_message,
     crawling_message,
-    require_bounds,
+    lost_states,
     too_long_message,
+    undecided_message,
 )
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.method import PAST, method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
+from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
-from catena.simulation.stepping.record import StepRecord
+from catena.simulation.stepping.record import StepRecord, leads
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
+# Calls of the tape in one call of the loop, at 0.1 us each: whoever cancels a run waits for no more than some 30 ms.
+MOST_WORK = 300_000
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
 # Numbers that one call may record.
-RECORD = 4_000_000
+RECORD = 1_000_000
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
 # What a function could not answer is why steps collapse where both happen within this part of the time passed.
@@ -110,15 +115,19 @@ class CompiledSteps:
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
             turns=bool(excitation.counted) and not excitation.has_python_elements,
+            sticks=friction_sticks(problem, self.method),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
-        self.judges = judges_works(variant)
+        self.judges, self.sticks = judges_works(variant), variant.sticks
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
-        self.target, wrench = ("given", "f_given") if excitation.placed else ("tau", "f_ext")
+        self.target = "given" if excitation.placed or self.sticks else "tau"
+        wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
+        if self.sticks:
+            self.absent |= STICKING_INPUTS.keys() - {"sense"}
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -127,6 +136,8 @@ class CompiledSteps:
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
+        self.failing: dict[int, str] | None = None
+        """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._walks: dict[int, PausedSteps] = {}
         self._starter: CompiledSteps | None = None
 
@@ -140,8 +151,9 @@ class CompiledSteps:
         system = self.system
         found = {"rtol": np.array([self.rtol]), "atol": np.array([self.atol]), "halt": np.zeros(1)}
         if self.excitation.motion:
-            found |= {name: np.zeros(system.nv) for name in DRIVE_INPUTS}
-            found["driven"][self.excitation.driven] = 1.0
+            told = "prescribed" if self.sticks else "driven"
+            found |= {told: np.zeros(system.nv), "qdd_given": np.zeros(system.nv)}
+            found[told][self.excitation.driven] = 1.0
         if self.judges:
             # Numbers that are not finite are taken for a trial that went astray.
             longest = min(self.excitation.longest, UNBOUNDED)
@@ -167,9 +179,13 @@ class CompiledSteps:
             "wish": np.zeros((states, 1)),
         }
         self.past = {}
+        self.begun = False
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
+        if self.sticks:
+            self.kept["sense"] = np.ones((states, self.system.nv))
+            self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
         self._near = np.zeros((states, self.near_width))
         if self.turns:
             self.kept[NEAR] = self._near
@@ -234,6 +250,8 @@ class CompiledSteps:
         ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
+        if self.sticks:
+            self._take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -248,6 +266,7 @@ class CompiledSteps:
             if self.asks:
                 is_finite = self._walk(active, t, q, v, tau, ends, nodes)
                 if is_finite and self.steps % LOOKED_AT:
+                    self.tick(float(t.min()))
                     continue
             else:
                 plays = self._run(active, t, q, v, tau, ends, nodes, plays)
@@ -260,6 +279,19 @@ class CompiledSteps:
         step = self.fixed_step or 1.0
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
+
+    def _take_senses(self, v: np.ndarray) -> None:
+        """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
+        rubs = self.system.plan.friction > 0.0
+        sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
+        self.kept["sense"] = np.where(rubs, sense, 1.0)
+        self.begun = True
+        self.kept["cap"][:], self.kept["part"][:], self.kept["pivots"][:] = FAR, 0.0, 0.0
+
+    def _require_senses(self, who: np.ndarray, t: np.ndarray) -> None:
+        """Raise for states in which no senses of friction go on."""
+        for state in who[self.kept["pivots"][who, 0] > PIVOTS][:1]:
+            raise SimulationError(undecided_message(self.system, int(state), float(t[state])))
 
     # Many steps in one call.
 
@@ -276,7 +308,9 @@ class CompiledSteps:
             active, until = active[order], until[order]
         ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
-        plays = max(1, min(LONGEST_CALL, room, math.ceil(ahead * (1.0 - 1e-9)), plays))
+        blocks = math.ceil(len(active) / self.program.tape.lanes)
+        soon = MOST_WORK // (blocks * self.program.tape.work)
+        plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
@@ -303,14 +337,15 @@ class CompiledSteps:
             if status:
                 accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
             state, play = np.nonzero(accepted)
-            if self.law is None:
-                needed = nodes.needed(state, out["t"][state, play, 0])
-                state, play = state[needed], play[needed]
+            needed = nodes.needed(state, out["t"][state, play, 0])
+            lead = leads(state, needed)
+            lead_state, lead_play = state[lead], play[lead]
+            state, play = state[needed], play[needed]
             is_held = self.law is None or self.law.holds
-            force = tau[active[state]] if is_held else out["tau_start"][state, play]
+            force = tau[active[state]] if is_held else out["tau_start"][lead_state, lead_play]
             nodes.add(
                 active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
-                self._carried(out, state, play), force, out[self.start_acceleration][state, play],
+                self._carried(out, state, play), force, out[self.start_acceleration][lead_state, lead_play],
             )  # fmt: skip
         if self.law is not None and not self.law.holds:
             tau[active] = out[self.target][:, -1]
@@ -319,6 +354,8 @@ class CompiledSteps:
         # A state that has come to its end may still be told to be in doubt there.
         unfinished = ends[active] - t[active] > COLLAPSE * np.maximum(1.0, ends[active])
         halted = np.flatnonzero((out["halt"][:, -1, 0] > 0.5) & unfinished)
+        if self.sticks:
+            self._require_senses(active[halted], t)
         if self.excitation.problem.touching is not None and len(halted):
             raise ContactChanged
         most = GATHERED if self.adaptive and self.law is None else 1
@@ -392,6 +429,9 @@ class CompiledSteps:
             return walk.is_finite
         if self.excitation.problem.touching is not None:
             raise ContactChanged
+        if self.sticks:
+            self._keep(who, t, q, v, out)
+            self._require_senses(who, t)
         doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
@@ -449,7 +489,9 @@ class CompiledSteps:
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
-        require_bounds(self.system, who, t[who], q[who], v[who])
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        going = np.isfinite(t[who])
+        who, doubtful = who[going], doubtful[going]
         while len(who):
             self.kept["row"][who] = 0.0
             h = np.minimum(self.kept["h"][who, 0], ends[who] - t[who])
@@ -459,12 +501,17 @@ class CompiledSteps:
             who, doubtful = who[left], doubtful[left]
             if not len(who):
                 return
-            state = int(who[0])
             if not self.adaptive:
-                raise SimulationError(
-                    too_long_message(self.method, float(t[state]), state, float(h[left][0]))
-                )
+                sizes = h[left]
+                self._give_up(
+                    ((int(k), too_long_message(self.method, float(t[k]), int(k), float(size)))
+                     for k, size in zip(who, sizes, strict=True)),
+                    t,
+                )  # fmt: skip
+                return
             self._require_progress(who, t, q, v)
+            going = np.isfinite(t[who])
+            who, doubtful = who[going], doubtful[going]
 
     # Methods with a past.
 
@@ -476,6 +523,7 @@ class CompiledSteps:
             self._starter = CompiledSteps(
                 self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
             )
+            self._starter.failing = self.failing
         starter, h = self._starter, self.kept["h"]
         starter.begin(len(t), 1.0)
         starter.fixed_step = math.inf
@@ -486,7 +534,7 @@ class CompiledSteps:
             if not going.any():
                 break
             passed = StepRecord(t, q, v, tau, self.works())
-            now = np.where(np.isfinite(t) & going, t + h[:, 0], t)
+            now = np.where(np.isfinite(t), np.where(going, t + h[:, 0], t), 0.0)
             before = (q.copy(), v.copy())
             t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
             past.append((*before, passed.last_accelerations()))
@@ -512,35 +560,65 @@ class CompiledSteps:
 
     # Progress.
 
+    def _give_up(self, faults: Iterable[tuple[int, str]], t: np.ndarray) -> None:
+        """Raise for the first of the states that cannot go on, each with its words, or let the others go on without
+        them."""
+        for state, words in faults:
+            if self.failing is None:
+                raise SimulationError(words)
+            self.failing.setdefault(state, words)
+            t[state] = np.inf
+
     def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise for states that have run away, or do not get on."""
-        require_bounds(self.system, who, t[who], q[who], v[who])
+        """Give up states that have run away, or do not get on."""
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
         if not self.adaptive:
             return
-        stuck = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        who = who[np.isfinite(t[who])]
+        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who, t, q, v))
+        if self.asks:
+            # They share their steps, so that nobody knows whose fault it is.
+            for _, words in slow:
+                raise SimulationError(words)
+        self._give_up(slow, t)
+
+    def _crawling(self, who: np.ndarray, t: np.ndarray, q: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Give the states that would take for ever, each with its words."""
         watched = self._cost[who] - self._watched[who, 0] > WATCHED
-        if watched.any():
-            ready = who[watched]
-            cost, tried, before = self._watched[ready].T
-            passed = np.maximum(t[ready] - before, 1e-300)
-            left = self.horizon - t[ready]
-            for k in np.flatnonzero(left * (self._cost[ready] - cost) > ENDLESS * passed)[:1]:
-                pace = float(passed[k] / (self._tried[ready[k]] - tried[k]))
-                raise SimulationError(
-                    crawling_message(
-                        self.system, int(ready[k]), float(t[ready[k]]), q[ready[k]], pace, float(left[k])
-                    )
-                )
-            self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
-        for state in who[stuck][:1]:
-            fault = self.excitation.fault
-            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
-                raise SimulationError(fault[1])
-            raise SimulationError(
-                collapse_message(
-                    self.system.state(int(self.owner[state])), int(state), float(t[state]), q[state], v[state]
-                )
+        if not watched.any():
+            return
+        ready = who[watched]
+        cost, tried, before = self._watched[ready].T
+        passed = np.maximum(t[ready] - before, 1e-300)
+        left = self.horizon - t[ready]
+        pace = passed / (self._tried[ready] - tried)
+        endless = left * (self._cost[ready] - cost) > ENDLESS * passed
+        self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
+        for k in np.flatnonzero(endless):
+            state = int(ready[k])
+            words = crawling_message(
+                self.system, state, float(t[state]), q[state], float(pace[k]), float(left[k])
             )
+            yield state, words
+
+    def _stuck(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> Iterator[tuple[int, str]]:
+        """Give the states whose steps have become too small to move them, each with its words."""
+        for k in who[self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))]:
+            state, fault = int(k), self.excitation.fault
+            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
+                yield state, fault[1]
+                continue
+            own = self.system.state(int(self.owner[state]))
+            yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
+
+
+def friction_sticks(problem: Problem, method: str) -> bool:
+    """Return whether the dry friction of joints of the tree sticks in steps of a method: one without a past, in which
+    contacts do not hold on to bodies."""
+    is_told = problem.sticks and problem.touching is None and method != "abm4"
+    return is_told and bool(np.any(problem.system.plan.friction > 0.0))
 
 
 def counts_work(excitation: Excitation, drift: Drift) -> bool:

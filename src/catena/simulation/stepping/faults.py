@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from catena.dynamics.flexible.flexible_body import is_flexible
@@ -25,19 +27,28 @@ GIMBAL = (
 )
 
 
-def require_bounds(system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-    """Raise for states that have run away, of those numbered `states` (n,) at times t (n,), q (n, nq) and v (n, nv)."""
+def lost_states(
+    system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+) -> Iterator[tuple[int, str]]:
+    """Give the states that have run away, each with its words, of those numbered `states` (n,) at times t (n,), q (n,
+    nq) and v (n, nv)."""
     speed = np.abs(v).max(axis=-1)
     finite = np.isfinite(speed) & np.isfinite(q).all(axis=-1)
-    if not finite.all():
-        lost = int(np.argmin(finite))
-        raise SimulationError(
-            f"The motion is not finite any more near t = {t[lost]:.9g} s in state {int(states[lost])}; take smaller "
-            f"steps. The trajectory so far is in the attribute `trajectory` of this error."
+    for k in np.flatnonzero(~finite):
+        yield (
+            int(states[k]),
+            f"The motion is not finite any more near t = {t[k]:.9g} s in state {int(states[k])}; take smaller "
+            f"steps. The trajectory so far is in the attribute `trajectory` of this error.",
         )
-    if speed.max() > RUNAWAY:
-        k = int(np.argmax(speed))
-        raise SimulationError(_runaway_message(system, int(states[k]), float(t[k]), q[k], v[k]))
+    fast = np.flatnonzero(finite & (speed > RUNAWAY))
+    for k in fast[np.argsort(-speed[fast], kind="stable")]:
+        yield int(states[k]), _runaway_message(system, int(states[k]), float(t[k]), q[k], v[k])
+
+
+def require_bounds(system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Raise for states that have run away, of those numbered `states` (n,) at times t (n,), q (n, nq) and v (n, nv)."""
+    for _, words in lost_states(system, states, t, q, v):
+        raise SimulationError(words)
 
 
 def _runaway_message(system: System, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
@@ -108,4 +119,15 @@ def too_long_message(method: str, t: float, state: int, h: float) -> str:
         f"The step from t = {t:.9g} s in state {state} leads to a state that is not finite or whose "
         f"loops do not close: {h:g} s is too long for {method}. Take smaller steps, or an adaptive "
         f"method. The trajectory so far is in the attribute `trajectory` of this error."
+    )
+
+
+def undecided_message(system: System, state: int, t: float) -> str:
+    """Say that it was not found which joints stick."""
+    joints = [j for j in system.joints if np.any(system.plan.friction[system.slice_v(j)] > 0.0)]
+    return (
+        f"It was not found which of the joints {joints} of {system.mechanism.name!r} stick and which slip at t = "
+        f"{t:.9g} s in state {state}: they change without end. Friction at rest that is much larger than that of a "
+        f"slip does that, and bodies that have next to no inertia; the trajectory so far is in the attribute "
+        f"`trajectory` of this error."
     )

@@ -14,6 +14,7 @@ class Steps(Protocol):
 
     steps: int
     owner: np.ndarray
+    failing: dict[int, str] | None
 
     @property
     def asks(self) -> bool:

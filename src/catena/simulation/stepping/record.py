@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,11 +25,21 @@ class Passed:
     vdot: np.ndarray
 
 
+class Gatherer(Protocol):
+    """Whoever wants to see every node once."""
+
+    def add(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> None:
+        """Take note of nodes of the states `who` (n,), in order of states and times."""
+
+
 class StepRecord:
     """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
-    control forces and the accelerations at the start of the step that led to it. `work` (states, n) is what states
-    carry along at first: works done, and positions that loop joints are near. Where only the nodes before some times
-    `before` (n,) are asked for, others may be left out (`needed`)."""
+    control forces and the accelerations at the start of the way that led to it. `work` (states, n) is what states
+    carry along at first: works done, and positions that loop joints are near.
+
+    Where only the nodes before some times `before` (n,) are asked for, others are left out when the record is settled,
+    but for the last of each state, and a `tally` sees all of them then. Unless it `waits` until somebody has looked at
+    what was passed, it settles whenever nodes are added."""
 
     def __init__(
         self,
@@ -37,12 +49,16 @@ class StepRecord:
         tau: np.ndarray,
         work: np.ndarray,
         before: np.ndarray | None = None,
+        tally: Gatherer | None = None,
+        waits: bool = False,
     ) -> None:
-        self.states, self.before = len(q), before
+        self.states, self.before, self.tally, self.waits = len(q), before, tally, waits
         self.ended = np.zeros(self.states, dtype=bool)
-        self._parts: list[Part] = []
         still = t.copy(), q.copy(), v.copy(), work.copy()
-        self.add(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))
+        self._start = t.copy()
+        self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))]
+        # How many parts are settled; the last of them are the last nodes of states.
+        self._settled = 1
 
     @property
     def mark(self) -> int:
@@ -52,12 +68,10 @@ class StepRecord:
     def needed(self, who: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return which of the nodes of states `who` (n,) at times t (n,) must be added: those with a time that is asked
         for between them and the next node of their state, and the last of each state. All, where all are asked for. The
-        nodes are in order of states and times, with the same control forces since the last that was added."""
-        wanted = np.ones(len(t), dtype=bool)
-        if self.before is not None:
-            passed = np.searchsorted(self.before, t)
-            wanted[:-1] = (who[1:] != who[:-1]) | (passed[1:] > passed[:-1])
-        return wanted
+        nodes are in order of states and times."""
+        if self.before is None or self.waits or self.tally is not None:
+            return np.ones(len(t), dtype=bool)
+        return _before(self.before, who, t)
 
     def add(
         self,
@@ -75,11 +89,49 @@ class StepRecord:
             going = ~self.ended[who]
             part = tuple(x[going] for x in part)
         self._parts.append(part)
+        if not self.waits:
+            self.settle()
+
+    def settle(self) -> None:
+        """Show what was added since the last time to the tally, and leave out of it what nobody asks for."""
+        if self.before is None and self.tally is None:
+            return
+        fresh = self._parts[self._settled :]
+        if not fresh:
+            return
+        rows = _in_order(_together(fresh))
+        if self.tally is not None:
+            who, t, q, v, _, _, vdot = rows
+            self.tally.add(who, t, q, v, vdot)
+        if self.before is None:
+            self._settled = len(self._parts)
+            return
+        last = self._parts[self._settled - 1]
+        rows = _in_order(tuple(np.concatenate(column) for column in zip(last, rows, strict=True)))
+        who, t, *others = rows
+        wanted = _before(self.before, who, t)
+        lead = leads(who, wanted)
+        at = np.flatnonzero(wanted)
+        kept = [who[at], t[at], *(x[at] for x in others[:3]), *(x[lead] for x in others[3:])]
+        newest = np.append(kept[0][1:] != kept[0][:-1], True)
+        settled = self._parts[: self._settled - 1]
+        if not newest.all():
+            settled.append(tuple(x[~newest] for x in kept))
+        self._parts = [*settled, tuple(x[newest] for x in kept)]
+        self._settled = len(self._parts)
 
     def extend(self, other: StepRecord) -> None:
         """Append the nodes that another record has passed since its start."""
         for part in other._parts[1:]:
             self.add(*part)
+
+    def forget(self, state: int) -> None:
+        """Forget what one state has passed since the start, where it stays."""
+        for k, part in enumerate(self._parts):
+            others = (part[0] != state) | (part[1] <= self._start[state])
+            if not others.all():
+                self._parts[k] = tuple(x[others] for x in part)
+        self.ended[state] = True
 
     def last_accelerations(self) -> np.ndarray:
         """Return the accelerations (states, nv) at the start of the last step of each state, zero where there was
@@ -121,12 +173,75 @@ class StepRecord:
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
-        who, t, q, v, work, tau, _ = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.lexsort((t, who))
-        who, t, q, v, work, tau = (x[order] for x in (who, t, q, v, work, tau))
-        edges = np.searchsorted(who, np.arange(self.states + 1))
-        tau = np.roll(tau, -1, axis=0)
-        tau[edges[1:] - 1] = tau_now
-        counts = np.diff(edges)
-        index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
-        return t[index], q[index], v[index], work[index], tau[index]
+        return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
+
+    @property
+    def permanent(self) -> int:
+        """Return how many parts stay as they are; the others may be left out in part when the record is settled."""
+        return len(self._parts) if self.before is None else self._settled - 1
+
+    def recent(self) -> Recent:
+        """Return what is asked now and then for the nodes that are new."""
+        return Recent(self)
+
+
+class Recent:
+    """The nodes of a record that are new since it was asked last, and the ones that these go on from."""
+
+    def __init__(self, record: StepRecord) -> None:
+        self.record, self.mark = record, 0
+        self.kept: list[Part] = []
+
+    def until(self, mark: int, tau_now: np.ndarray) -> tuple[Part, np.ndarray]:
+        """Return t, q, v, works and tau as `StepRecord.all` does, of what was added up to the mark and not forgotten,
+        and how many nodes each state has (states,)."""
+        parts, stay = self.record._parts, max(self.mark, min(mark, self.record.permanent))
+        self.kept += parts[self.mark : stay]
+        self.mark = stay
+        return _arranged(_in_order(_together([*self.kept, *parts[stay:mark]])), self.record.states, tau_now)
+
+    def forget(self, before: np.ndarray) -> None:
+        """Forget the nodes of each state that lie before its times `before` (states,)."""
+        self.kept = [tuple(x[part[1] >= before[part[0]]] for x in part) for part in self.kept]
+        self.kept = [part for part in self.kept if len(part[0])]
+
+
+def _together(parts: Sequence[Part]) -> Part:
+    """Return the rows of all parts."""
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _arranged(part: Part, states: int, tau_now: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return t, q, v, works and tau of nodes in order as arrays (states, nodes, ...), and how many there are of each
+    state (states,)."""
+    who, t, q, v, work, tau, _ = part
+    edges = np.searchsorted(who, np.arange(states + 1))
+    tau = np.roll(tau, -1, axis=0)
+    tau[edges[1:] - 1] = tau_now
+    counts = np.diff(edges)
+    index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
+    return (t[index], q[index], v[index], work[index], tau[index]), counts
+
+
+def _in_order(rows: Part) -> Part:
+    """Return rows in order of states and times."""
+    order = np.lexsort((rows[1], rows[0]))
+    return tuple(x[order] for x in rows)
+
+
+def _before(before: np.ndarray, who: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return which nodes have one of the times `before` between them and the next of their state, or are its last."""
+    wanted = np.ones(len(t), dtype=bool)
+    passed = np.searchsorted(before, t)
+    wanted[:-1] = (who[1:] != who[:-1]) | (passed[1:] > passed[:-1])
+    return wanted
+
+
+def leads(who: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return for each of the `wanted` (n,) nodes of states `who` (n,), in order of states and times, the node behind
+    the wanted one before it, or the first of its state: the way that leads to it begins with the forces told there."""
+    at = np.flatnonzero(wanted)
+    behind = np.append(0, at[:-1] + 1)
+    first = np.flatnonzero(np.append(True, who[1:] != who[:-1])) if len(who) else at
+    own = first[np.searchsorted(first, at, side="right") - 1]
+    return np.maximum(behind, own)

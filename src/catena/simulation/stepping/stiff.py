@@ -71,6 +71,8 @@ class StiffSteps:
         self.work = np.zeros((0, self.sources + near))
         """What states carry along (states, n): works done so far, and positions that loop joints are near."""
         self.count: Count | None = None
+        self.failing: dict[int, str] | None = None
+        """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._watched = np.zeros((0, 2))
         """How many steps each state has taken since it was last looked at, and the time of that [s]."""
 
@@ -109,9 +111,14 @@ class StiffSteps:
         q, v = q.copy(), v.copy()
         ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
         for state in np.flatnonzero(np.isfinite(t)).tolist():
-            q[state], v[state] = self._advance(
-                state, float(t[state]), q[state], v[state], tau[state], float(ends[state]), nodes
-            )
+            try:
+                q[state], v[state] = self._advance(
+                    state, float(t[state]), q[state], v[state], tau[state], float(ends[state]), nodes
+                )
+            except CatenaError as error:
+                if self.failing is None:
+                    raise
+                self.failing[state], ends[state] = str(error), np.inf
         return np.where(np.isfinite(t), ends, t), q, v
 
     def _advance(

@@ -38,6 +38,9 @@ Answer = Callable[[Any], dict[str, Any]]
 class Server:
     """Serves a page, made when it is asked for, and answers questions as JSON; it starts at once."""
 
+    handler: type[Handler]
+    """What answers connections."""
+
     def __init__(
         self, page: Callable[[], str], answer: Answer | None, host: str = "127.0.0.1", port: int = 0
     ) -> None:
@@ -53,8 +56,9 @@ class Server:
         self._tickets: set[str] = set()
         self.was_fetched = threading.Event()
         self.host = host
+        self.page, self.answer = page, answer
         try:
-            self._server = _Listener((host, port), _handler(self, page, answer))
+            self._server = _Listener((host, port), type("Handler", (self.handler,), {"desk": self}))
         except OSError as error:
             raise StateError(
                 f"{host}:{port} cannot be listened on: {error.strerror or error}; choose another port."
@@ -148,76 +152,82 @@ class _Listener(ThreadingHTTPServer):
         """A connection that breaks is not worth a word on the terminal."""
 
 
-def _handler(server: Server, page: Callable[[], str], answer: Answer | None) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        server_version, sys_version = "catena", ""
-        timeout = PATIENCE
-        # Head and content of an answer go out together and at once; otherwise each waits for the other's receipt.
-        wbufsize = -1
-        disable_nagle_algorithm = True
+class Handler(BaseHTTPRequestHandler):
+    """Answers one connection for the server that is its `desk`."""
 
-        def do_GET(self) -> None:
-            if not self._is_allowed():
-                return
-            if server.takes_ticket(self.path):
-                self._send(302, b"", "text/plain", {"Location": f"/{server.secret}/"})
-                return
-            if self.path.partition("?")[0] != f"/{server.secret}/":
-                self._reply(404, {"error": "there is nothing here"})
-                return
-            self._send(200, page().encode("utf-8"), "text/html; charset=utf-8")
-            server.was_fetched.set()
+    desk: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "catena", ""
+    timeout = PATIENCE
+    # Head and content of an answer go out together and at once; otherwise each waits for the other's receipt.
+    wbufsize = -1
+    disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:
-            if not self._is_allowed():
-                return
-            if answer is None or self.path != f"/{server.secret}/pose":
-                self._reply(404, {"error": "there is nothing here"})
-                return
-            length = self.headers.get("Content-Length", "")
-            is_number = length.isascii() and length.isdigit() and len(length) < 20
-            if not is_number or int(length) > LONGEST:
-                self._reply(413, {"error": f"a question has at most {LONGEST} bytes and says how many"})
-                return
-            try:
-                question = json.loads(self.rfile.read(int(length)))
-                self._reply(200, answer(question))
-            except (CatenaError, ValueError, OverflowError, RecursionError) as error:
-                self._reply(400, {"error": str(error)})
+    def do_GET(self) -> None:
+        if not self.is_allowed():
+            return
+        if self.desk.takes_ticket(self.path):
+            self.send(302, b"", "text/plain", {"Location": f"/{self.desk.secret}/"})
+            return
+        if self.path.partition("?")[0] != f"/{self.desk.secret}/":
+            self.reply(404, {"error": "there is nothing here"})
+            return
+        self.send(200, self.desk.page().encode("utf-8"), "text/html; charset=utf-8")
+        self.desk.was_fetched.set()
 
-        def _is_allowed(self) -> bool:
-            if server.is_known(self.headers.get("Host"), self.headers.get("Origin")):
-                return True
-            self._reply(403, {"error": "this server answers only requests that were meant for it"})
-            return False
+    def do_POST(self) -> None:
+        if not self.is_allowed():
+            return
+        if self.desk.answer is None or self.path != f"/{self.desk.secret}/pose":
+            self.reply(404, {"error": "there is nothing here"})
+            return
+        length = self.headers.get("Content-Length", "")
+        is_number = length.isascii() and length.isdigit() and len(length) < 20
+        if not is_number or int(length) > LONGEST:
+            self.reply(413, {"error": f"a question has at most {LONGEST} bytes and says how many"})
+            return
+        try:
+            question = json.loads(self.rfile.read(int(length)))
+            self.reply(200, self.desk.answer(question))
+        except (CatenaError, ValueError, OverflowError, RecursionError) as error:
+            self.reply(400, {"error": str(error)})
 
-        def _reply(self, code: int, content: dict[str, Any]) -> None:
-            if code >= 400:
-                # What was not read of a request would be taken for the next one.
-                self.close_connection = True
-            self._send(code, json.dumps(content, allow_nan=False).encode("utf-8"), "application/json")
+    def is_allowed(self) -> bool:
+        """Whether a request was meant for this server; one that was not is answered so."""
+        if self.desk.is_known(self.headers.get("Host"), self.headers.get("Origin")):
+            return True
+        self.reply(403, {"error": "this server answers only requests that were meant for it"})
+        return False
 
-        def _send(self, code: int, content: bytes, kind: str, more: Mapping[str, str] = NOTHING) -> None:
-            self.send_response(code)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header("Referrer-Policy", "no-referrer")
-            if not server.may_be_framed:
-                # A page around it could lead the user's hand; in the page itself a browser does not heed this.
-                self.send_header("X-Frame-Options", "DENY")
-                self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
-            for name, value in more.items():
-                self.send_header(name, value)
-            if self.close_connection:
-                self.send_header("Connection", "close")
-            self.end_headers()
-            self.wfile.write(content)
-            self.wfile.flush()
+    def reply(self, code: int, content: dict[str, Any]) -> None:
+        """Answer with JSON."""
+        if code >= 400:
+            # What was not read of a request would be taken for the next one.
+            self.close_connection = True
+        self.send(code, json.dumps(content, allow_nan=False).encode("utf-8"), "application/json")
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Requests are not worth a line on the terminal."""
+    def send(self, code: int, content: bytes, kind: str, more: Mapping[str, str] = NOTHING) -> None:
+        """Answer with some content, and what keeps browsers from doing more with it."""
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        if not self.desk.may_be_framed:
+            # A page around it could lead the user's hand; in the page itself a browser does not heed this.
+            self.send_header("X-Frame-Options", "DENY")
+            self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
+        for name, value in more.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+        self.wfile.flush()
 
-    return Handler
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are not worth a line on the terminal."""
+
+
+Server.handler = Handler

@@ -50,14 +50,15 @@ function compose(A, a, B, out, to) {
 }
 
 class Player {
-  constructor(root, data) {
-    this.root = root; this.data = data; this.kept = new Map(); this.frames_drawn = 0;
+  // `hosts` are places of a page around it that take what the player would otherwise show itself: { aside } for plots.
+  constructor(root, data, hosts = {}) {
+    this.root = root; this.data = data; this.hosts = hosts; this.kept = new Map(); this.frames_drawn = 0;
     this.options = { bodies: false, joints: false, points: false, frames: false, masses: false, reactions: false, actuators: false, contacts: false, applied: false, moments: false, cloud: true, ghost: true, floor: true, scale: 1, follow: "" };
     this.read(); this.build();
     this.time = this.start; this.playing = false; this.looping = true; this.speed = data.speed;
     try { this.renderer = new Renderer(this.canvas); } catch (error) { this.say(error.message); }
     const scene = data.scenes[0];
-    this.eye = new Orbit(scene.camera.up, scene.camera.towards, scene.camera.planar);
+    this.eye = new Orbit(scene.camera.up, scene.camera.towards, scene.camera.planar); this.planar = scene.camera.planar;
     this.resize(); this.fit();
     new ResizeObserver(() => this.resize()).observe(root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); });
@@ -65,7 +66,7 @@ class Player {
     this.canvas.addEventListener("webglcontextrestored", () => { this.kept.clear(); this.trails = null; this.trail_lines = []; this.renderer = new Renderer(this.canvas); this.resize(); });
     this.pointers(); this.keys();
     this.set_time(this.start);
-    if (data.live) this.live = new Live(this, data.live);
+    if (data.live && !hosts.aside) this.live = new Live(this, data.live);
   }
 
   read() {
@@ -98,15 +99,33 @@ class Player {
     this.stage = root.querySelector(".stage"); this.canvas = root.querySelector("canvas.gl"); this.names = root.querySelector(".names");
     root.querySelector("strong").textContent = data.title;
     this.note = root.querySelector(".note"); this.key = root.querySelector(".key");
-    this.build_tools(); this.build_options();
-    const aside = root.querySelector("aside");
+    this.build_tools(); this.fill();
+  }
+
+  // What depends on the movie.
+  fill() {
+    const { root, data } = this, own = root.querySelector("aside"), aside = this.hosts.aside || own;
+    root.querySelector("strong").textContent = data.title; root.querySelector(".options").replaceChildren(); this.build_options(); aside.replaceChildren(); this.list = this.slider = this.track = this.button = this.loop_button = null;
+    this.stage.querySelectorAll(".events").forEach((list) => list.remove());
     const rest = element("details", "rest"), some = data.panels.filter((panel) => panel.is_detail).length;
     rest.append(element("summary", "", `${some} more: ${data.panels.filter((panel) => panel.is_detail).map((panel) => panel.title.split(/[:(]/)[0].trim().toLowerCase()).join(", ")}`));
     this.plots = data.panels.map((panel) => new Plot(panel.is_detail ? rest : aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
     if (some) { aside.append(rest); rest.ontoggle = () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); }; }
-    if (!this.plots.length && !data.live) { aside.remove(); root.classList.add("alone"); }
-    const footer = root.querySelector("footer");
-    if (this.end > this.start) this.build_bar(footer); else { footer.remove(); root.classList.add("still"); }
+    const alone = aside !== own || (!this.plots.length && !data.live), still = !(this.end > this.start);
+    own.hidden = alone; root.classList.toggle("alone", alone);
+    const footer = root.querySelector("footer"); footer.replaceChildren(); footer.hidden = still; root.classList.toggle("still", still);
+    if (!still) this.build_bar(footer);
+  }
+
+  // Show another movie in the same place. The eye stays where it is, unless it is asked to look at the whole anew.
+  load(data, refit = false) {
+    this.pause(); for (const kept of this.kept.values()) this.renderer && this.renderer.forget_scene(kept); this.kept.clear();
+    if (this.renderer) (this.trail_lines || []).forEach((lines) => this.renderer.forget(lines)); this.trail_lines = []; this.trails = null; this.rows = this.now = null; this.named = this.keyed = null; this.was = null; this.chosen = 0;
+    this.data = data; this.read(); this.time = this.start; this.speed = data.speed; this.looping = this.looping !== false; this.fill();
+    const { camera } = data.scenes[0], keeps = !refit && camera.planar === this.planar; this.planar = camera.planar;
+    if (keeps) this.eye.radius = Math.max(this.eye.radius, size_of(add(data.bounds[1], data.bounds[0], -1)) / 2);
+    else { this.eye = new Orbit(camera.up, camera.towards, camera.planar); this.touched = false; }
+    const touched = this.touched; this.touched = keeps || touched; this.resize(); this.touched = touched; if (!keeps) this.fit(); this.set_time(this.start);
   }
 
   build_tools() {
@@ -156,7 +175,7 @@ class Player {
     for (const name of scene.bodies.slice(1)) pick.append(new Option(name)); pick.onchange = () => { options.follow = pick.value; this.followed = null; this.redraw(); }; follow.append(pick);
     const flat = element("label"), input = element("input"); input.type = "checkbox"; input.name = "flat"; input.checked = scene.camera.planar;
     input.onchange = () => { this.eye.flat = input.checked; this.redraw(); }; flat.append(input, "without perspective"); follow.append(flat);
-    this.traced = new Set(data.traces);
+    this.traced = new Set([...(this.traced || []), ...data.traces]);
     if (this.end > this.start && points.length) {
       const traces = group("Traces"), list = element("div", "list");
       points.forEach(([name, words]) => { const label = element("label"), mark = element("input"); mark.type = "checkbox"; mark.checked = this.traced.has(name); mark.name = `trace ${name}`; mark.onchange = () => { mark.checked ? this.traced.add(name) : this.traced.delete(name); this.trails = null; this.redraw(); }; label.append(mark, words); list.append(label); });
@@ -402,7 +421,7 @@ class Player {
       if (options.frames) gl.draw([kept.triads]);
       if (options.masses) gl.draw([kept.masses]);
     }
-    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera);
+    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera); if (this.hosts.drawn) this.hosts.drawn(camera);
   }
 
   spans({ scene, rod, coils, moving }) {
@@ -543,7 +562,7 @@ class Player {
     const digits = Math.max(2, Math.min(6, 3 - Math.floor(Math.log10(this.end - this.start)))), text = `${this.time.toFixed(digits)} s`;
     if (this.clock.textContent !== text) this.clock.textContent = text;
     const values = !this.playing || now - (this.told || 0) > 120; if (values) this.told = now;
-    for (const plot of this.plots) plot.show(this.time, values);
+    for (const plot of this.plots) { if (this.grows) { plot.until = this.time; if (values) plot.draw(); } plot.show(this.time, values); }
   }
 
   // What moves the eye.
@@ -565,6 +584,7 @@ class Player {
         const [a, b] = [...held.values()], now = Math.hypot(a[0] - b[0], a[1] - b[1]);
         if (apart && now) this.eye.distance *= apart / now; apart = now; this.eye.pan(dx / 2, dy / 2, is[3]);
       } else if (event.buttons & 6 || event.shiftKey) this.eye.pan(dx, dy, is[3]);
+      else if (this.hosts.flat) this.eye.pan(dx, dy, is[3]);
       else this.eye.turn(dx * 0.008, dy * 0.008);
       this.hurry();
     });
@@ -594,6 +614,7 @@ class Player {
   // A page that is nothing but a player listens everywhere; one among others where it has the focus.
   keys() {
     const place = this.root.parentElement === document.body ? document : this.root;
+    if (this.hosts.keys === false) return;
     place.addEventListener("keydown", (event) => {
       const at = event.target, { key } = event; if (event.ctrlKey || event.metaKey || event.altKey) return;
       const writes = at.matches && at.matches("select, textarea, input:not([type=checkbox]):not([type=range]), [contenteditable]");

@@ -56,7 +56,7 @@ class Plot {
     this.root.querySelectorAll("li i").forEach((mark, k) => { mark.style.borderColor = hues[k % hues.length]; mark.style.borderTopStyle = ["solid", "dashed", "dotted", "double"][this.round(k)]; });
     const log = panel.logarithmic, of = (x) => (log ? Math.log10(Math.max(x, 1e-300)) : x);
     let low = Infinity, high = -Infinity;
-    panel.curves.forEach((curve, k) => { if (!this.hidden.has(k)) for (const x of curve.values) if (Number.isFinite(x)) { low = Math.min(low, of(x)); high = Math.max(high, of(x)); } });
+    panel.curves.forEach((curve, k) => { if (!this.hidden.has(k)) for (const x of [...curve.values, ...((this.ghost && this.ghost.curves[k] && this.ghost.curves[k].values) || [])]) if (Number.isFinite(x)) { low = Math.min(low, of(x)); high = Math.max(high, of(x)); } });
     if (!(low <= high)) { low = 0; high = 1; }
     let room = 0.06 * (high - low);
     // What differs by rounding only is a line, not a mountain range.
@@ -74,6 +74,8 @@ class Plot {
     for (const t of ticks(a, b, Math.max(2, Math.floor((right - left) / 70)))) { g.beginPath(); g.moveTo(X(t), top); g.lineTo(X(t), bottom); g.stroke(); if (X(t) < right - 14) g.fillText(shown_number(t), X(t), bottom + 5); }
     g.textAlign = "right"; g.fillText("s", right, bottom + 5);
     g.save(); g.beginPath(); g.rect(left, top - 2, right - left, bottom - top + 4); g.clip(); g.lineJoin = "round";
+    // Another run behind: the same curves, thin and grey.
+    if (this.ghost) for (const curve of this.ghost.curves) { g.strokeStyle = faint; g.lineWidth = 1; g.setLineDash([3, 3]); g.beginPath(); for (let i = 0; i < curve.values.length; i++) { const y = Y(of(curve.values[i])); i ? g.lineTo(X(this.ghost.t[i]), y) : g.moveTo(X(this.ghost.t[i]), y); } g.stroke(); }
     panel.curves.forEach((curve, k) => {
       if (this.hidden.has(k)) return;
       g.strokeStyle = hues[k % hues.length]; g.lineWidth = 1.5; g.setLineDash(DASHES[this.round(k)]); g.beginPath();
@@ -81,6 +83,7 @@ class Plot {
       let on = false;
       for (let i = 0; i < curve.values.length; i++) {
         const y = curve.values[i]; if (!Number.isFinite(y)) { on = false; continue; }
+        if (panel.t[i] > this.until) break;
         on ? g.lineTo(X(panel.t[i]), Y(of(y))) : g.moveTo(X(panel.t[i]), Y(of(y))); on = true;
       }
       g.stroke();

@@ -268,6 +268,13 @@ class Renderer {
     return made;
   }
 
+  // What was kept of a scene that is shown no more.
+  forget_scene(kept) {
+    const gl = this.gl, batches = new Set([...kept.batches, ...kept.shades, kept.masses, kept.triads, kept.moving, kept.arrows]);
+    for (const batch of batches) { gl.deleteVertexArray(batch.array); gl.deleteBuffer(batch.corners); gl.deleteBuffer(batch.faces); }
+    this.forget(kept.lines);
+  }
+
   forget(lines) { this.gl.deleteVertexArray(lines.array); lines.buffers.forEach((buffer) => this.gl.deleteBuffer(buffer)); }
 
   // The poses of all bodies as rows of 3x4 matrices, 256 bodies in a line of the texture.

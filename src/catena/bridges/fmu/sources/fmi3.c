@@ -34,24 +34,14 @@ typedef void (*fmi3IntermediateUpdateCallback)(fmi3InstanceEnvironment, fmi3Floa
                                                fmi3Boolean, fmi3Boolean, fmi3Boolean *, fmi3Float64 *);
 typedef void (*fmi3PreemptionCallback)(void);
 
-/* In a library the functions have the names of the standard. Who links sources of several models into one program
-   defines FMI3_FUNCTION_PREFIX as what their names begin with. */
-#define JOINED(a, b) a##b
-#define EXPANDED(a, b) JOINED(a, b)
+#define FMI fmi3
+#define OK fmi3OK
+#define FAILED fmi3Error
 #if defined(FMI3_FUNCTION_PREFIX) && !defined(FMI3_OVERRIDE_FUNCTION_PREFIX)
-#define NAMED(name) EXPANDED(FMI3_FUNCTION_PREFIX, name)
-#else
-#define NAMED(name) name
+#define PREFIX FMI3_FUNCTION_PREFIX
 #endif
-#if defined(_WIN32)
-#define SEEN __declspec(dllexport)
-#elif defined(__GNUC__)
-#define SEEN __attribute__((visibility("default")))
-#else
-#define SEEN
-#endif
-#define STATUS SEEN fmi3Status
-#define UNUSED(x) ((void)(x))
+typedef fmi3Status Status;
+typedef fmi3Boolean Boolean;
 
 typedef struct {
     Model model;
@@ -67,14 +57,21 @@ static void log_words(void *whom, int how, const char *words) {
         c->log(c->environment, how == SAID_ERROR ? fmi3Error : fmi3Warning, category, words);
 }
 
-static fmi3Status refused(const Instance *c, const char *words) {
-    say(&c->model, SAID_ERROR, words);
-    return fmi3Error;
+static void *room(const Instance *c, size_t size) {
+    (void)c;
+    return calloc(1, size);
 }
+
+static void give_back(const Instance *c, void *place) {
+    (void)c;
+    free(place);
+}
+
+#include "calls.h"
 
 SEEN const char *NAMED(fmi3GetVersion)(void) { return "3.0"; }
 
-STATUS NAMED(fmi3SetDebugLogging)(fmi3Instance c, fmi3Boolean on, size_t n, const fmi3String categories[]) {
+CALL(SetDebugLogging)(fmi3Instance c, fmi3Boolean on, size_t n, const fmi3String categories[]) {
     UNUSED(n);
     UNUSED(categories);
     ((Instance *)c)->is_logging = on;
@@ -147,7 +144,7 @@ SEEN fmi3Instance NAMED(fmi3InstantiateScheduledExecution)(fmi3String name, fmi3
 
 SEEN void NAMED(fmi3FreeInstance)(fmi3Instance c) { free(c); }
 
-STATUS NAMED(fmi3EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance, fmi3Float64 tolerance,
+CALL(EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance, fmi3Float64 tolerance,
                                           fmi3Float64 start, fmi3Boolean has_stop, fmi3Float64 stop) {
     Instance *c = instance;
     UNUSED(has_stop);
@@ -160,49 +157,19 @@ STATUS NAMED(fmi3EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3ExitInitializationMode)(fmi3Instance instance) {
-    Instance *c = instance;
-    if (c->model.now.mode != INITIALISING) return refused(c, "The initialisation has not begun.");
-    if (!refresh(&c->model)) return fmi3Error;
-    take_sides(&c->model);
-    c->model.now.mode = c->model.holds_closed ? EVENTS : STEPPING;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3EnterEventMode)(fmi3Instance instance) {
-    ((Instance *)instance)->model.now.mode = EVENTS;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3Terminate)(fmi3Instance instance) {
-    ((Instance *)instance)->model.now.mode = FINISHED;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3Reset)(fmi3Instance instance) {
-    begin(&((Instance *)instance)->model);
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[],
+CALL(GetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 values[],
                              size_t n_values) {
-    Instance *c = instance;
-    if (n != n_values) return refused(c, "All variables are single numbers.");
-    for (size_t k = 0; k < n; k++)
-        if (!get_real(&c->model, vr[k], values + k)) return fmi3Error;
-    return fmi3OK;
+    if (n != n_values) return refused(instance, "All variables are single numbers.");
+    return get_reals(instance, vr, n, values);
 }
 
-STATUS NAMED(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
+CALL(SetFloat64)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 values[],
                              size_t n_values) {
-    Instance *c = instance;
-    if (n != n_values) return refused(c, "All variables are single numbers.");
-    for (size_t k = 0; k < n; k++)
-        if (!set_real(&c->model, vr[k], values[k])) return fmi3Error;
-    return fmi3OK;
+    if (n != n_values) return refused(instance, "All variables are single numbers.");
+    return set_reals(instance, vr, n, values);
 }
 
-STATUS NAMED(fmi3GetInt32)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Int32 values[],
+CALL(GetInt32)(fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Int32 values[],
                            size_t n_values) {
     Instance *c = instance;
     if (n != n_values) return refused(c, "All variables are single numbers.");
@@ -214,7 +181,7 @@ STATUS NAMED(fmi3GetInt32)(fmi3Instance instance, const fmi3ValueReference vr[],
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3SetInt32)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Int32 values[],
+CALL(SetInt32)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Int32 values[],
                            size_t n_values) {
     UNUSED(vr);
     UNUSED(values);
@@ -224,14 +191,14 @@ STATUS NAMED(fmi3SetInt32)(fmi3Instance c, const fmi3ValueReference vr[], size_t
 
 /* No variable has one of these types. */
 #define NONE_OF(Type)                                                                                               \
-    STATUS NAMED(fmi3Get##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3##Type values[],       \
+    CALL(Get##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3##Type values[],       \
                                 size_t n_values) {                                                                  \
         UNUSED(vr);                                                                                                 \
         UNUSED(values);                                                                                             \
         UNUSED(n_values);                                                                                           \
         return n ? refused(c, "There are no variables of this type.") : fmi3OK;                                     \
     }                                                                                                               \
-    STATUS NAMED(fmi3Set##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3##Type values[], \
+    CALL(Set##Type)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3##Type values[], \
                                 size_t n_values) {                                                                  \
         UNUSED(vr);                                                                                                 \
         UNUSED(values);                                                                                             \
@@ -249,7 +216,7 @@ NONE_OF(UInt64)
 NONE_OF(Boolean)
 NONE_OF(String)
 
-STATUS NAMED(fmi3GetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, size_t sizes[],
+CALL(GetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, size_t sizes[],
                             fmi3Binary values[], size_t n_values) {
     UNUSED(vr);
     UNUSED(sizes);
@@ -258,7 +225,7 @@ STATUS NAMED(fmi3GetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_
     return n ? refused(c, "There are no variables of this type.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const size_t sizes[],
+CALL(SetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const size_t sizes[],
                             const fmi3Binary values[], size_t n_values) {
     UNUSED(vr);
     UNUSED(sizes);
@@ -267,25 +234,25 @@ STATUS NAMED(fmi3SetBinary)(fmi3Instance c, const fmi3ValueReference vr[], size_
     return n ? refused(c, "There are no variables of this type.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3GetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Clock values[]) {
+CALL(GetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Clock values[]) {
     UNUSED(vr);
     UNUSED(values);
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Clock values[]) {
+CALL(SetClock)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Clock values[]) {
     UNUSED(vr);
     UNUSED(values);
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3GetNumberOfVariableDependencies)(fmi3Instance c, fmi3ValueReference vr, size_t *n_dependencies) {
+CALL(GetNumberOfVariableDependencies)(fmi3Instance c, fmi3ValueReference vr, size_t *n_dependencies) {
     UNUSED(vr);
     UNUSED(n_dependencies);
     return refused(c, "Dependencies are not told.");
 }
 
-STATUS NAMED(fmi3GetVariableDependencies)(fmi3Instance c, fmi3ValueReference dependent, size_t elements[],
+CALL(GetVariableDependencies)(fmi3Instance c, fmi3ValueReference dependent, size_t elements[],
                                           fmi3ValueReference independents[], size_t of_independents[],
                                           fmi3DependencyKind kinds[], size_t n_dependencies) {
     UNUSED(dependent);
@@ -297,56 +264,33 @@ STATUS NAMED(fmi3GetVariableDependencies)(fmi3Instance c, fmi3ValueReference dep
     return refused(c, "Dependencies are not told.");
 }
 
-STATUS NAMED(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *state) {
-    Instance *c = instance;
-    if (!*state) *state = calloc(1, sizeof(State));
-    if (!*state) return refused(c, "There is no memory left for a state.");
-    memcpy(*state, &c->model.now, sizeof(State));
-    return fmi3OK;
+CALL(GetFMUState)(fmi3Instance instance, fmi3FMUState *state) {
+    return keep_state(instance, state);
 }
 
-STATUS NAMED(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState state) {
-    Instance *c = instance;
-    if (!state) return refused(c, "There is no state to go back to.");
-    memcpy(&c->model.now, state, sizeof(State));
-    c->model.is_current = 0;
-    return fmi3OK;
+CALL(SetFMUState)(fmi3Instance instance, fmi3FMUState state) {
+    return go_back_to(instance, state);
 }
 
-STATUS NAMED(fmi3FreeFMUState)(fmi3Instance c, fmi3FMUState *state) {
-    UNUSED(c);
-    if (state) {
-        free(*state);
-        *state = NULL;
-    }
-    return fmi3OK;
+CALL(FreeFMUState)(fmi3Instance c, fmi3FMUState *state) {
+    return forget_state(c, state);
 }
 
-STATUS NAMED(fmi3SerializedFMUStateSize)(fmi3Instance c, fmi3FMUState state, size_t *size) {
+CALL(SerializedFMUStateSize)(fmi3Instance c, fmi3FMUState state, size_t *size) {
     UNUSED(c);
     UNUSED(state);
-    *size = sizeof TOKEN + sizeof(State);
-    return fmi3OK;
+    return tell_size(size);
 }
 
-STATUS NAMED(fmi3SerializeFMUState)(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
-    if (!state || size < sizeof TOKEN + sizeof(State)) return refused(c, "There is too little room for a state.");
-    memcpy(bytes, TOKEN, sizeof TOKEN);
-    memcpy(bytes + sizeof TOKEN, state, sizeof(State));
-    return fmi3OK;
+CALL(SerializeFMUState)(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
+    return to_bytes(c, state, bytes, size);
 }
 
-STATUS NAMED(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *state) {
-    Instance *c = instance;
-    if (size != sizeof TOKEN + sizeof(State) || memcmp(bytes, TOKEN, sizeof TOKEN))
-        return refused(c, "These bytes are not a state of this FMU.");
-    if (!*state) *state = calloc(1, sizeof(State));
-    if (!*state) return refused(c, "There is no memory left for a state.");
-    memcpy(*state, bytes + sizeof TOKEN, sizeof(State));
-    return fmi3OK;
+CALL(DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *state) {
+    return from_bytes(instance, bytes, size, state);
 }
 
-STATUS NAMED(fmi3GetDirectionalDerivative)(fmi3Instance instance, const fmi3ValueReference unknowns[], size_t n_unknowns,
+CALL(GetDirectionalDerivative)(fmi3Instance instance, const fmi3ValueReference unknowns[], size_t n_unknowns,
                                            const fmi3ValueReference knowns[], size_t n_knowns, const fmi3Float64 seed[],
                                            size_t n_seed, fmi3Float64 sensitivity[], size_t n_sensitivity) {
     Instance *c = instance;
@@ -354,7 +298,7 @@ STATUS NAMED(fmi3GetDirectionalDerivative)(fmi3Instance instance, const fmi3Valu
     return directional(&c->model, unknowns, n_unknowns, knowns, n_knowns, seed, sensitivity) ? fmi3OK : fmi3Error;
 }
 
-STATUS NAMED(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,
+CALL(GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference unknowns[], size_t n_unknowns,
                                        const fmi3ValueReference knowns[], size_t n_knowns,
                                        const fmi3Float64 seed[], size_t n_seed, fmi3Float64 sensitivity[],
                                        size_t n_sensitivity) {
@@ -369,15 +313,15 @@ STATUS NAMED(fmi3GetAdjointDerivative)(fmi3Instance c, const fmi3ValueReference 
     return refused(c, "This FMU has no adjoint derivatives.");
 }
 
-STATUS NAMED(fmi3EnterConfigurationMode)(fmi3Instance c) {
+CALL(EnterConfigurationMode)(fmi3Instance c) {
     return refused(c, "There are no structural parameters.");
 }
 
-STATUS NAMED(fmi3ExitConfigurationMode)(fmi3Instance c) {
+CALL(ExitConfigurationMode)(fmi3Instance c) {
     return refused(c, "There are no structural parameters.");
 }
 
-STATUS NAMED(fmi3GetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(GetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                      fmi3Float64 intervals[], fmi3IntervalQualifier qualifiers[]) {
     UNUSED(vr);
     UNUSED(intervals);
@@ -385,7 +329,7 @@ STATUS NAMED(fmi3GetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3GetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(GetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                       fmi3UInt64 counters[], fmi3UInt64 resolutions[],
                                       fmi3IntervalQualifier qualifiers[]) {
     UNUSED(vr);
@@ -395,13 +339,13 @@ STATUS NAMED(fmi3GetIntervalFraction)(fmi3Instance c, const fmi3ValueReference v
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3GetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 shifts[]) {
+CALL(GetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 shifts[]) {
     UNUSED(vr);
     UNUSED(shifts);
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3GetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3UInt64 counters[],
+CALL(GetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3UInt64 counters[],
                                    fmi3UInt64 resolutions[]) {
     UNUSED(vr);
     UNUSED(counters);
@@ -409,14 +353,14 @@ STATUS NAMED(fmi3GetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[]
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(SetIntervalDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                      const fmi3Float64 intervals[]) {
     UNUSED(vr);
     UNUSED(intervals);
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(SetIntervalFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                       const fmi3UInt64 counters[], const fmi3UInt64 resolutions[]) {
     UNUSED(vr);
     UNUSED(counters);
@@ -424,14 +368,14 @@ STATUS NAMED(fmi3SetIntervalFraction)(fmi3Instance c, const fmi3ValueReference v
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(SetShiftDecimal)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                   const fmi3Float64 shifts[]) {
     UNUSED(vr);
     UNUSED(shifts);
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3SetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(SetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                    const fmi3UInt64 counters[], const fmi3UInt64 resolutions[]) {
     UNUSED(vr);
     UNUSED(counters);
@@ -439,12 +383,12 @@ STATUS NAMED(fmi3SetShiftFraction)(fmi3Instance c, const fmi3ValueReference vr[]
     return n ? refused(c, "There are no clocks.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3EvaluateDiscreteStates)(fmi3Instance c) {
+CALL(EvaluateDiscreteStates)(fmi3Instance c) {
     UNUSED(c);
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean *to_end,
+CALL(UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean *to_end,
                                        fmi3Boolean *nominals_changed, fmi3Boolean *values_changed,
                                        fmi3Boolean *has_next, fmi3Float64 *next) {
     Instance *c = instance;
@@ -457,85 +401,28 @@ STATUS NAMED(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3EnterContinuousTimeMode)(fmi3Instance instance) {
-    ((Instance *)instance)->model.now.mode = CONTINUOUS;
-    return fmi3OK;
+CALL(GetContinuousStateDerivatives)(fmi3Instance instance, fmi3Float64 derivatives[], size_t n) {
+    return get_derivatives(instance, derivatives, n);
 }
 
-STATUS NAMED(fmi3CompletedIntegratorStep)(fmi3Instance instance, fmi3Boolean no_earlier, fmi3Boolean *to_event,
-                                          fmi3Boolean *to_end) {
-    Instance *c = instance;
-    int is_wanted_now = 0;
-    UNUSED(no_earlier);
-    if (!wants_event(&c->model, &is_wanted_now)) return fmi3Error;
-    *to_event = is_wanted_now;
-    *to_end = false;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3SetTime)(fmi3Instance instance, fmi3Float64 time) {
-    Instance *c = instance;
-    c->model.now.time = time;
-    c->model.is_current = 0;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3SetContinuousStates)(fmi3Instance instance, const fmi3Float64 x[], size_t n) {
-    Instance *c = instance;
-    if (n != NX) return refused(c, "The number of continuous states is another one.");
-    memcpy(c->model.now.x, x, sizeof c->model.now.x);
-    c->model.is_current = 0;
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetContinuousStateDerivatives)(fmi3Instance instance, fmi3Float64 derivatives[], size_t n) {
-    Instance *c = instance;
-    if (n != NX) return refused(c, "The number of continuous states is another one.");
-    if (!refresh(&c->model)) return fmi3Error;
-    memcpy(derivatives, c->model.dx, sizeof c->model.dx);
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 values[], size_t n) {
-    Instance *c = instance;
-    if (n != NE) return refused(c, "The number of event indicators is another one.");
-    if (n == 0) return fmi3OK;
-    if (!refresh(&c->model)) return fmi3Error;
-    memcpy(values, c->model.g, n * sizeof *values);
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetContinuousStates)(fmi3Instance instance, fmi3Float64 x[], size_t n) {
-    Instance *c = instance;
-    if (n != NX) return refused(c, "The number of continuous states is another one.");
-    memcpy(x, c->model.now.x, sizeof c->model.now.x);
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetNominalsOfContinuousStates)(fmi3Instance instance, fmi3Float64 nominals[], size_t n) {
-    if (n != NX) return refused(instance, "The number of continuous states is another one.");
-    memcpy(nominals, NOMINAL, sizeof NOMINAL);
-    return fmi3OK;
-}
-
-STATUS NAMED(fmi3GetNumberOfEventIndicators)(fmi3Instance c, size_t *n) {
+CALL(GetNumberOfEventIndicators)(fmi3Instance c, size_t *n) {
     UNUSED(c);
     *n = NE;
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3GetNumberOfContinuousStates)(fmi3Instance c, size_t *n) {
+CALL(GetNumberOfContinuousStates)(fmi3Instance c, size_t *n) {
     UNUSED(c);
     *n = NX;
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3EnterStepMode)(fmi3Instance instance) {
+CALL(EnterStepMode)(fmi3Instance instance) {
     ((Instance *)instance)->model.now.mode = STEPPING;
     return fmi3OK;
 }
 
-STATUS NAMED(fmi3DoStep)(fmi3Instance instance, fmi3Float64 time, fmi3Float64 step, fmi3Boolean no_earlier,
+CALL(DoStep)(fmi3Instance instance, fmi3Float64 time, fmi3Float64 step, fmi3Boolean no_earlier,
                          fmi3Boolean *event_needed, fmi3Boolean *to_end, fmi3Boolean *early, fmi3Float64 *reached) {
     Instance *c = instance;
     int ok;
@@ -548,7 +435,7 @@ STATUS NAMED(fmi3DoStep)(fmi3Instance instance, fmi3Float64 time, fmi3Float64 st
     return ok ? fmi3OK : fmi3Error;
 }
 
-STATUS NAMED(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+CALL(GetOutputDerivatives)(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                        const fmi3Int32 orders[], fmi3Float64 values[], size_t n_values) {
     UNUSED(vr);
     UNUSED(orders);
@@ -557,7 +444,7 @@ STATUS NAMED(fmi3GetOutputDerivatives)(fmi3Instance c, const fmi3ValueReference 
     return n ? refused(c, "Derivatives of outputs are not told.") : fmi3OK;
 }
 
-STATUS NAMED(fmi3ActivateModelPartition)(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 time) {
+CALL(ActivateModelPartition)(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 time) {
     UNUSED(clock);
     UNUSED(time);
     return refused(c, "This FMU has no scheduled execution.");

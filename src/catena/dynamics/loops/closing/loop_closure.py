@@ -12,7 +12,7 @@ from catena.dynamics.loops.closing.quick_assembly import quick_assembly
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure as compiled_closure
 from catena.dynamics.loops.motion_problem import motion_problem
-from catena.errors import StateError
+from catena.errors import CatenaError, LoopError, StateError, raise_for_states
 from catena.given import is_not_negative, shown
 from catena.kernels import arrays, is_plain
 from catena.kernels.evaluation import Evaluator
@@ -29,6 +29,9 @@ def assemble(
     given_rows = held(evaluator, given)
     batch = common_batch(given_rows, guess.shape[:-1])
     check_slack(slack)
+    if batch and not evaluator.plan.total_constraints and all(h.node >= 0 for h in given_rows):
+        # Nothing ties joints together: they stand where they are told to.
+        return put(evaluator, guess, {} if given is None else given)
     q = np.broadcast_to(guess, (*batch, guess.shape[-1])).copy()
     done = np.zeros(batch, dtype=bool)
     quick = quick_assembly(evaluator)
@@ -37,9 +40,15 @@ def assemble(
         found, closed = quick.assemble(rows, q.reshape(-1, q.shape[-1]), slack)
         done = closed.reshape(batch)
         q = np.where(done[..., None], found.reshape(q.shape), q)
+    errors: dict[tuple[int, ...], CatenaError] = {}
     for k in np.ndindex(batch):
         if not done[k]:
-            q[k] = assemble_one(evaluator, _at(given_rows, batch, k), q[k], slack)
+            try:
+                q[k] = assemble_one(evaluator, _at(given_rows, batch, k), q[k], slack)
+            except LoopError as error:
+                # The others are told to whoever asks for them.
+                q[k], errors[k] = np.nan, error
+    raise_for_states(errors, q)
     return q
 
 

@@ -40,6 +40,8 @@ def change_lines(run: Trajectory) -> tuple[Line, ...]:
         energy = told_energy(change.energy_loss, 4)
         text = f"{change.name} at t = {change.t:.6g} s: {energy}{impulse}{momentum}."
         level: Level = "warn" if error > MOMENTUM else "ok"
+        if level == "warn":
+            text += " It should be: let the event return the changed mechanism, and ct.transfer carry the state over."
         lines.append(Line(f"change {k}", change.energy_loss, np.inf, "J", level, text))
     shown = [line for line in lines if len(lines) <= FEW or line.level != "ok"][:FEW]
     if len(shown) < len(lines):

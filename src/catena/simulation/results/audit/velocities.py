@@ -50,7 +50,8 @@ def velocities(run: Segment) -> list[Line]:
     joint = joint_of(run.system, int(component))
     text = (
         f"Joint {joint!r} moves otherwise than its velocity says, by {percent(value)} just before {where}: the states "
-        f"do not belong to one motion, or the samples are too far apart for it."
+        f"do not belong to one motion, or the samples are too far apart for it. Take more samples, and for states from "
+        f"elsewhere the velocities of their motion."
     )
     # With many steps between two samples these do not show what happened there.
     level: Level = "note" if COARSE * len(run.t) < run.steps else "warn"

@@ -179,7 +179,8 @@ def _segment_from(dataset: Any, file: str, system: System | None, kinds: Kinds) 
         raise FormatError(f"{file}: this file does not hold a run of Catena: it has no attribute catena_run")
     if int(about["catena_run"]) != VERSION:
         raise FormatError(
-            f"{file}: the run is of version {about['catena_run']}, and this Catena reads {VERSION}"
+            f"{file}: the run is of version {about['catena_run']}, and this Catena reads {VERSION}: read it with "
+            "the Catena that wrote it, and simulate it anew here"
         )
     if system is None:
         system = _system(str(dataset["mechanism"].values), about, file, kinds)

@@ -16,6 +16,7 @@ from catena.mechanism import GROUND, MODES, Mechanism
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, Stop
 from catena.simulation.guards.events import Event
+from catena.simulation.keeping import Keep
 from catena.simulation.references import PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.described import Described
@@ -268,6 +269,10 @@ class RunTables:
         if "samples" in table:
             whole = isinstance(table.content["samples"], int)
             found["samples"] = table.integers("samples") if whole else table.numbers("samples")
+        if "keep" in table:
+            found["keep"] = self._keep(table)
+            with table.at_fault():
+                Keep.of(found["keep"])
         if "drift" in table:
             found["drift"] = self._drift(table)
         if "near" in table:
@@ -283,6 +288,12 @@ class RunTables:
         with table.at_fault():
             check_run(found)
         return found
+
+    def _keep(self, table: Table) -> Any:
+        if not isinstance(table.content["keep"], dict):
+            return table.texts("keep")
+        inner = table.inner("keep", "run keep")
+        return {name: inner.text(name) for name in inner.content}
 
     def _drift(self, table: Table) -> Any:
         if not isinstance(table.content["drift"], dict):

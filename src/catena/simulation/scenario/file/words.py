@@ -89,6 +89,7 @@ KEYS: dict[str, Keys] = {
             "atol",
             "drift",
             "samples",
+            "keep",
             "near",
             "vary",
             "plan",

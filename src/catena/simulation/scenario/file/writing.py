@@ -22,7 +22,7 @@ from catena.simulation.scenario.contents import words as what_it_is
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
-from catena.simulation.scenario.formulas import formula_control, is_numbers, is_text
+from catena.simulation.scenario.formulas import is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
 from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.spatial import Pose
@@ -67,7 +67,15 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
         add("event", f"event {event.label!r}", _event(event))
     for change in _listed(scenario.changes):
         add("change", change.label, _change(change))
-    add("run", "run", _run(scenario))
+    settings = dict(_run(scenario))
+    if scenario.keep is not None:
+        kept = scenario.keep if isinstance(scenario.keep, Mapping) else {str(x): x for x in scenario.keep}
+        for name, signal in kept.items():
+            if not isinstance(signal, str):
+                leave_out(f"keep {name!r}", signal)
+        said = {name: signal for name, signal in kept.items() if isinstance(signal, str)}
+        settings["keep"] = said if isinstance(scenario.keep, Mapping) else list(said)
+    add("run", "run", iter(settings.items()))
     for plot in _listed(scenario.plots):
         add("plot", "plot", ((key, x) for key, x in (("show", plot.show), ("file", plot.file)) if x))
     add("view", "view", iter(scenario.view.items()))
@@ -88,8 +96,6 @@ def _drive(joint: str, moves: Any) -> Pairs:
 def _controllers(control: Any) -> list[Any]:
     if control is None:
         return []
-    if isinstance(control, Mapping):
-        return [Described(formula_control, control)]
     return list(control.parts) if isinstance(control, Described) else [control]
 
 

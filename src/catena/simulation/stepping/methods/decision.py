@@ -5,7 +5,9 @@ from typing import Any
 from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.magnitudes import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.kernels import Sweep, at_ground, with_ground
+from catena.simulation.stepping.methods.conditions import both, larger
 from catena.simulation.stepping.methods.step_size import GROW, SAFETY, SHRINK, error_ratio, root
+from catena.simulation.stepping.methods.sticking import weigh_senses
 from catena.simulation.stepping.methods.tableaus import Tableau
 from catena.spatial.scalars import array, where
 
@@ -35,13 +37,14 @@ def keep_first_doubt(ground: Any) -> None:
     ground.first_doubt = ground.doubt
 
 
-def decide(method: Tableau | None, corrections: int, foresees: bool = False) -> Sweep:
+def decide(method: Tableau | None, corrections: int, foresees: bool = False, sticks: bool = False) -> Sweep:
     """Return the step of the ground that accepts or rejects the step of the method and chooses the next size. One that
     `foresees` goes on shrinking as it did (Gustafsson), towards the end of a slip for instance, where half of all
-    steps were rejected otherwise; it needs no corrections."""
+    steps were rejected otherwise; it needs no corrections. Where friction `sticks`, a step ends where it does so or
+    gives way."""
 
     def judge_step(ground: Any) -> None:
-        sure = ground.doubt < 0.5
+        sure, before = ground.doubt < 0.5, ground.h
         if method is None or not method.is_adaptive:
             if corrections:
                 sure = both(sure, ground.shift <= TWO_CORRECTIONS)
@@ -58,7 +61,8 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False) -> 
             factor = where(factor < SHRINK, SHRINK, where(factor > GROW, GROW, factor))
             # A step that only reached up to the end says nothing against the size planned before.
             planned = ground.dt * factor
-            grown = where(both(ground.last > 0.5, ground.h > planned), ground.h, planned)
+            short = where(ground.capped > 0.5, 1.0, ground.last) if sticks else ground.last
+            grown = where(both(short > 0.5, ground.h > planned), ground.h, planned)
             moving = ground.dt > 0.0
             ground.accepted = where(both(sure, good), 1.0, 0.0)
             shorter = where(sure, planned, AVOIDING * ground.dt)
@@ -77,11 +81,11 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False) -> 
             else:
                 if foresees:
                     # The size and the error of the last step that was accepted.
-                    before, error = where(ground.wish > 0.0, ground.wish, ground.dt), ground.row
+                    earlier, error = where(ground.wish > 0.0, ground.wish, ground.dt), ground.row
                     error = where(ground.wish > 0.0, error, bounded)
                     trend = bounded * bounded / larger(error, LEAST)
                     trend = where(trend > 1e10, 1e10, where(trend < 1e-10, 1e-10, trend))
-                    foreseen = SAFETY * ground.dt / before / root(trend, method.error_order)
+                    foreseen = SAFETY * ground.dt / earlier / root(trend, method.error_order)
                     foreseen = ground.dt * where(foreseen < SHRINK, SHRINK, foreseen)
                     kept = where(ground.last > 0.5, grown, where(foreseen < grown, foreseen, grown))
                     grown = where(ground.wish > 0.0, kept, grown)
@@ -90,6 +94,8 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False) -> 
                     ground.row = where(steps, bounded, ground.row)
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
+        if sticks:
+            weigh_senses(ground, method is not None and method.is_adaptive, before)
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
         ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5
@@ -127,13 +133,3 @@ def recall_force(target: str) -> Sweep:
         setattr(body, target, force)
 
     return with_ground(but_particles(recall))
-
-
-def both(a: Any, b: Any) -> Any:
-    """Return whether both conditions hold, as a number."""
-    return where(a, where(b, 1.0, 0.0), 0.0) > 0.5
-
-
-def larger(a: Any, b: Any) -> Any:
-    """Return the larger of two numbers, NaN if one of them is NaN."""
-    return where(a <= b, b, where(a > b, a, a + b))

@@ -14,7 +14,7 @@ from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
-from catena.simulation.stepping.methods import turns, work
+from catena.simulation.stepping.methods import sticking, turns, work
 from catena.simulation.stepping.methods.decision import certify
 from catena.simulation.stepping.methods.method import Method
 from catena.simulation.stepping.methods.projection import (
@@ -38,14 +38,14 @@ from catena.simulation.stepping.methods.variant import StepVariant
 def _dynamics(variant: StepVariant) -> Algorithm:
     firm = variant.method == "implicit_leapfrog"
     if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.driven, variant.feedback, firm)
+        return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, firm)
     if variant.modes:
-        return flexible_dynamics(variant.modes, variant.driven, firm)
+        return flexible_dynamics(variant.modes, variant.holds, firm)
     if variant.sort is None:
-        return hybrid_dynamics if variant.driven else articulated_body
+        return hybrid_dynamics if variant.holds else articulated_body
     if variant.feedback:
-        return elimination_with_feedback(variant.sort, variant.driven)
-    return hybrid_elimination(variant.sort) if variant.driven else loop_elimination(variant.sort)
+        return elimination_with_feedback(variant.sort, variant.holds)
+    return hybrid_elimination(variant.sort) if variant.holds else loop_elimination(variant.sort)
 
 
 @dataclass(eq=False)
@@ -77,17 +77,32 @@ class Stages:
         variant = self.variant
         if not (variant.modes and variant.sort):
             return None
-        return flexible_steps(variant.modes, variant.driven, self.method.is_firm)
+        return flexible_steps(variant.modes, variant.holds, self.method.is_firm)
 
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
-        """Return the sweeps that close loops: driven joints do not give way."""
-        return closing_sweeps(articulate_driven if self.variant.driven else articulate, self.flexible)
+        """Return the sweeps that close loops: joints that are driven or stick do not give way."""
+        return closing_sweeps(articulate_driven if self.variant.holds else articulate, self.flexible)
+
+    @cached_property
+    def middle(self) -> int:
+        """Return the stage in about the middle of a step whose last stage is at its end; 0 where there is none."""
+        times = self.method.times
+        inner = [k for k, c in enumerate(times) if 0.0 < c < 1.0]
+        if self.method.tableau is None or not inner or times[-1] != 1.0:
+            return 0
+        return min(inner, key=lambda k: abs(times[k] - 0.5))
+
+    @cached_property
+    def judging(self) -> sticking.Judging:
+        """Return how it is judged whether friction goes on as it does."""
+        middle = self.method.times[self.middle] if self.middle else 0.0
+        return sticking.Judging(self.method.first, middle, self.variant.driven)
 
     @property
     def target(self) -> str:
         """Return the name of the input that takes control forces."""
-        return "given" if self.variant.forces else "tau"
+        return "given" if self.variant.forces or self.variant.sticks else "tau"
 
     def accelerations(self, stage_time: float) -> list[Sweep]:
         """Return the accelerations of a stage, and whether they can be trusted, and what is done with them."""
@@ -112,7 +127,7 @@ class Stages:
             sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
         sweeps.append(Pause("accelerations"))
         if variant.counts:
-            sweeps += work.count(variant.forces, variant.driven, variant.sort is not None)
+            sweeps += work.count(variant.forces, variant.driven, variant.sort is not None, variant.sticks)
             sweeps += [contact_forces.count_contacts] if touching else []
         self.first = self.first if begun else len(sweeps)
         return sweeps
@@ -137,7 +152,10 @@ class Stages:
             sweeps.append(push_by_law(push, stage_time))
         elif variant.wrench_paths:
             sweeps.append(push_by_paths(stage_time))
-        return sweeps + force_sweeps(count=variant.counts) if variant.forces else sweeps
+        sweeps += force_sweeps(count=variant.counts) if variant.forces else []
+        if variant.sticks:
+            sweeps.append(sticking.rub("tau" if variant.forces else "given", variant.driven))
+        return sweeps
 
     def heeded(self) -> list[Sweep]:
         """Return what is done with what was evaluated last."""
@@ -146,6 +164,8 @@ class Stages:
             sweeps += [contact_forces.heed_contacts, Pause("contacts")]
         if self.formulas.law is not None and self.count == 1:
             sweeps.append(keep_force(self.target))
+        if self.variant.sticks and self.count - 1 in (0, self.middle):
+            sweeps.append(sticking.keep_hold("hold_0" if self.count == 1 else "hold_1"))
         if self.variant.counts:
             table = self.method.tableau
             errors = tuple(row[self.count - 1] for row in table.errors) if self.judged and table else ()

@@ -8,6 +8,7 @@ from catena.kernels import POSITION, VELOCITY
 from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.steering import DEGREE
+from catena.simulation.stepping.methods.sticking import STICKING_INPUTS, STICKING_NUMBERS
 from catena.simulation.stepping.methods.variant import GroundField, LawShape
 
 
@@ -17,6 +18,15 @@ def inputs(stages: Stages) -> dict[str, Any]:
     if stages.variant.forces:
         found |= GIVEN
         del found["tau"], found["f_ext"]
+    if stages.variant.sticks:
+        found |= {"given": VELOCITY, **STICKING_INPUTS}
+        found.pop("tau", None)
+        # Which joints do not yield is found by the step; it is told those that are prescribed.
+        del found["driven"]
+        if stages.variant.driven:
+            found["prescribed"] = VELOCITY
+        else:
+            del found["qdd_given"]
     if stages.variant.paths:
         found |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
     return found
@@ -29,6 +39,8 @@ def outputs(stages: Stages) -> dict[str, Any]:
     if stages.variant.driven:
         found["drive"] = VELOCITY
     found["tau"] = VELOCITY
+    if stages.variant.sticks:
+        found["sense"] = VELOCITY
     if stages.formulas.law is not None:
         found |= {stages.target: VELOCITY, "tau_start": VELOCITY}
     return found
@@ -50,6 +62,8 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
         found |= dict.fromkeys(_counted(stages), GroundField(len(work.SOURCES)))
     if stages.judged:
         found |= {name: GroundField(1) for name in ("longest", "energy", "turnover")}
+    if variant.sticks:
+        found |= {name: GroundField(1) for name in STICKING_NUMBERS}
     if variant.touches:
         found["contacts"] = GroundField(contact_forces.SIZE * len(variant.touches))
     return found if shape is None else found | _of_law(shape)
@@ -87,6 +101,8 @@ def ground_outputs(stages: Stages) -> tuple[str, ...]:
         found = (*found, *_counted(stages), "power_start")
     if stages.judged:
         found = (*found, "turnover")
+    if variant.sticks:
+        found = (*found, *STICKING_NUMBERS)
     if variant.touches:
         found = (*found, "told", "told_now")
     if shape is not None and shape.memory:

@@ -10,7 +10,7 @@ from catena.dynamics.loops.elimination.schedule import schedule
 from catena.dynamics.loops.elimination.steps import articulate, resting_ground
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
-from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.conditions import larger
 from catena.spatial.scalars import absolute
 
 rest = at_ground(resting_ground)

@@ -8,7 +8,8 @@ from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
 from catena.simulation.stepping.methods import turns
 from catena.simulation.stepping.methods.adams import scaled
-from catena.simulation.stepping.methods.decision import keep_first_doubt, larger
+from catena.simulation.stepping.methods.conditions import larger
+from catena.simulation.stepping.methods.decision import keep_first_doubt
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.tableaus import Tableau
 from catena.spatial.scalars import absolute

@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, at_ground, each_body, whole_state, with_ground
-from catena.simulation.stepping.methods.decision import both
+from catena.simulation.stepping.methods.conditions import both
 from catena.simulation.stepping.methods.variant import LawShape
 from catena.spatial.scalars import array, where
 

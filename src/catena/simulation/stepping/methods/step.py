@@ -42,6 +42,7 @@ from catena.simulation.stepping.methods import (
     leapfrog,
     runge_kutta,
     semi_implicit,
+    sticking,
     turns,
     work,
 )
@@ -49,7 +50,7 @@ from catena.simulation.stepping.methods.decision import decide, recall_accelerat
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.interface import ground_inputs, ground_outputs, inputs, outputs
 from catena.simulation.stepping.methods.method import method_of
-from catena.simulation.stepping.methods.opening import begin, open_step, open_timed_step
+from catena.simulation.stepping.methods.opening import begin, open_step
 from catena.simulation.stepping.methods.projection import (
     forget_shift,
     rest,
@@ -88,13 +89,13 @@ def start_acceleration(method: str) -> str:
 
 def reuses_last_stage(variant: StepVariant) -> bool:
     """Return whether the last stage of a step is the first of the next one: nothing moves the result of the step, and
-    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven, turns are counted, or
-    a law is asked at samples or remembers something, that is not so."""
+    nothing acts otherwise from there on. Where loops go back to closed states, joints are driven or stick, turns are
+    counted, or a law is asked at samples or remembers something, that is not so."""
     table = method_of(variant.method).tableau
     if table is None or not table.ends_at_result:
         return False
     law = variant.law
-    still = variant.sort is None and not variant.driven and not variant.turns
+    still = variant.sort is None and not variant.holds and not variant.turns
     return still and (law is None or law.is_forgetful)
 
 
@@ -130,6 +131,12 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     # read by that.
     opening = _opening(stages)
     sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_firm else []
+    if variant.sticks:
+        sweeps = [
+            sticking.hold_still(variant.driven),
+            *([] if variant.forces else [sticking.take_over]),
+            *sweeps,
+        ]
     sweeps += _called(stages)
     sweeps += [] if method.is_firm else opening
     sweeps += _forgetting(stages)
@@ -145,7 +152,10 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
         first = len(sweeps) + 1
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
-    sweeps += [Pause("decide"), decide(method.tableau, _corrections(stages), touching), settle]
+    sweeps.append(Pause("decide"))
+    sweeps += stages.judging.sweeps if variant.sticks else ()
+    sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
+    sweeps += [stages.judging.switch] if variant.sticks else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
 
@@ -159,7 +169,7 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     return Algorithm(
         f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
-        optional=dynamics.optional | GIVEN.keys(),
+        optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
         views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
@@ -176,7 +186,7 @@ def _opening(stages: Stages) -> list[Sweep]:
     if stages.judged:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
-    sweeps += [open_timed_step if is_timed else open_step, begin]
+    sweeps += [open_step(is_timed, variant.sticks), begin]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
 
 
@@ -190,9 +200,9 @@ def _called(stages: Stages) -> list[Sweep]:
         sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
-        if variant.driven:
+        if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
-        if variant.driven and variant.pulls:
+        if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
         sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
@@ -257,7 +267,8 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
     found |= stages.dynamics.rewritten | stages.method.rewritten | {NEAR, "near_start", "seen", "seen_rate"}
     found |= OWN | {"Ux"} if stages.flexible else set()
-    found |= {"drive", "qdd_given"} if variant.driven else set()
+    found |= {"drive", "qdd_given"} if variant.holds else set()
+    found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= contact_forces.FIELDS.keys() if variant.touches else set()
     return frozenset(found)

@@ -12,7 +12,7 @@ import numpy as np
 
 from catena.kernels import Sweep, each_moving_force
 from catena.simulation.stepping.methods.adams import scaled
-from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.conditions import larger
 from catena.simulation.stepping.methods.tableaus import Tableau
 from catena.spatial.scalars import absolute, array, where
 

@@ -57,7 +57,8 @@ class StepVariant:
     counted, whether driven joints follow polynomials (`paths`) or formulas (`guided`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), the nodes of both sides of each contact and whether the
-    second one is round there (`touches`), and whether forces look at loop joints whose `turns` are counted."""
+    second one is round there (`touches`), whether forces look at loop joints whose `turns` are counted, and whether
+    dry friction `sticks`."""
 
     method: str
     sort: EliminationShape | None
@@ -76,6 +77,12 @@ class StepVariant:
     touches: tuple[tuple[int, int, bool], ...] = ()
     turns: bool = False
     guided: bool = False
+    sticks: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Return whether some joints may not yield: they are driven, or friction holds them."""
+        return self.driven or self.sticks
 
     @property
     def name(self) -> str:
@@ -98,6 +105,7 @@ class StepVariant:
             f"modes_{self.modes}" if self.modes else "",
             f"touches_{len(self.touches)}" if self.touches else "",
             "turns" if self.turns else "",
+            "sticking" if self.sticks else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -17,8 +17,9 @@ from catena.dynamics.elements.force_sweeps import forget_power
 from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.tree.friction import friction_force
 from catena.kernels import Sweep, at_ground, with_ground
-from catena.simulation.stepping.methods.decision import larger
+from catena.simulation.stepping.methods.conditions import larger
 from catena.simulation.stepping.methods.method import CORRECT
+from catena.simulation.stepping.methods.sticking import beyond_smooth, is_dry
 from catena.spatial.scalars import absolute, array, where
 
 # Works need not be better than to this part of the energy that is moved about: steps that meet a force that jumps would
@@ -57,41 +58,37 @@ def _no_drive(ground: Any) -> None:
     ground.power_motion = 0.0
 
 
-@with_ground
-@but_particles
-def _count_free(body: Any, ground: Any) -> None:
-    """Add the power of friction in a joint."""
-    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
-
-
-@with_ground
-@but_particles
-def _count_given(body: Any, ground: Any) -> None:
+def _count_given(target: str) -> Sweep:
     """Add the power of control forces at a joint, where no other forces act."""
-    if not body.joint.follows:
-        ground.power_actuators = ground.power_actuators + body.tau @ body.qd
+
+    def count(body: Any, ground: Any) -> None:
+        if not body.joint.follows:
+            ground.power_actuators = ground.power_actuators + getattr(body, target) @ body.qd
+
+    return with_ground(but_particles(count))
 
 
-@with_ground
-@but_particles
-def _count_driven(body: Any, ground: Any) -> None:
-    """Add the power of friction in a joint and that of its drive, where control forces are all of tau: at driven
-    joints their share of tau counts as the drive's."""
-    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
-    own = body.driven * body.qd
-    ground.power_actuators = ground.power_actuators - body.tau @ own
-    ground.power_motion = ground.power_motion + body.drive @ own
+def _count_joint(driven: bool, beside_forces: bool, sticks: bool) -> Sweep:
+    """Add the power of friction in a joint and, where joints are `driven`, that of its drive: where control forces are
+    all of tau, their share of it at driven joints counts as the drive's; `beside_forces` the others are no work of
+    drives. What `sticks` rubs by its sense, as a part of tau."""
 
+    def count(body: Any, ground: Any) -> None:
+        rubbing = friction_force(body)
+        if sticks and is_dry(body):
+            rubbing = rubbing - beyond_smooth(body, driven)
+        ground.power_friction = ground.power_friction - rubbing @ body.qd
+        if not driven:
+            return
+        own = (body.prescribed if sticks else body.driven) * body.qd
+        if beside_forces:
+            ground.power_actuators = ground.power_actuators - body.given @ own
+            ground.power_motion = ground.power_motion + (body.drive - body.tau + body.given) @ own
+        else:
+            ground.power_actuators = ground.power_actuators - body.tau @ own
+            ground.power_motion = ground.power_motion + body.drive @ own
 
-@with_ground
-@but_particles
-def _count_driven_beside_forces(body: Any, ground: Any) -> None:
-    """Add the power of friction in a joint and that of its drive, where other forces act as well, which are no work
-    of drives."""
-    ground.power_friction = ground.power_friction - friction_force(body) @ body.qd
-    own = body.driven * body.qd
-    ground.power_actuators = ground.power_actuators - body.given @ own
-    ground.power_motion = ground.power_motion + (body.drive - body.tau + body.given) @ own
+    return with_ground(but_particles(count))
 
 
 @at_ground
@@ -100,11 +97,12 @@ def _rub_in_loops(ground: Any) -> None:
     ground.power_friction = ground.power_friction - ground.lost
 
 
-def count(forces: bool, driven: bool, loops: bool) -> list[Sweep]:
+def count(forces: bool, driven: bool, loops: bool, sticks: bool = False) -> list[Sweep]:
     """Return the sweeps that find the powers of a stage once its accelerations are known. Where `forces` act,
-    `force_sweeps` has begun to count; `driven` joints and friction in `loops` are counted where there are any."""
-    begun: list[Sweep] = [] if forces else [forget_power, _count_given]
-    moving = (_count_driven_beside_forces if forces else _count_driven) if driven else _count_free
+    `force_sweeps` has begun to count; `driven` joints, friction in `loops` and friction that `sticks` are counted where
+    there are any."""
+    begun: list[Sweep] = [] if forces else [forget_power, _count_given("given" if sticks else "tau")]
+    moving = _count_joint(driven, forces or sticks, sticks)
     return [*begun, _no_drive, moving, *([_rub_in_loops] if loops else [])]
 
 

@@ -1,0 +1,11 @@
+"""The studio: a page in the browser in which a mechanism is drawn, run, changed and shared, without programming.
+
+The text of a scenario is the only truth. What somebody does in the page is a named edit of that text, made here in
+Python; the text is then read, planned and shown as any file would be.
+"""
+
+from catena.studio.edits import EDITS
+from catena.studio.session import Session
+from catena.studio.studio import Studio, studio
+
+__all__ = ["EDITS", "Session", "Studio", "studio"]

@@ -1,0 +1,204 @@
+"""What a page of the studio asks, and the answers: every question is JSON, and so is what comes back."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from catena.errors import CatenaError, CatenaWarning, StateError
+from catena.formats.files import load
+from catena.formats.toml import write
+from catena.given import shown
+from catena.mechanism import generators
+from catena.mechanism.validation import known
+from catena.studio.parts import sorts
+from catena.studio.runs import Runner
+from catena.studio.session import BLANK, Session
+
+RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"
+"""The run that a mechanism of the gallery begins with."""
+Question = Mapping[str, Any]
+
+
+def gallery() -> list[dict[str, str]]:
+    """The mechanisms that come along, with what they are."""
+    found = []
+    for name in generators.__all__:
+        function = getattr(generators, name)
+        if not name.startswith("random") and not _asked(function):
+            about = (function.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
+            found.append({"name": name, "about": about.partition(". ")[0].rstrip(".") + "."})
+    return found
+
+
+def _asked(function: Callable[..., Any]) -> bool:
+    """Whether a generator wants to know something."""
+    return any(each.default is Parameter.empty for each in signature(function).parameters.values())
+
+
+class Answers:
+    """Answers the questions of all pages of one session."""
+
+    def __init__(self, session: Session, runner: Runner) -> None:
+        self.session, self.runner = session, runner
+        self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
+            "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
+            "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
+            "bring": self.bring, "sorts": lambda question: {"sorts": sorts()},
+            "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
+            "cancel": self.cancel, "python": lambda question: {"python": session.python()},
+        }  # fmt: skip
+        self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {
+            "run": self.run,
+            "share": self.share,
+        }
+
+    def state(self, question: Question) -> dict[str, Any]:
+        """The text as it is and all that is shown of it."""
+        return self.session.state()
+
+    def act(self, question: Question) -> dict[str, Any]:
+        """Make a named edit: {"name", "arguments", "base", "merge"}."""
+        arguments = question.get("arguments")
+        if not isinstance(arguments, dict):
+            raise StateError(f"arguments are {shown(arguments)}; send an object.")
+        self.session.act(
+            str(question.get("name")), arguments, _base(question), str(question.get("merge") or "")
+        )
+        return self.session.state()
+
+    def text(self, question: Question) -> dict[str, Any]:
+        """Take a text that was typed: {"text", "base"}."""
+        self.session.set_text(question.get("text"), _base(question))
+        return self.session.state()
+
+    def undo(self, question: Question) -> dict[str, Any]:
+        """Go back by one step."""
+        self.session.undo(_base(question))
+        return self.session.state()
+
+    def redo(self, question: Question) -> dict[str, Any]:
+        """Go forward by one step."""
+        self.session.redo(_base(question))
+        return self.session.state()
+
+    def pose(self, question: Question) -> dict[str, Any]:
+        """Move the mechanism that is shown: the questions of a view. Nothing is kept."""
+        reading = self.session.good
+        if reading is None:
+            raise StateError("there is no mechanism yet to move.")
+        answer = reading.questions.answer(dict(question))
+        return answer | {"points": reading.points_at(answer["q"])}
+
+    def drop(self, question: Question) -> dict[str, Any]:
+        """Keep where the mechanism was moved to, as one step of the history: {"q", "base"}."""
+        reading, base = self.session.good, _base(question)
+        if reading is None or reading.scenario is None:
+            raise StateError("there is no mechanism yet to move.")
+        q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
+        system = reading.scenario.system
+        if reading.document.get("linkage") and not any(
+            reading.document.get(word) for word in ("body", "chain")
+        ):
+            self.session.act("move points", {"places": reading.points_at(q)}, base)
+        else:
+            values = {
+                joint: [float(x) for x in q[system.slice_q(joint)]]
+                for joint in system.joints
+                if joint in reading.scenario.mechanism.joints
+            }
+            self.session.act(
+                "start at", {"q": {n: x[0] if len(x) == 1 else x for n, x in values.items()}}, base
+            )
+        return self.session.state()
+
+    def wait(self, question: Question) -> dict[str, Any]:
+        """The state if it is another than that of a revision, so that windows follow each other."""
+        revision = question.get("revision")
+        return self.session.state() if self.session.revision != revision else {"revision": revision}
+
+    def save(self, question: Question) -> dict[str, Any]:
+        """Write the text to a file of the folder: {"name", "base", "over"}."""
+        self.session.save(question.get("name"), _base(question), question.get("over") is True)
+        return self.session.state()
+
+    def open(self, question: Question) -> dict[str, Any]:
+        """Begin with another text: {"blank": true}, {"generator": name} or {"file": name}."""
+        base = _base(question)
+        if "generator" in question:
+            names = [each["name"] for each in gallery()]
+            name = known("mechanism", question["generator"], names, "the gallery")
+            mechanism = getattr(generators, name)()
+            text = write(mechanism, f"{name}.toml", None) + RUN
+            self.session.open(text, f"{name}.toml", None, base)
+        elif "file" in question:
+            file = self.session.path(question["file"])
+            if not file.is_file():
+                raise StateError(f"{file.name} is not in {self.session.folder}.")
+            self.session.open(file.read_text(encoding="utf-8"), file.name, file, base)
+        else:
+            self.session.open(BLANK.format(name="mechanism"), "mechanism.toml", None, base)
+        return self.session.state()
+
+    def cancel(self, question: Question) -> dict[str, Any]:
+        """End the run that is under way."""
+        self.runner.cancel()
+        return {}
+
+    def run(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario as it is, and tell how it goes."""
+        yield from self._ordered(question, "movie")
+
+    def _ordered(self, question: Question, what: str) -> Iterator[dict[str, Any]]:
+        session = self.session
+        why = session.reading.why_not_run()
+        if why:
+            yield {"kind": "failed", "error": why}
+            return
+        traces = question.get("traces")
+        traces = [str(name) for name in traces] if isinstance(traces, list) else []
+        revision = session.revision
+        for answer in self.runner.run(session.text, session.name, session.folder, traces, what):
+            yield answer | {"revision": revision}
+
+    def share(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario as it is, and give the page that stands alone."""
+        yield from self._ordered(question, "page")
+
+    def bring(self, question: Question) -> dict[str, Any]:
+        """Begin with a model file that was dropped onto the page: {"name", "content", "base"}. It reaches no others,
+        because it comes without its folder."""
+        base, name, content = _base(question), question.get("name"), question.get("content")
+        if not isinstance(name, str) or not isinstance(content, str):
+            raise StateError("a file has a name and a text.")
+        plain = Path(name).name
+        if Path(plain).suffix.lower() == ".toml":
+            self.session.open(content, plain, None, base)
+            return self.session.state()
+        with tempfile.TemporaryDirectory(prefix="catena_") as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", CatenaWarning)
+            file = Path(folder) / (plain or "model")
+            file.write_text(content, encoding="utf-8")
+            try:
+                text = write(load(file), f"{file.stem}.toml", None)
+            except CatenaError as error:
+                # Where the copy lies is nobody's business.
+                raise StateError(str(error).replace(f"{folder}/", "")) from error
+        self.session.open(text + RUN, f"{Path(plain).stem}.toml", None, base)
+        return self.session.state()
+
+    def _files(self) -> list[str]:
+        return sorted(file.name for file in self.session.folder.glob("*.toml") if file.is_file())[:200]
+
+
+def _base(question: Question) -> int:
+    base = question.get("base")
+    if isinstance(base, bool) or not isinstance(base, int):
+        raise StateError(f"base is {shown(base)}; send the revision that was seen.")
+    return base

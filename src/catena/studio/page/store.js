@@ -1,0 +1,96 @@
+// What all parts of the page know, and the questions they ask of Python. The text of the scenario lies there; here is a
+// copy of it with a revision, and every edit says which revision it was made on.
+
+import { batch, computed, signal } from "./vendor/preact.js";
+
+export const state = signal(null);
+export const tool = signal("select");
+export const selected = signal(null); // { kind: "bar" | "point" | "joint" | "body", name }
+export const message = signal(null); // { words, is_fault }
+export const side = signal(""); // what is open beside the scene: "", "text", "python"
+export const runs = signal([]);
+export const shown_run = signal(null); // the run that is shown instead of the drawing, or null
+export const running = signal(null); // { since } while a run is computed
+export const lost = signal(false);
+export const is_starting = signal(true);
+export const is_guiding = signal(false);
+export const kept_count = signal(0);
+export const mechanism_name = computed(() => (state.value ? state.value.name.replace(/\.toml$/, "") : ""));
+
+export class Refused extends Error {
+  constructor(words, code) { super(words); this.code = code; }
+}
+
+export async function ask(name, question = {}) {
+  let reply;
+  try {
+    reply = await fetch(`/ask/${name}`, { method: "POST", headers: { "Content-Type": "application/json", "X-Catena": "1" }, body: JSON.stringify(question) });
+  } catch (error) { lost.value = true; throw new Refused("Python has ended or cannot be reached.", 0); }
+  lost.value = false;
+  const found = await reply.json();
+  if (reply.ok) return found;
+  if (found.state) take(found.state);
+  throw new Refused(found.error || reply.statusText, reply.status);
+}
+
+export function take(found) { if (found && found.text !== undefined) state.value = found; return found; }
+
+export const say = (words, is_fault = false) => { message.value = words ? { words, is_fault } : null; };
+
+// Edits go one after the other, each on the revision that the one before has left.
+let turn = Promise.resolve();
+export function in_turn(work) { const done = turn.then(work); turn = done.catch(() => {}); return done; }
+
+const asked = (name) => (question = {}) => in_turn(async () => { const found = take(await ask(name, { ...question, base: state.value.revision })); message.value = null; return found; });
+export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), set_text = asked("text");
+const edit = asked("act");
+export const act = (name, args, merge = "") => edit({ name, arguments: args, merge });
+
+// What somebody did by pointing has no field to complain beside: it is said below the scene.
+export const try_act = async (name, args, merge) => { try { return await act(name, args, merge); } catch (error) { say(error.message, true); return null; } };
+
+export async function* lines(name, question) {
+  let reply;
+  try { reply = await fetch(`/ask/${name}`, { method: "POST", headers: { "Content-Type": "application/json", "X-Catena": "1" }, body: JSON.stringify(question) }); }
+  catch (error) { lost.value = true; throw new Refused("Python has ended or cannot be reached.", 0); }
+  if (!reply.ok) throw new Refused((await reply.json()).error, reply.status);
+  const reader = reply.body.getReader(), decoder = new TextDecoder(); let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read(); if (done) return;
+    rest += decoder.decode(value, { stream: true }); const found = rest.split("\n"); rest = found.pop();
+    for (const line of found) if (line) yield JSON.parse(line);
+  }
+}
+
+// Runs.
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+let wanted = false;
+
+// Compute a run of the text as it is. One is under way at a time; of what is asked for meanwhile the last is computed next.
+export async function compute({ replaces = false, traces = [] } = {}) {
+  if (running.value) { wanted = { replaces, traces }; return null; }
+  running.value = { since: performance.now() }; let made = null; say("");
+  try {
+    for await (const answer of lines("run", { traces })) {
+      if (answer.kind === "failed") say(answer.error, true);
+      if (answer.kind === "cancelled") say("The run was cancelled.");
+      if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest };
+    }
+  } catch (error) { say(error.message, true); }
+  batch(() => {
+    running.value = null;
+    if (!made) return;
+    const last = shown_run.value && runs.value.find((run) => run.id === shown_run.value.id);
+    const before = last && !last.is_kept ? last : null;
+    made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown_run.value ? shown_run.value.ghost || shown_run.value.movie : null;
+    made.name = before ? before.name : LETTERS[(runs.value.length) % 26];
+    runs.value = [...runs.value.filter((run) => run !== before), made]; shown_run.value = made;
+  });
+  const next = wanted; wanted = false; if (next) return compute(next);
+  return made;
+}
+
+export const cancel = () => ask("cancel").catch((error) => say(error.message, true));
+export const keep = (id, name) => { runs.value = runs.value.map((run) => (run.id === id ? { ...run, is_kept: true, name: name || run.name } : run)); const now = runs.value.find((run) => run.id === id); if (shown_run.value && shown_run.value.id === id) shown_run.value = now; };
+export const forget = (id) => { runs.value = runs.value.filter((run) => run.id !== id); if (shown_run.value && shown_run.value.id === id) shown_run.value = null; };

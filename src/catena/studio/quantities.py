@@ -1,0 +1,78 @@
+"""Numbers that somebody types, with units or without, and what of them goes into the text of a scenario."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from catena.errors import CatenaError, StateError
+from catena.formulas import parse
+from catena.formulas.units import UNITS, Dimension, added, scaled, told
+from catena.given import shown
+
+
+@dataclass(frozen=True)
+class Sort:
+    """What a field holds: its unit in SI, an example in words, and its dimension."""
+
+    unit: str
+    example: str
+    dimension: Dimension
+
+
+_M, _KG, _S, _N = (UNITS[name].dimension for name in ("m", "kg", "s", "N"))
+_NONE = (0.0, 0.0, 0.0)
+SORTS: dict[str, Sort] = {
+    "length": Sort("m", "a length such as 0.35 m", _M),
+    "angle": Sort("rad", "an angle such as 30 deg", _NONE),
+    "mass": Sort("kg", "a mass such as 2 kg", _KG),
+    "density": Sort("kg/m", "a mass for each metre such as 1 kg/m", added(_KG, scaled(_M, -1))),
+    "speed": Sort("rad/s", "a speed such as 60 rpm", scaled(_S, -1)),
+    "time": Sort("s", "a time such as 1.5 s", _S),
+    "moment": Sort("N m", "a moment such as 2 N*m", added(_N, _M)),
+    "stiffness": Sort("N/m", "a stiffness such as 500 N/m", added(_N, scaled(_M, -1))),
+    "damping": Sort("N s/m", "a damping such as 5 N*s/m", added(added(_N, _S), scaled(_M, -1))),
+    "acceleration": Sort("m/s^2", "an acceleration such as 9.81 m/s^2", added(_M, scaled(_S, -2))),
+    "number": Sort("", "a number", _NONE),
+}
+
+
+def quantity(
+    given: Any, sort: str, who: str, least: float | None = None, names: Mapping[str, float] | None = None
+) -> float | str:
+    """Return what goes into the text for a value that somebody typed: a number, or the text with its unit or formula.
+
+    Raises a StateError that names the field `who` where it is no number, has another dimension, or is not above
+    `least`. Names in a formula are those of `names`.
+    """
+    wanted = SORTS[sort]
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise StateError(f"{who} is {shown(given)}; give {wanted.example}.")
+    text = str(given).strip()
+    try:
+        formula = parse(text)
+        value = float(formula.number(dict(names or {})))
+    except (CatenaError, ValueError, TypeError) as error:
+        raise StateError(f"{who} is {shown(text)}; give {wanted.example}.") from error
+    found = formula.dimension
+    turns = re.search(r"\b(m?rad|deg|rev)\b", text) is not None and not (found and any(found))
+    if turns and sort not in ("angle", "number"):
+        raise StateError(f"{who} is {shown(text)}, which is an angle; give {wanted.example}.")
+    if found is not None and any(found) and found != wanted.dimension:
+        raise StateError(f"{who} is {shown(text)}, which is {told(found)}; give {wanted.example}.")
+    if not math.isfinite(value):
+        raise StateError(f"{who} is {shown(text)}, which is not finite; give {wanted.example}.")
+    if least is not None and value <= least:
+        raise StateError(f"{who} is {shown(text)}; give {wanted.example}, greater than {least:g}.")
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def value_of(given: float | str, names: Mapping[str, float] | None = None) -> float:
+    """The number that a value of the text stands for, in SI units."""
+    return float(parse(given).number(dict(names or {}))) if isinstance(given, str) else float(given)

@@ -1,0 +1,82 @@
+"""Runs in a process of their own, which can be cancelled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from catena.errors import StateError
+
+
+class Runner:
+    """Computes one run at a time in a process that is kept; a run that is cancelled takes its process with it."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._turn = threading.Lock()
+        self._count = 0
+        self._cancelled = threading.Event()
+
+    def start(self) -> None:
+        """Start the process, so that the first run does not wait for it."""
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "catena.studio.worker"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
+            )  # fmt: skip
+
+    def run(
+        self, text: str, name: str, folder: Path | None, traces: list[str], what: str = "movie"
+    ) -> Iterator[dict[str, Any]]:
+        """The answers to an order, of which the last is done, failed or cancelled; what is done is the movie of a run,
+        or its page."""
+        with self._turn:
+            self._cancelled.clear()
+            self.start()
+            process = self._process
+            assert process is not None and process.stdin is not None and process.stdout is not None
+            self._count += 1
+            order = {
+                "id": self._count, "text": text, "name": name, "folder": str(folder or ""), "traces": traces,
+                "what": what,
+            }  # fmt: skip
+            try:
+                process.stdin.write(json.dumps(order) + "\n")
+                process.stdin.flush()
+                for line in process.stdout:
+                    answer = json.loads(line)
+                    if answer.get("id") == self._count:
+                        yield answer
+                        if answer["kind"] in ("done", "failed"):
+                            return
+            except (BrokenPipeError, OSError, ValueError):
+                pass
+            words = (
+                "the run was cancelled" if self._cancelled.is_set() else "the process of the run has ended"
+            )
+            self._process = None
+            yield {"kind": "cancelled" if self._cancelled.is_set() else "failed", "error": words}
+            self.start()
+
+    def cancel(self) -> None:
+        """End the run that is under way."""
+        process = self._process
+        if not self._turn.locked() or process is None:
+            raise StateError("no run is under way.")
+        self._cancelled.set()
+        process.kill()
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self._process = None

@@ -1,0 +1,197 @@
+"""One scenario that is edited: its text with the history of texts, and what pages are told of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from catena.errors import FormatError, StateError
+from catena.formats.complete import write_complete
+from catena.given import shown
+from catena.studio.edits import apply
+from catena.studio.reading import Reading
+
+BLANK = """# Drawn in the Catena studio. Units are SI, angles in radians, unless a unit is written.
+format = 1
+
+[mechanism]
+name = "{name}"
+gravity = [0.0, 0.0, 0.0]
+
+[run]
+duration = "5 s"
+samples = 301
+rtol = 1e-8
+atol = 1e-10
+"""
+LONGEST = 2_000_000
+"""Characters of a text."""
+MOST = 500
+"""Texts that the history keeps."""
+
+
+class Stale(StateError):
+    """An edit of a text that somebody else has changed meanwhile."""
+
+
+@dataclass
+class Entry:
+    """A text of the history: what made it, and a key that lets the acts of one drag be one entry."""
+
+    text: str
+    made_by: str
+    merge: str = ""
+
+
+class Session:
+    """A text, its history and its file; all acts go through here, one at a time."""
+
+    def __init__(self, text: str, name: str, folder: Path, file: Path | None = None) -> None:
+        self.folder, self.file = folder, file
+        self.saved = text if file is not None else ""
+        self.revision = 0
+        self._past = [Entry(text, "open")]
+        self._future: list[Entry] = []
+        self._lock = threading.RLock()
+        self.name = name
+        self.reading = Reading(text, name, folder)
+        self.good = self.reading if self.reading.is_good else None
+
+    @property
+    def text(self) -> str:
+        """The text as it is."""
+        return self._past[-1].text
+
+    def act(self, name: str, arguments: Mapping[str, Any], base: int, merge: str = "") -> None:
+        """Make a named edit of the text with the revision `base`; a text that then has a fault is refused, and
+        everything stays as it was. Acts with the same `merge` that follow each other are one step of the history."""
+        with self._lock:
+            self._require(base)
+            if self.reading.document is None:
+                raise StateError("the text has a fault; mend it first, or undo.")
+            text = apply(self.text, name, arguments)
+            reading = Reading(text, self.name, self.folder)
+            if reading.fault is not None and self.reading.fault is None:
+                raise StateError(reading.fault[0])
+            self._push(Entry(text, name, merge), reading)
+
+    def set_text(self, text: Any, base: int) -> None:
+        """Take a text that was typed, with a fault or without."""
+        if not isinstance(text, str) or len(text) > LONGEST:
+            raise StateError(f"a text is {shown(text)}; send at most {LONGEST} characters.")
+        with self._lock:
+            self._require(base)
+            if text != self.text:
+                self._push(Entry(text, "typing", "typing"), Reading(text, self.name, self.folder))
+
+    def undo(self, base: int) -> None:
+        """Go back to the text before."""
+        with self._lock:
+            self._require(base)
+            if len(self._past) < 2:
+                raise StateError("there is nothing to undo.")
+            self._future.append(self._past.pop())
+            self._past[-1].merge = ""
+            self._show(Reading(self.text, self.name, self.folder))
+
+    def redo(self, base: int) -> None:
+        """Go forward again."""
+        with self._lock:
+            self._require(base)
+            if not self._future:
+                raise StateError("there is nothing to do again.")
+            self._past.append(self._future.pop())
+            self._show(Reading(self.text, self.name, self.folder))
+
+    def open(self, text: str, name: str, file: Path | None, base: int) -> None:
+        """Begin with another text; the one before stays in the history."""
+        with self._lock:
+            self._require(base)
+            self.name, self.file = name, file
+            self.saved = text if file is not None else ""
+            self._push(Entry(text, f"open {name}"), Reading(text, name, self.folder))
+
+    def save(self, name: Any, base: int, over: bool = False) -> Path:
+        """Write the text to a .toml file of the folder, complete or not at all. A file that somebody else has changed
+        since it was read or written here is kept, unless `over` says to write over it."""
+        with self._lock:
+            self._require(base)
+            file = self.path(name) if name else self.file
+            if file is None:
+                raise StateError("the scenario has no name yet; give one, such as crank.toml.")
+            if file.exists() and not over:
+                there = file.read_text(encoding="utf-8", errors="replace")
+                if there != self.saved and there != self.text:
+                    raise Stale(f"{file.name} was changed by somebody else since it was opened here.")
+            write_complete(file, self.text.encode("utf-8"))
+            self.file, self.saved, self.name = file, self.text, file.name
+            self._tell()
+            return file
+
+    def path(self, name: Any) -> Path:
+        """The file of a name, which lies in the folder."""
+        if not isinstance(name, str) or not name or "\0" in name or len(name) > 200:
+            raise FormatError(f"a file is called {shown(name)}; give a name such as crank.toml.")
+        file = (self.folder / name).resolve()
+        if file.suffix.lower() != ".toml":
+            file = file.with_name(file.name + ".toml")
+        if not file.is_relative_to(self.folder.resolve()):
+            raise FormatError(f"{name} is not in {self.folder}; the studio writes nowhere else.")
+        return file
+
+    def state(self) -> dict[str, Any]:
+        """All that a page shows of the text as it is."""
+        with self._lock:
+            now = self.reading
+            shown_by = now if now.is_good or now.unfinished or self.good is None else self.good
+            fault = now.fault
+            return {
+                "revision": self.revision, "text": self.text, "name": self.name,
+                "is_saved": self.text == self.saved, "file": self.file.name if self.file else "",
+                "can_undo": self._past[-2].made_by and self._past[-1].made_by if len(self._past) > 1 else "",
+                "can_redo": self._future[-1].made_by if self._future else "",
+                "fault": {"words": fault[0], "line": fault[1]} if fault else None,
+                "words": now.words(), "unfinished": now.unfinished, "why_not_run": now.why_not_run(),
+                "scene": shown_by.scene(),
+                "drawing": shown_by.drawing(), "parts": shown_by.parts(),
+            }  # fmt: skip
+
+    def python(self) -> str:
+        """A program that computes the very same run."""
+        text = self.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+        return (
+            "import tempfile\nfrom pathlib import Path\n\nimport catena as ct\n\n"
+            f'TEXT = """\\\n{text}"""\n\n'
+            f'file = Path(tempfile.mkdtemp()) / "{_plain_name(self.name)}"\nfile.write_text(TEXT, encoding="utf-8")\n'
+            "scenario = ct.Scenario.load(file)\nrun = scenario.run()\nprint(run.audit())\n"
+        )
+
+    def _require(self, base: Any) -> None:
+        if base != self.revision:
+            raise Stale("the text was changed meanwhile, in another window or by a file; look at it again.")
+
+    def _push(self, entry: Entry, reading: Reading) -> None:
+        if entry.merge and self._past[-1].merge == entry.merge:
+            self._past[-1] = entry
+        else:
+            self._past.append(entry)
+            del self._past[:-MOST]
+        self._future.clear()
+        self._show(reading)
+
+    def _show(self, reading: Reading) -> None:
+        self.reading = reading
+        if reading.is_good:
+            self.good = reading
+        self._tell()
+
+    def _tell(self) -> None:
+        self.revision += 1
+
+
+def _plain_name(name: str) -> str:
+    kept = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return kept if kept.endswith(".toml") else f"{kept}.toml"

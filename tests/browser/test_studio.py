@@ -1,0 +1,455 @@
+"""The studio in a real browser: a person draws a four-bar, runs it, changes it, understands it and saves it.
+
+One page serves many facts, because pages cost more than they do. Pictures are kept where `CATENA_SHOTS` names a folder.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.studio import studio
+
+PLACE = """([x, z]) => { const s = catena.stage, p = s.pixel([x, z]), b = s.player.stage.getBoundingClientRect();
+  return [p[0] + b.left, p[1] + b.top]; }"""
+ASK = """([name, question]) => fetch(`/ask/${name}`, { method: "POST", body: JSON.stringify(question),
+  headers: { "Content-Type": "application/json", "X-Catena": "1" } })
+  .then((r) => r.json().then((j) => [r.status, j]))"""
+MIDDLE = """(name) => { const p = catena.stage.player, g = p.segment_at(p.data.segments, p.time);
+  let k = 0; while (k + 1 < g.t.length && g.t[k + 1] <= p.time + 1e-12) k++;
+  const a = p.shown_arrows(g).find((x) => x.name === name), scene = p.data.scenes[g.scene];
+  const e = p.arrow_ends(a, k, p.rows, a.body, scene, p.arrow_scale()), b = p.canvas.getBoundingClientRect();
+  const q = p.eye.project(p.look.camera, e[0].map((x, i) => 0.5 * (x + e[1][i])));
+  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height, g.t[k]]; }"""
+SLIDE = """(x, value) => { x.value = value; for (const name of ["input", "change"])
+  x.dispatchEvent(new Event(name, { bubbles: true })); }"""
+COLOURS = """() => catena.studio.data.scenes.map((s) =>
+  Object.fromEntries(s.parts.filter((p) => p[1] === "body").map((p) => [p[0], p[2]])))"""
+TYPED = """([old, now]) => { const e = catena.editor, k = e.state.doc.toString().indexOf(old);
+  e.dispatch({ changes: { from: k, to: k + old.length, insert: now } }); }"""
+PATIENCE = 60_000
+
+
+class Person:
+    """Somebody who sits before the page."""
+
+    def __init__(self, page, made):
+        self.page, self.made, self.session = page, made, made.session
+        self.shots = os.environ.get("CATENA_SHOTS")
+
+    def at(self, x, z):
+        return self.page.evaluate(PLACE, [x, z])
+
+    def draw(self, start, end):
+        before = self.session.revision
+        self.page.mouse.move(*self.at(*start))
+        self.page.mouse.down()
+        self.page.mouse.move(*self.at(0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1])))
+        self.page.mouse.move(*self.at(*end))
+        self.page.locator("svg.drawing line.preview").wait_for(state="attached")
+        told = self.page.locator("svg.drawing text.length").all_text_contents()
+        self.page.mouse.up()
+        self.settled(before)
+        return told
+
+    def click(self, x, z):
+        before = self.session.revision
+        self.page.mouse.click(*self.at(x, z))
+        self.settled(before)
+
+    def press(self, key):
+        self.page.keyboard.press(key)
+
+    def settled(self, before=None):
+        """Wait until the page shows what the session has."""
+        end = time.monotonic() + 60.0
+        while before is not None and self.session.revision == before and time.monotonic() < end:
+            self.page.wait_for_timeout(20)
+        self.page.wait_for_function(f"() => catena.stage.revision === {self.session.revision}")
+        self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
+
+    def field(self, name, text):
+        box = self.page.locator(f"input[name='{name}']")
+        before = self.session.revision
+        box.fill(text)
+        box.press("Enter")
+        return box, before
+
+    def shot(self, name):
+        if self.shots:
+            self.page.wait_for_timeout(300)
+            self.page.screenshot(path=str(Path(self.shots) / f"studio-{name}.png"))
+
+    def words(self):
+        return self.page.locator(".status").inner_text()
+
+
+def opened(browser, made, size=(1280, 720), dark=False):
+    page = browser.new_page(
+        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+    )
+    page.set_default_timeout(PATIENCE)
+    page.problems, page.asked = [], []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.goto(made.url)
+    page.wait_for_function("() => window.catena && catena.stage && catena.studio.frames_drawn > 0")
+    return page
+
+
+@pytest.fixture
+def person(browser, tmp_path):
+    with studio(folder=tmp_path, show=False) as made:
+        page = opened(browser, made)
+        somebody = Person(page, made)
+        yield somebody
+        assert page.problems == []
+        home = made.url.rsplit("/", 2)[0]
+        assert all(url.startswith((home, "blob:", "data:")) for url in page.asked)
+        page.close()
+
+
+def drawn_four_bar(person, guided=True):
+    """Steps 1 to 5 of the script: from the start page to a four-bar."""
+    page = person.page
+    page.get_by_role("button", name="Blank").wait_for()
+    assert page.locator(".start .card").count() > 15
+    person.shot("01-start")
+    page.get_by_role("button", name="First build A four-bar" if guided else "Blank An empty").click()
+    page.wait_for_function("() => !document.querySelector('.start')")
+    person.settled()
+    told = person.draw((0, 0), (0, 0.4))
+    assert any("0.400 m" in words and "90.0" in words for words in told)
+    person.draw((0, 0.4), (0.9, 0.8))
+    person.draw((0.9, 0.8), (1.0, 0))
+    assert set(person.session.reading.drawing()["bars"]) == {"A-B", "B-C", "C-D"}
+    person.press("g")
+    person.click(0, 0)
+    person.click(1.0, 0)
+
+
+def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):
+    page, session = person.page, person.session
+    drawn_four_bar(person)
+    assert "can move in one way" in person.words() and "1 loop" in person.words()
+    hatched = page.evaluate("catena.studio.data.scenes[0].lines.map((l) => l[1])")
+    assert hatched.count("hatching") > 8
+    assert page.locator(".guide li.done").count() == 3
+    person.shot("05-grounded")
+    # Undo and redo: drawing, text and card follow.
+    texts = [session.text]
+    for _ in range(2):
+        before = session.revision
+        person.press("Control+z")
+        person.settled(before)
+    assert page.locator(".guide li.done").count() == 2 and page.locator("svg .point.fixed").count() == 0
+    for _ in range(2):
+        before = session.revision
+        person.press("Control+Shift+z")
+        person.settled(before)
+    assert session.text == texts[0] and page.locator(".guide li.done").count() == 3
+    # Run is grey and says why.
+    run = page.get_by_role("button", name="Run", exact=True)
+    assert run.get_attribute("aria-disabled") == "true" and "motor" in page.locator(".reason").inner_text()
+    # The coupler is dragged: the loop stays closed, and the drag is one step of the history.
+    person.press("v")
+    before = session.revision, session.text
+    x, y = person.at(0.45, 0.6)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for k in range(20):
+        page.mouse.move(x + 3 * k, y - 1.5 * k)
+    page.wait_for_function("() => catena.stage.updates > 3")
+    page.mouse.up()
+    person.settled(before[0])
+    assert session.revision == before[0] + 1 and session.text != before[1]
+    system = session.reading.scenario.system
+    assert np.abs(system.closure(session.reading.q)[0]).max() < 1e-10
+    points = {name: p["at"] for name, p in session.reading.drawing()["points"].items()}
+    assert np.hypot(*np.subtract(points["C"], points["B"])) == pytest.approx(0.984886, abs=1e-9)
+    person.shot("07-dragged")
+    # To a dead point: told, with what to drive instead.
+    page.mouse.move(*person.at(*np.mean([points["C"], points["D"]], axis=0)))
+    page.mouse.down()
+    for k in range(40):
+        page.mouse.move(*person.at(0.95 + 0.06 * k, 0.4 - 0.02 * k))
+        page.wait_for_timeout(30)
+    page.wait_for_function("() => !catena.stage.busy")
+    page.mouse.up()
+    # Typed values: with a unit taken, else refused beside the field and nothing changes.
+    person.settled()
+    page.evaluate("() => catena.stage")
+    for bar in ("A-B",):
+        a, b = (session.reading.drawing()["points"][name]["at"] for name in bar.split("-"))
+        page.mouse.click(*person.at(*np.mean([a, b], axis=0)))
+        box, before = person.field(f"length of {bar}", "350 mm")
+        person.settled(before)
+        assert 'A-B = "350 mm"' in session.text
+        for wrong, words in (("-3", "greater than 0"), ("30 deg", "an angle"), ("9 m", "bar B-C")):
+            revision = session.revision
+            box.fill(wrong)
+            box.press("Enter")
+            page.locator(".field .fault").wait_for()
+            page.wait_for_function(
+                f"() => document.querySelector('.field .fault').textContent.includes('{words}')"
+            )
+            assert box.get_attribute("aria-invalid") == "true" and session.revision == revision
+        person.shot("10-refused")
+        box.press("Escape")
+
+
+@pytest.mark.slow
+def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
+    page, session = person.page, person.session
+    drawn_four_bar(person, guided=False)
+    person.press("m")
+    person.click(0, 0)
+    assert 'position = "60 rpm * t"' in session.text
+    person.press("t")
+    page.mouse.click(*person.at(0.9, 0.8))
+    person.press("Space")
+    page.wait_for_function("() => catena.studio.playing && catena.studio.time > 0.3")
+    grown = page.evaluate("catena.studio.plots[0].until")
+    assert 0.0 < grown < 5.0
+    person.shot("12-plays")
+    person.press("Space")
+    page.wait_for_function("() => !catena.studio.playing")
+    before = page.evaluate("catena.studio.time")
+    person.press("ArrowRight")
+    assert page.evaluate("catena.studio.time") > before
+    # Scrubbing in a plot: scene, cursor and values agree with the run.
+    plot = page.locator(".plots figure canvas").first
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.5 * box["height"])
+    page.wait_for_timeout(200)
+    t = page.evaluate("catena.studio.time")
+    scenario = session.reading.scenario
+    run = scenario.run()
+    q = run.at(t).q if hasattr(run.at(t), "q") else run.at(t)[0]
+    expected = scenario.system.body_poses(q)
+    poses = page.evaluate("catena.studio.poses()")
+    for name in ("A-B", "B-C", "C-D"):
+        np.testing.assert_allclose(poses[name][:3], expected[name][:3, 3], atol=2e-3)
+    assert (
+        page.evaluate("[...catena.studio.traced]") == ["C"]
+        and page.evaluate("catena.studio.trails.lines.length") == 1
+    )
+    person.shot("14-trace")
+    # Reactions as arrows; the pointer tells what they are.
+    page.get_by_role("button", name="Show").click()
+    page.locator("input[name=reactions]").check()
+    page.get_by_role("button", name="Show").click()
+    tip = page.evaluate(MIDDLE, "D")
+    page.mouse.move(tip[0], tip[1])
+    page.locator(".tip").wait_for()
+    told = page.locator(".tip").inner_text()
+    wrench = run.reactions()["D"]
+    force = np.linalg.norm(wrench[np.argmin(np.abs(run.t - tip[2])), 3:])
+    assert " N on C-D at D" in told and float(told.split(" N")[0]) == pytest.approx(force, rel=0.05)
+    person.shot("15-reaction")
+    # A spring by two clicks, and energy shows it.
+    person.press("k")
+    person.settled()
+    before = session.revision
+    person.draw((0.9, 0.8), (0.5, 1.2))
+    person.settled(before)
+    assert "spring1" in session.text
+    person.press("Escape")
+    # A length becomes a parameter, whose slider computes the run again, with the old curve behind.
+    page.mouse.click(*person.at(0.0, 0.2))
+    page.get_by_role("button", name="Make a slider of it").click()
+    page.locator("input[name='parameter ab']").wait_for()
+    person.press("Escape")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => catena.studio.playing")
+    first = page.evaluate("catena.stage.shows.digest")
+    page.get_by_label("slide ab").evaluate(SLIDE, 0.32)
+    page.wait_for_function(
+        "(first) => catena.stage.shows && String(catena.stage.shows.digest) !== String(first)", arg=first
+    )
+    page.wait_for_function("() => catena.studio.plots[0].ghost")
+    assert session.reading.parameters()["ab"] == pytest.approx(0.32)
+    person.shot("17-slider")
+    # Two runs kept, named, deleted.
+    page.get_by_label("keep run A").click()
+    page.get_by_label("name of run A").fill("short crank")
+    page.get_by_label("name of run A").press("Enter")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("() => document.querySelectorAll('.chip').length === 2")
+    page.get_by_label("keep run B").click()
+    person.shot("18-runs")
+    page.get_by_label("delete run short crank").click()
+    page.wait_for_function("() => document.querySelectorAll('.chip').length === 1")
+    # The program that is shown computes the same run.
+    page.get_by_role("button", name="Python").click()
+    page.wait_for_function("() => document.querySelector('.code').textContent.includes('ct.Scenario')")
+    code = page.locator(".code").inner_text()
+    person.shot("22-python")
+    (tmp_path / "shown.py").write_text(code + "print(*run.q[-1].tolist())\n")
+    said = subprocess.run(
+        [sys.executable, str(tmp_path / "shown.py")], capture_output=True, text=True, timeout=120
+    )
+    q = np.array([float(x) for x in said.stdout.splitlines()[-1].split()])
+    np.testing.assert_allclose(q, page.evaluate("catena.stage.shows.digest"), atol=1e-12)
+
+
+@pytest.mark.slow
+def test_structure_changes_text_saving_and_other_windows(person, browser, tmp_path):
+    page, session = person.page, person.session
+    drawn_four_bar(person, guided=False)
+    person.press("v")
+    page.mouse.click(*person.at(0, 0))
+    page.get_by_role("button", name="Motor", exact=True).last.click()
+    page.get_by_role("button", name="Give it a moment instead").click()
+    page.locator("input[name='moment at A']").wait_for()
+    page.mouse.click(*person.at(1.0, 0))
+    page.locator("h3", has_text="Joint D").wait_for()
+    before = session.revision
+    page.get_by_role("button", name="lock", exact=True).click()
+    person.settled(before)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("() => catena.stage.shows && catena.studio.data.events.length > 0")
+    assert "lock" in page.locator(".changes li").inner_text()
+    assert page.evaluate("catena.studio.data.events[0][0]") == pytest.approx(1.0)
+    colours = page.evaluate(COLOURS)
+    assert len(colours) == 2 and colours[0] == colours[1]
+    told = page.locator(".change").inner_text()
+    assert told.startswith("1.000 s") and "D is struck with" in told and "J are lost" in told
+    page.evaluate("() => { catena.studio.pause(); catena.studio.set_time(1.2); }")
+    person.shot("19-locked")
+    # The text is opened, edited and broken: the scene follows, the error is on its line, comments survive.
+    page.get_by_role("button", name="Text", exact=True).click()
+    page.locator(".cm-content").wait_for()
+    before = session.revision
+    page.evaluate(TYPED, ["A-B = 0.4", "A-B = 0.3 # short"])
+    person.settled(before)
+    assert "A-B = 0.3 # short" in session.text
+    before = session.revision
+    page.evaluate(TYPED, ["B-C =", "B-C = oops"])
+    page.locator(".cm-lintRange-error, .cm-lint-marker-error").first.wait_for()
+    line = next(k for k, text in enumerate(session.text.splitlines(), 1) if text.startswith("B-C"))
+    assert page.locator(".sheet .fault").inner_text().startswith(f"Line {line}:")
+    assert page.locator("svg .bar").count() == 3
+    person.shot("21-fault")
+    page.get_by_label("close the text").click()
+    before = session.revision
+    page.get_by_role("button", name="Undo").click()
+    person.settled(before)
+    # Saved, loaded again, seen in a second window, and a conflict is told.
+    page.once("dialog", lambda dialog: dialog.accept("mine.toml"))
+    before = session.revision
+    page.get_by_role("button", name="Save").click()
+    person.settled(before)
+    assert (tmp_path / "mine.toml").read_text() == session.text
+    second = Person(opened(browser, person.made), person.made)
+    assert second.page.locator(".title").inner_text() == "mine"
+    before = session.revision
+    longer = {"name": "set length", "arguments": {"bar": "A-B", "length": "0.33"}, "base": before}
+    second.page.evaluate(ASK, ["act", longer])
+    page.wait_for_function(f"() => catena.stage.revision > {before}")
+    assert session.state()["drawing"]["bars"]["A-B"]["length"] == 0.33
+    code, told = second.page.evaluate(ASK, ["act", longer])
+    assert code == 409 and "meanwhile" in told["error"]
+    second.page.close()
+
+
+@pytest.mark.slow
+def test_a_long_run_is_cancelled_within_a_second_and_a_lost_server_is_told(browser, tmp_path):
+    text = Path(tmp_path / "long.toml")
+    m = ct.generators.stewart()
+    ct.Scenario(m, duration=2000.0, samples=2_000, rtol=1e-12, atol=1e-14).save(text)
+    made = studio(text, show=False)
+    page = opened(browser, made)
+    try:
+        person = Person(page, made)
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.get_by_role("button", name="Cancel").wait_for()
+        page.wait_for_timeout(800)
+        start = time.monotonic()
+        page.get_by_role("button", name="Cancel").click()
+        page.get_by_role("button", name="Run", exact=True).wait_for()
+        assert time.monotonic() - start < 1.0
+        assert "cancelled" in page.locator(".message").inner_text()
+        person.shot("29-cancelled")
+    finally:
+        made.close()
+    page.locator(".banner").wait_for()
+    assert "still here" in page.locator(".banner").inner_text()
+    person.shot("28-lost")
+    page.close()
+
+
+FILE = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
+RSSR = (
+    ("body", {"name": "crank", "mass": "1.0", "com": "[0.15, 0, 0]", "inertia": "0.01"}),
+    ("joint", {"name": "A", "kind": "revolute", "axis": "z", "parent": "ground", "child": "crank"}),
+    ("body", {"name": "rocker", "mass": "1.0", "com": "[0, 0.25, 0]", "inertia": "0.02"}),
+    ("joint", {"name": "D", "kind": "revolute", "axis": "x", "parent": "ground", "child": "rocker",
+               "in_parent": "{ p = [1.0, 0.0, 0.4] }"}),
+    ("body", {"name": "coupler", "mass": "1.0", "com": "[0.47, 0, 0]", "inertia": "[0.01, 0.1, 0.1]"}),
+    ("joint", {"name": "B", "kind": "spherical", "parent": "crank", "child": "coupler",
+               "in_parent": "{ p = [0.3, 0.0, 0.0] }"}),
+    ("joint", {"name": "C", "kind": "spherical", "parent": "coupler", "child": "rocker",
+               "in_parent": "{ p = [0.9486832980505138, 0.0, 0.0] }", "in_child": "{ p = [0.0, 0.5, 0.0] }"}),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_spatial_linkage_from_nothing_dropped_files_and_a_shared_page(person, browser, tmp_path):
+    page, session = person.page, person.session
+    page.get_by_role("button", name="Blank An empty").click()
+    page.wait_for_function("() => !document.querySelector('.start')")
+    person.press("Escape")
+    for sort, fields in RSSR:
+        page.get_by_label("sort of part to add").select_option(sort)
+        for key, text in fields.items():
+            page.locator(f"input[name='new {key}']").fill(text)
+        before = session.revision
+        page.get_by_role("button", name=f"Add {sort}").click()
+        person.settled(before)
+        person.press("Escape")
+    # A coupler between two balls may also turn about itself.
+    assert "It can move in 2 independent ways" in person.words()
+    system = session.reading.scenario.system
+    assert np.abs(system.closure(session.reading.q)[0]).max() < 1e-10
+    assert not page.evaluate("catena.studio.planar")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    person.shot("26-rssr")
+    # A URDF is dropped, then a broken one: told, and nothing changes.
+    ct.generators.arm6().save(tmp_path / "arm.urdf")
+    content = (tmp_path / "arm.urdf").read_text()
+    before = session.revision
+    page.evaluate(FILE, ["arm.urdf", content])
+    person.settled(before)
+    assert session.name == "arm.toml" and len(session.reading.scenario.mechanism.joints) >= 6
+    person.shot("23-dropped")
+    text = session.text
+    page.evaluate(FILE, ["broken.urdf", content[:300]])
+    page.locator(".message.fault").wait_for()
+    assert "broken.urdf" in page.locator(".message").inner_text() and session.text == text
+    # One page that stands alone, on a phone in the dark, by keyboard.
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Share").click()
+    file = tmp_path / "shared.html"
+    waiting.value.save_as(file)
+    phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    asked = []
+    phone.on("request", lambda request: asked.append(request.url))
+    phone.goto(file.as_uri())
+    phone.wait_for_function("() => catena.catena.frames_drawn > 0")
+    phone.keyboard.press("Space")
+    phone.wait_for_function("() => catena.catena.time > 0")
+    assert asked == [file.as_uri()]
+    assert phone.get_by_label("time", exact=True).bounding_box()["width"] > 280
+    if person.shots:
+        phone.screenshot(path=str(Path(person.shots) / "studio-25-phone.png"))
+    phone.close()

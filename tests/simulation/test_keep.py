@@ -1,0 +1,127 @@
+"""What runs keep: signals gathered on the way against those of finely sampled runs, and the memory that this takes."""
+
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+from .test_failing_states import cart_pole
+
+ASKED = (
+    "max(slide)",
+    "time_of_max(hinge)",
+    "min(v.hinge)",
+    "integral(v.hinge^2)",
+    "mean(hinge)",
+    "last(t)",
+    "crossing(hinge - 1)",
+    "crossing(hinge - 50)",
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rtol": 1e-9},
+        {"integrator": "rk4", "step": 2e-3},
+        {"rtol": 1e-9, "control": {"slide": "-3 * slide + sin(hinge)"}},
+        {"rtol": 1e-9, "events": [ct.Event("hinge - 2.5", terminal=True)]},
+        {"rtol": 1e-9, "parameters": {"pole.mass": [0.1, 0.2, 0.3]}},
+    ],
+    ids=["adaptive", "fixed", "law", "event", "varied"],
+)
+def test_what_is_gathered_on_the_way_is_what_fine_samples_show(options):
+    s = cart_pole().system()
+    v = np.zeros((3, 2))
+    v[:, 1] = [-0.5, 0.2, 0.6]
+    fine = ct.simulate(s, [0.0, 0.5], v, 1.2, samples=6001, check=False, **options)
+    run = ct.simulate(s, [0.0, 0.5], v, 1.2, keep=ASKED, check=False, **options)
+    x, y, w, t = fine.q[..., 0], fine.q[..., 1], fine.v[..., 1], fine.t
+    ends = run.kept["last(t)"]
+    inside = t <= ends[:, None] + 1e-9
+    duration = np.broadcast_to(np.diff(t, prepend=0.0), y.shape) * inside
+    found = run.kept
+    # An end between two samples is none of them.
+    near = 1e-3 if "events" in options else 1e-6
+    np.testing.assert_allclose(found["max(slide)"], np.where(inside, x, -np.inf).max(axis=1), atol=near)
+    np.testing.assert_allclose(found["min(v.hinge)"], np.where(inside, w, np.inf).min(axis=1), atol=near)
+    peaks = t[np.argmax(np.where(inside, y, -np.inf), axis=1)]
+    np.testing.assert_allclose(found["time_of_max(hinge)"], peaks, atol=4e-4)
+    np.testing.assert_allclose(found["integral(v.hinge^2)"], (w**2 * duration).sum(axis=1), rtol=5e-3)
+    np.testing.assert_allclose(found["mean(hinge)"], (y * duration).sum(axis=1) / ends, rtol=5e-3)
+    first = t[np.argmax(y >= 1.0, axis=1)]
+    np.testing.assert_allclose(found["crossing(hinge - 1)"], first, atol=2e-4)
+    assert np.isnan(found["crossing(hinge - 50)"]).all()
+    np.testing.assert_allclose(run.q[:, -1], fine.q[:, -1], atol=1e-9)
+    assert run.q.shape == (3, 2, 2)
+
+
+def test_signals_at_samples_and_functions_and_single_states():
+    s = cart_pole().system()
+    all_of_it = ct.simulate(s, [0.0, 0.5], [0.0, 0.1], 0.5, samples=6)
+    keep = {
+        "there": "slide + t",
+        "high": ("max", lambda t, q, v: np.cos(q[:, 1])),
+        "up": lambda t, q, v: v[:, 1],
+    }
+    run = ct.simulate(s, [0.0, 0.5], [0.0, 0.1], 0.5, samples=6, keep=keep)
+    np.testing.assert_allclose(run.kept["there"], all_of_it["slide"][:, 0] + all_of_it.t, atol=1e-14)
+    np.testing.assert_allclose(run.kept["up"], all_of_it.v[:, 1], atol=1e-14)
+    assert run.kept["high"] == pytest.approx(np.cos(0.5)) and len(run.t) == 2
+    scenario = ct.Scenario(cart_pole(), {"hinge": 0.5}, {"hinge": 0.1}, duration=0.5, keep=["last(slide)"])
+    assert scenario.run().kept["last(slide)"] == pytest.approx(all_of_it["slide"][-1, 0], abs=1e-12)
+
+
+def test_a_scenario_keeps_what_its_file_says(tmp_path):
+    scenario = ct.Scenario(cart_pole(), {"hinge": 0.5}, duration=0.1, keep={"peak": "max(slide)"})
+    scenario.save(tmp_path / "pole.toml")
+    again = ct.Scenario.load(tmp_path / "pole.toml")
+    assert again == scenario and again.digest == scenario.digest
+    assert again.with_(keep=["final"]).run().kept == {}
+
+
+def test_words_for_what_cannot_be_kept():
+    s = cart_pole().system()
+    for keep, words in (
+        (3, "keep is 3"),
+        (["max(elbow)"], "elbow"),
+        ([lambda t, q, v: q], "names"),
+        ({"a": lambda t, q, v: q}, "one number"),
+        (["max(slide", "slide"], "max"),
+        (["slide", "slide"], "twice"),
+    ):
+        with pytest.raises(ct.CatenaError, match=words):
+            ct.simulate(s, [0.0, 0.5], [0.0, 0.1], 0.1, keep=keep)
+    with pytest.raises(ct.StateError, match="GB of memory"):
+        ct.simulate(s, [0.0, 0.5], np.zeros((20_000, 2)), 1.0, samples=1_000_000)
+
+
+MEMORY = """
+import resource, sys
+import numpy as np
+import catena as ct
+from tests.simulation.test_failing_states import cart_pole
+
+s = cart_pole().system()
+
+def run(n):
+    ct.simulate(s, np.tile([0.0, 0.5], (n, 1)), np.zeros(2), 1.0, integrator="rk4", step=1e-3, check=False,
+                control={"slide": "-3 * slide"}, keep=["max(hinge)"])
+
+run(1000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+run(4000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="memory is told by getrusage")
+def test_memory_is_that_of_what_is_kept():
+    """1000 steps of a compiled law with forces, states and velocities would be 48 kB a variant."""
+    found = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert int(found.stdout) / 3000 < 6.0
