@@ -76,7 +76,7 @@ MUTANTS = (
         "dynamics/tree/rotors.py",
         "    rotors = rotor_inertias(plan) if by_state is None else by_state()\n",
         "    rotors = rotor_inertias(plan)\n",
-        "tests/system/test_varied.py",
+        "tests/system/test_varied.py::test_rotors_of_each_state_are_in_its_mass_matrix",
     ),
     Mutant(
         "questions/statics.py",

@@ -81,6 +81,17 @@ def test_everything_asked_of_a_varied_system_is_that_of_each_mechanism(case, ask
     np.testing.assert_allclose(ask(varied, q, v), expected, rtol=1e-11, atol=1e-13)
 
 
+def test_rotors_of_each_state_are_in_its_mass_matrix():
+    rotors, q, m = (
+        np.array([0.1, 0.3, 0.4]),
+        np.array([0.2, 0.7]),
+        cart_pole().with_joint("hinge", armature=0.2),
+    )
+    found = m.system().mass_matrix(q, parameters={"hinge.armature": rotors})
+    alone = [m.with_joint("hinge", armature=x).system().mass_matrix(q) for x in rotors]
+    np.testing.assert_allclose(found, alone, rtol=1e-12)
+
+
 def test_a_closed_mechanism_varies_in_lanes():
     m = ct.generators.four_bar()
     s = m.system()
