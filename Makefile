@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help run test lint slow fuzz bench docs-check clean
+.PHONY: help run test lint slow fuzz bench docs-check vendor clean
 .DELETE_ON_ERROR:
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make bench       speed side by side with other engines"
 	@echo "make lint        ruff, mypy, import directions and private names only"
 	@echo "make docs-check  run the Python blocks of the documentation"
+	@echo "make vendor      fetch what the page of the studio takes from others, with npm"
 	@echo "make clean       remove .venv, caches and build products"
 
 # A failed first creation leaves no working interpreter, so the interpreter itself is what is tested for.
@@ -49,6 +50,9 @@ bench: $(INSTALLED)
 
 docs-check: $(INSTALLED)
 	$(BIN)/python -m pytest tests/docs
+
+vendor: $(INSTALLED)
+	$(BIN)/python tools/write_vendor.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

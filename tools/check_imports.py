@@ -41,6 +41,7 @@ ORDER = (
     "simulation",
     "bridges",
     "view",
+    "studies",
     "studio",
     "cli",
     "__main__",

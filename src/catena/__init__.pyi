@@ -32,10 +32,7 @@ from .changing import (
     Transfer as Transfer,
     transfer as transfer,
 )
-from .dynamics.closed.diagnosis import (
-    Diagnosis as Diagnosis,
-)
-from .dynamics.closed.tip_contact import (
+from .dynamics.contacts.tip_contact import (
     Support as Support,
     TipContact as TipContact,
 )
@@ -99,8 +96,16 @@ from .mechanism import (
     shapes as shapes,
 )
 from .planning import (
+    Excitation as Excitation,
     MotionPlan as MotionPlan,
+    RankedStructure as RankedStructure,
+    StructureRanking as StructureRanking,
+    plan_excitation as plan_excitation,
     plan_motion as plan_motion,
+    rank_structures as rank_structures,
+)
+from .questions.diagnosis import (
+    Diagnosis as Diagnosis,
 )
 from .simulation import (
     IMU as IMU,
@@ -166,6 +171,20 @@ from .spatial import (
 )
 from .structure import (
     connectivity_before as connectivity_before,
+)
+from .studies import (
+    Study as Study,
+    VectorEnv as VectorEnv,
+    batched as batched,
+    correlated as correlated,
+    distributed as distributed,
+    grid as grid,
+    halton as halton,
+    latin as latin,
+    normal as normal,
+    sobol as sobol,
+    study as study,
+    uniform as uniform,
 )
 from .system import (
     System as System,

@@ -3,7 +3,6 @@
 One page serves many facts, because pages cost more than they do. Pictures are kept where `CATENA_SHOTS` names a folder.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -18,7 +17,26 @@ from catena.studio import studio
 
 PLACE = """([x, z]) => { const s = catena.stage, p = s.pixel([x, z]), b = s.player.stage.getBoundingClientRect();
   return [p[0] + b.left, p[1] + b.top]; }"""
-STATE = "() => fetch('/ask/state', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Catena': '1' }, body: '{}' }).then((r) => r.json())"
+ASK = """([name, question]) => fetch(`/ask/${name}`, { method: "POST", body: JSON.stringify(question),
+  headers: { "Content-Type": "application/json", "X-Catena": "1" } })
+  .then((r) => r.json().then((j) => [r.status, j]))"""
+MIDDLE = """(name) => { const p = catena.stage.player, g = p.segment_at(p.data.segments, p.time);
+  let k = 0; while (k + 1 < g.t.length && g.t[k + 1] <= p.time + 1e-12) k++;
+  const a = p.shown_arrows(g).find((x) => x.name === name), scene = p.data.scenes[g.scene];
+  const e = p.arrow_ends(a, k, p.rows, a.body, scene, p.arrow_scale()), b = p.canvas.getBoundingClientRect();
+  const q = p.eye.project(p.look.camera, e[0].map((x, i) => 0.5 * (x + e[1][i])));
+  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height, g.t[k]]; }"""
+AT = """(name) => { const p = catena.stage.player, k = 12 * p.data.scenes[0].bodies.indexOf(name);
+  const l = p.data.scenes[0].labels.find((x) => x[0] === "body" && x[1] === name)[3], r = p.rows;
+  const at = [0, 4, 8].map((i) => r[k + i] * l[0] + r[k + i + 1] * l[1] + r[k + i + 2] * l[2] + r[k + i + 3]);
+  const q = p.eye.project(p.look.camera, at), b = p.canvas.getBoundingClientRect();
+  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
+SLIDE = """(x, value) => { x.value = value; for (const name of ["input", "change"])
+  x.dispatchEvent(new Event(name, { bubbles: true })); }"""
+COLOURS = """() => catena.studio.data.scenes.map((s) =>
+  Object.fromEntries(s.parts.filter((p) => p[1] === "body").map((p) => [p[0], p[2]])))"""
+TYPED = """([old, now]) => { const e = catena.editor, k = e.state.doc.toString().indexOf(old);
+  e.dispatch({ changes: { from: k, to: k + old.length, insert: now } }); }"""
 PATIENCE = 60_000
 
 
@@ -130,6 +148,12 @@ def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):
     assert hatched.count("hatching") > 8
     assert page.locator(".guide li.done").count() == 3
     person.shot("05-grounded")
+    # It wiggles in its one way, and nothing of the text changes.
+    page.get_by_role("button", name="Wiggle").click()
+    page.wait_for_function("() => catena.studio.playing && catena.studio.time > 0")
+    person.shot("06-wiggle")
+    person.press("g")
+    page.wait_for_function("() => !catena.studio.playing")
     # Undo and redo: drawing, text and card follow.
     texts = [session.text]
     for _ in range(2):
@@ -192,6 +216,7 @@ def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):
         box.press("Escape")
 
 
+@pytest.mark.slow
 def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     page, session = person.page, person.session
     drawn_four_bar(person, guided=False)
@@ -233,13 +258,7 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     page.get_by_role("button", name="Show").click()
     page.locator("input[name=reactions]").check()
     page.get_by_role("button", name="Show").click()
-    tip = page.evaluate(
-        """() => { const s = catena.stage, p = s.player, g = p.segment_at(p.data.segments, p.time), scene = p.data.scenes[g.scene];
-        let k = 0; while (k + 1 < g.t.length && g.t[k + 1] <= p.time + 1e-12) k++;
-        const a = p.shown_arrows(g).find((x) => x.name === "D"), e = p.arrow_ends(a, k, p.rows, a.body, scene, p.arrow_scale());
-        const q = p.eye.project(p.look.camera, e[0].map((x, i) => 0.5 * (x + e[1][i]))), b = p.canvas.getBoundingClientRect();
-        return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height, g.t[k]]; }"""
-    )
+    tip = page.evaluate(MIDDLE, "D")
     page.mouse.move(tip[0], tip[1])
     page.locator(".tip").wait_for()
     told = page.locator(".tip").inner_text()
@@ -247,6 +266,18 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     force = np.linalg.norm(wrench[np.argmin(np.abs(run.t - tip[2])), 3:])
     assert " N on C-D at D" in told and float(told.split(" N")[0]) == pytest.approx(force, rel=0.05)
     person.shot("15-reaction")
+    # The model is pulled on while it runs: its loop stays closed, and the run is what it was.
+    x, y = page.evaluate(AT, "B-C")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y - 30)
+    page.wait_for_function("() => catena.stage.pulls > 2")
+    pulled = page.evaluate("catena.stage.pulled")
+    person.shot("20-pulled")
+    page.mouse.up()
+    page.wait_for_function("() => !catena.stage.pulling")
+    assert np.abs(scenario.system.closure(np.array(pulled["q"]))[0]).max() < 1e-6
+    assert pulled["t"] > t - 0.1 and page.evaluate("catena.studio.data.segments[0].t.length") > 10
     # A spring by two clicks, and energy shows it.
     person.press("k")
     person.settled()
@@ -263,11 +294,9 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     page.keyboard.press("Space")
     page.wait_for_function("() => catena.studio.playing")
     first = page.evaluate("catena.stage.shows.digest")
-    page.get_by_label("slide ab").evaluate(
-        "(x) => { x.value = 0.32; x.dispatchEvent(new Event('input', { bubbles: true })); x.dispatchEvent(new Event('change', { bubbles: true })); }"
-    )
+    page.get_by_label("slide ab").evaluate(SLIDE, 0.32)
     page.wait_for_function(
-        f"() => catena.stage.shows && JSON.stringify(catena.stage.shows.digest) !== '{json.dumps(first, separators=(',', ':'))}'"
+        "(first) => catena.stage.shows && String(catena.stage.shows.digest) !== String(first)", arg=first
     )
     page.wait_for_function("() => catena.studio.plots[0].ghost")
     assert session.reading.parameters()["ab"] == pytest.approx(0.32)
@@ -295,6 +324,7 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     np.testing.assert_allclose(q, page.evaluate("catena.stage.shows.digest"), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_structure_changes_text_saving_and_other_windows(person, browser, tmp_path):
     page, session = person.page, person.session
     drawn_four_bar(person, guided=False)
@@ -312,9 +342,7 @@ def test_structure_changes_text_saving_and_other_windows(person, browser, tmp_pa
     page.wait_for_function("() => catena.stage.shows && catena.studio.data.events.length > 0")
     assert "lock" in page.locator(".changes li").inner_text()
     assert page.evaluate("catena.studio.data.events[0][0]") == pytest.approx(1.0)
-    colours = page.evaluate(
-        "catena.studio.data.scenes.map((s) => Object.fromEntries(s.parts.filter((p) => p[1] === 'body').map((p) => [p[0], p[2]])))"
-    )
+    colours = page.evaluate(COLOURS)
     assert len(colours) == 2 and colours[0] == colours[1]
     told = page.locator(".change").inner_text()
     assert told.startswith("1.000 s") and "D is struck with" in told and "J are lost" in told
@@ -324,15 +352,11 @@ def test_structure_changes_text_saving_and_other_windows(person, browser, tmp_pa
     page.get_by_role("button", name="Text", exact=True).click()
     page.locator(".cm-content").wait_for()
     before = session.revision
-    page.evaluate(
-        "() => { const e = catena.editor, t = e.state.doc.toString(); const k = t.indexOf('A-B = 0.4'); e.dispatch({ changes: { from: k, to: k + 9, insert: 'A-B = 0.3 # short' } }); }"
-    )
+    page.evaluate(TYPED, ["A-B = 0.4", "A-B = 0.3 # short"])
     person.settled(before)
     assert "A-B = 0.3 # short" in session.text
     before = session.revision
-    page.evaluate(
-        "() => { const e = catena.editor, t = e.state.doc.toString(); const k = t.indexOf('B-C ='); e.dispatch({ changes: { from: k, to: k + 5, insert: 'B-C = oops' } }); }"
-    )
+    page.evaluate(TYPED, ["B-C =", "B-C = oops"])
     page.locator(".cm-lintRange-error, .cm-lint-marker-error").first.wait_for()
     line = next(k for k, text in enumerate(session.text.splitlines(), 1) if text.startswith("B-C"))
     assert page.locator(".sheet .fault").inner_text().startswith(f"Line {line}:")
@@ -351,36 +375,40 @@ def test_structure_changes_text_saving_and_other_windows(person, browser, tmp_pa
     second = Person(opened(browser, person.made), person.made)
     assert second.page.locator(".title").inner_text() == "mine"
     before = session.revision
-    second.page.evaluate(
-        "() => fetch('/ask/act', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Catena': '1' }, body: JSON.stringify({ name: 'set length', arguments: { bar: 'A-B', length: '0.33' }, base: %d }) })"
-        % before
-    )
+    longer = {"name": "set length", "arguments": {"bar": "A-B", "length": "0.33"}, "base": before}
+    second.page.evaluate(ASK, ["act", longer])
     page.wait_for_function(f"() => catena.stage.revision > {before}")
     assert session.state()["drawing"]["bars"]["A-B"]["length"] == 0.33
-    stale = second.page.evaluate(
-        "() => fetch('/ask/act', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Catena': '1' }, body: JSON.stringify({ name: 'set length', arguments: { bar: 'A-B', length: '0.34' }, base: %d }) }).then((r) => r.json().then((j) => [r.status, j.error]))"
-        % before
-    )
-    assert stale[0] == 409 and "meanwhile" in stale[1]
+    code, told = second.page.evaluate(ASK, ["act", longer])
+    assert code == 409 and "meanwhile" in told["error"]
     second.page.close()
 
 
+@pytest.mark.slow
 def test_a_long_run_is_cancelled_within_a_second_and_a_lost_server_is_told(browser, tmp_path):
     text = Path(tmp_path / "long.toml")
-    m = ct.generators.stewart()
-    ct.Scenario(m, duration=2000.0, samples=2_000, rtol=1e-12, atol=1e-14).save(text)
+    m = ct.generators.chain(7)
+    ct.Scenario(m, duration=20_000.0, samples=2_000_000, rtol=1e-12, atol=1e-14).save(text)
     made = studio(text, show=False)
     page = opened(browser, made)
     try:
         person = Person(page, made)
         page.get_by_role("button", name="Run", exact=True).click()
         page.get_by_role("button", name="Cancel").wait_for()
-        page.wait_for_timeout(800)
+        # What is computed so far is shown on the way.
+        page.wait_for_function(
+            "() => catena.stage.shows && catena.stage.shows.is_part && catena.studio.end > 0"
+        )
+        person.shot("29-growing")
         start = time.monotonic()
         page.get_by_role("button", name="Cancel").click()
-        page.get_by_role("button", name="Run", exact=True).wait_for()
+        while made.runner.is_busy and time.monotonic() - start < 10.0:
+            page.wait_for_timeout(5)
         assert time.monotonic() - start < 1.0
-        assert "cancelled" in page.locator(".message").inner_text()
+        page.get_by_role("button", name="Run", exact=True).wait_for()
+        page.wait_for_function(
+            "() => /cancelled|was ended at/.test(document.querySelector('.message').textContent)"
+        )
         person.shot("29-cancelled")
     finally:
         made.close()
@@ -388,3 +416,84 @@ def test_a_long_run_is_cancelled_within_a_second_and_a_lost_server_is_told(brows
     assert "still here" in page.locator(".banner").inner_text()
     person.shot("28-lost")
     page.close()
+
+
+def test_work_that_was_not_saved_is_resumed(tmp_path):
+    """A studio that ends leaves its text beside the file; the next one offers it."""
+    with studio(folder=tmp_path, show=False) as made:
+        made.session.act("add bar", {"start": [0, 0], "end": [1, 0]}, 0)
+        text = made.session.text
+    with studio(folder=tmp_path, show=False) as again:
+        assert again.session.state()["left"] and again.session.text != text
+        again.session.resume(again.session.revision)
+        assert again.session.text == text and not again.session.state()["left"]
+        again.session.save("mine.toml", again.session.revision)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.toml"]
+
+
+FILE = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
+RSSR = (
+    ("body", {"name": "crank", "mass": "1.0", "com": "[0.15, 0, 0]", "inertia": "0.01"}),
+    ("joint", {"name": "A", "kind": "revolute", "axis": "z", "parent": "ground", "child": "crank"}),
+    ("body", {"name": "rocker", "mass": "1.0", "com": "[0, 0.25, 0]", "inertia": "0.02"}),
+    ("joint", {"name": "D", "kind": "revolute", "axis": "x", "parent": "ground", "child": "rocker",
+               "in_parent": "{ p = [1.0, 0.0, 0.4] }"}),
+    ("body", {"name": "coupler", "mass": "1.0", "com": "[0.47, 0, 0]", "inertia": "[0.01, 0.1, 0.1]"}),
+    ("joint", {"name": "B", "kind": "spherical", "parent": "crank", "child": "coupler",
+               "in_parent": "{ p = [0.3, 0.0, 0.0] }"}),
+    ("joint", {"name": "C", "kind": "spherical", "parent": "coupler", "child": "rocker",
+               "in_parent": "{ p = [0.9486832980505138, 0.0, 0.0] }", "in_child": "{ p = [0.0, 0.5, 0.0] }"}),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_spatial_linkage_from_nothing_dropped_files_and_a_shared_page(person, browser, tmp_path):
+    page, session = person.page, person.session
+    page.get_by_role("button", name="Blank An empty").click()
+    page.wait_for_function("() => !document.querySelector('.start')")
+    person.press("Escape")
+    for sort, fields in RSSR:
+        page.get_by_label("sort of part to add").select_option(sort)
+        for key, text in fields.items():
+            page.locator(f"input[name='new {key}']").fill(text)
+        before = session.revision
+        page.get_by_role("button", name=f"Add {sort}").click()
+        person.settled(before)
+        person.press("Escape")
+    # A coupler between two balls may also turn about itself.
+    assert "It can move in 2 independent ways" in person.words()
+    system = session.reading.scenario.system
+    assert np.abs(system.closure(session.reading.q)[0]).max() < 1e-10
+    assert not page.evaluate("catena.studio.planar")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    person.shot("26-rssr")
+    # A URDF is dropped, then a broken one: told, and nothing changes.
+    ct.generators.arm6().save(tmp_path / "arm.urdf")
+    content = (tmp_path / "arm.urdf").read_text()
+    before = session.revision
+    page.evaluate(FILE, ["arm.urdf", content])
+    person.settled(before)
+    assert session.name == "arm.toml" and len(session.reading.scenario.mechanism.joints) >= 6
+    person.shot("23-dropped")
+    text = session.text
+    page.evaluate(FILE, ["broken.urdf", content[:300]])
+    page.locator(".message.fault").wait_for()
+    assert "broken.urdf" in page.locator(".message").inner_text() and session.text == text
+    # One page that stands alone, on a phone in the dark, by keyboard.
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Share").click()
+    file = tmp_path / "shared.html"
+    waiting.value.save_as(file)
+    phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    asked = []
+    phone.on("request", lambda request: asked.append(request.url))
+    phone.goto(file.as_uri())
+    phone.wait_for_function("() => catena.catena.frames_drawn > 0")
+    phone.keyboard.press("Space")
+    phone.wait_for_function("() => catena.catena.time > 0")
+    assert asked == [file.as_uri()]
+    assert phone.get_by_label("time", exact=True).bounding_box()["width"] > 280
+    if person.shots:
+        phone.screenshot(path=str(Path(person.shots) / "studio-25-phone.png"))
+    phone.close()

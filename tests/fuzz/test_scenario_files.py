@@ -61,3 +61,9 @@ def test_spoiled_scenarios_are_refused_in_words():
 def test_many_spoiled_scenarios_are_refused_in_words():
     wrong = faults("test_scenario_files", range(40, 2000), processes=os.cpu_count() or 1)
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.fuzz
+def test_20000_spoiled_scenarios_are_refused_in_words():
+    wrong = faults("test_scenario_files", range(2000, 22_000), processes=os.cpu_count() or 1)
+    assert not wrong, "\n".join(wrong)

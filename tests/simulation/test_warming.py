@@ -73,7 +73,21 @@ def test_here_and_again():
     assert compilations() == before
 
 
+@pytest.mark.slow
+def test_what_a_mechanism_will_become_is_compiled_behind(tmp_path, monkeypatch):
+    """Another process fills the cache; who meets it afterwards compiles nothing."""
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    monkeypatch.setenv("CATENA_CACHE", str(cache))
+    warming = ct.warm(four_bar(), background=True)
+    done = warming.wait()
+    assert warming.done and done.compiled > 0 and warming.wait() is done
+    assert compiled_elsewhere("") == 0
+
+
 def test_bad_requests_are_refused():
+    with pytest.raises(ct.ModelError, match="nothing is given to be compiled in the background"):
+        ct.warm(background=True)
     with pytest.raises(ct.ModelError, match="warm: 'four_bar' is no mechanism"):
         ct.warm("four_bar")
     with pytest.raises(ct.ModelError, match="processes is 0"):

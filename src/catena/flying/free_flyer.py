@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
+from catena.flying.independent import Independent, choose_independent, follow_independent
 from catena.given import can_take, entries, is_positive, real_array, shown
 from catena.joints import Free
 from catena.joints.around import described
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
 from catena.system import System
-from catena.system.independent import Independent, choose_independent, follow_independent
 
 # Singular values of H_bm below this part of the largest are zero.
 RANK = 1e-10

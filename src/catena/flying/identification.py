@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.flying.independent import choose_independent, follow_independent
 from catena.given import real_array, shown
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
@@ -29,7 +30,6 @@ from catena.mechanism.elements import driven
 from catena.mechanism.validation import known
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
-from catena.system.independent import choose_independent, follow_independent
 from catena.system.inverse_dynamics import opened
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -109,10 +109,7 @@ def identify_inertia(
         raise StateError(
             f"identify_inertia: bodies are {shown(bodies)} in {len(Y)} states; give at least one of each."
         )
-    closed = bool(system.plan.total_constraints)
-    equations = (
-        _along_motions(system, q, v, vdot, tau, Y) if closed else _of_components(system, q, v, vdot, tau, Y)
-    )
+    equations = _equations(system, q, v, vdot, tau, Y)
     theta = system.inertial_parameters()
     asked = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in (moving.index(name) for name in names)])
     whitened = equations.whitened(np.ones(system.nv))
@@ -160,50 +157,51 @@ class _Equations(NamedTuple):
         return np.sqrt(seen / np.maximum(share, 1e-12 * share.max()))
 
 
-def _of_components(
-    system: System, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, tau: Any, Y: np.ndarray
-) -> _Equations:
-    """Return the equations of the velocity components of a tree whose forces are known."""
-    given, rows = np.zeros((len(Y), system.nv)), ~system.plan.actuated
-    if isinstance(tau, Mapping):
-        given = _measured(system, q, tau, len(Y))
-        for name in tau:
-            rows[system.slice_v(known("joint", name, system.joints, repr(system.mechanism.name)))] = True
-    elif tau is not None:
-        given, rows = _forces(tau, given.shape), np.ones(system.nv, dtype=bool)
-    if not rows.any():
-        raise StateError(
-            f"{system.mechanism.name!r}: all joints are actuated, so their forces must be given as tau to learn from."
-        )
-    # What the mechanism as it is told takes, with friction, rotors, flexible bodies, springs and the like.
-    taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape)
-    return _Equations(Y, given - taken, np.eye(system.nv)[None, :, rows])
-
-
-def _along_motions(
-    system: System, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, tau: Any, Y: np.ndarray
-) -> _Equations:
-    """Return the equations along the motions of a closed mechanism in which motors stand still that nobody
-    measured."""
-    _, places, _ = system.states(q, np.zeros(system.nv))
-    taken, J = opened(system, q, v, vdot)
-    given = np.zeros_like(taken)
+def known_motions(system: System, q: np.ndarray, tau: Any) -> np.ndarray:
+    """Return motions E (n or 1, nv, d) along which all forces are known in states q (n, nq) but those of inertia:
+    those that loops allow, and in which motors stand still unless tau has their forces, an array of all, or a mapping
+    by name."""
     silent = [name for name in (*system.joints, *system.loops) if _is_driven(system, name)]
     if isinstance(tau, Mapping):
-        given = _measured(system, places, tau, len(Y))
         silent = [name for name in silent if name not in tau]
     elif tau is not None:
-        given, silent = _forces(tau, given.shape), []
-    held = [_rates(system, places, name) for name in silent]
-    rows = np.concatenate([J, *held], axis=1)
+        silent = []
+    if not system.plan.total_constraints:
+        rows = np.ones(system.nv, dtype=bool)
+        for name in silent:
+            rows[system.slice_v(name)] &= ~driven(system.mechanism.joints[name], system.mechanism.actuators)
+        if not rows.any():
+            raise StateError(
+                f"{system.mechanism.name!r}: all joints are actuated, so their forces must be given as tau."
+            )
+        return np.eye(system.nv)[None, :, rows]
+    held = [_rates(system, q, name) for name in silent]
+    J = system.closure_jacobian(q).reshape(len(q), -1, system.nv)
     extra = np.concatenate([np.zeros((0, system.nv)), *(x[0] for x in held)])
-    chosen = choose_independent(system, places[0], rows=extra)
+    chosen = choose_independent(system, q[0], rows=extra)
     if not len(chosen.components):
         raise StateError(
             f"{system.mechanism.name!r}: with its loops closed nothing moves while {', '.join(map(repr, silent))} "
             "stand still, so their forces must be given as tau to learn from."
         )
-    E = follow_independent(rows, chosen, "identify_inertia")
+    return follow_independent(np.concatenate([J, *held], axis=1), chosen, "identify_inertia")
+
+
+def _equations(
+    system: System, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, tau: Any, Y: np.ndarray
+) -> _Equations:
+    """Return the equations of a motion."""
+    _, places, _ = system.states(q, np.zeros(system.nv))
+    E = known_motions(system, places, tau)
+    if isinstance(tau, Mapping):
+        given = np.broadcast_to(system.tree_forces(places, dict(tau)), (len(Y), system.nv))
+    else:
+        given = np.zeros((len(Y), system.nv)) if tau is None else _forces(tau, (len(Y), system.nv))
+    if system.plan.total_constraints:
+        taken = opened(system, q, v, vdot)
+    else:
+        # What the mechanism as it is told takes, with friction, rotors, flexible bodies, springs and the like.
+        taken = np.reshape(system.inverse_dynamics(q, v, vdot), given.shape)
     return _Equations(Y, given - taken, E)
 
 
@@ -224,12 +222,6 @@ def _rates(system: System, q: np.ndarray, name: str) -> np.ndarray:
         return np.broadcast_to(rows, (len(q), *rows.shape))
     units = np.eye(len(drive))[drive]
     return np.stack([system.tree_forces(q, {name: np.tile(unit, (len(q), 1))}) for unit in units], axis=1)
-
-
-def _measured(system: System, q: Any, tau: Mapping[str, Any], count: int) -> np.ndarray:
-    """Return the forces (n, nv) of the tree's joints that do what was measured at joints by name."""
-    found = system.tree_forces(q, dict(tau))
-    return np.broadcast_to(found, (count, system.nv))
 
 
 def _forces(tau: Any, shape: tuple[int, ...]) -> np.ndarray:

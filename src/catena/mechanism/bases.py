@@ -1,6 +1,8 @@
 """What a mechanism floats by: its base fixed, free, or seen from another body.
 
-Each edit returns a new mechanism, which shares all parts that did not change; names survive.
+A base floats by a moving `Free` joint to ground, or by a `Planar` one where nothing leaves its plane. A mechanism may
+have several, as a robot and its target have. Each edit returns a new mechanism, which shares all parts that did not
+change; names survive.
 """
 
 from __future__ import annotations
@@ -11,86 +13,187 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import ModelError
-from catena.joints import Fixed, Free, JointKind
+from catena.joints import Fixed, Free, JointKind, Planar, Prismatic, Revolute
 from catena.mechanism import validation
 from catena.mechanism.changes import with_joint_replaced
-from catena.mechanism.edits import Position, reached
+from catena.mechanism.edits import Names, Position, reached
 from catena.mechanism.parts import GROUND, Joint
+from catena.mechanism.selection import selected
 from catena.spatial import Pose
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
 
+# Axes that are parallel, or at a right angle, up to this sine or cosine stay in the plane.
+PARALLEL = 1e-9
 
-def fix_base(mechanism: Mechanism, at: Position) -> Mechanism:
-    """Return the mechanism with the one moving `Free` joint to ground locked."""
-    free = [joint.name for joint in _ground_joints(mechanism, Free) if not joint.locked]
-    if len(free) != 1:
-        found = ", ".join(repr(n) for n in free) or "none"
+
+def fix_base(mechanism: Mechanism, at: Position, base: Names | None = None) -> Mechanism:
+    """Return the mechanism with the one moving `Free` joint to ground locked, with none of these the one `Planar`
+    joint; or with the bases that are named."""
+    return mechanism.lock(_chosen(mechanism, "fix_base", False, base), at)
+
+
+def free_base(mechanism: Mechanism, base: Names | None = None) -> Mechanism:
+    """Return the mechanism with its base floating: the one locked `Free` joint to ground unlocked, with none of these
+    the one locked `Planar` joint, or, where there is neither, the one `Fixed` joint to ground replaced by a `Free`
+    joint of the same name and frames; or the bases that are named."""
+    locked = [joint.name for joint in _floating(mechanism) if joint.locked]
+    fixed = {joint.name: joint for joint in _ground_joints(mechanism, Fixed)}
+    if base is not None:
+        names = selected("joint", base, (*locked, *fixed))
+    elif locked:
+        names = _chosen(mechanism, "free_base", True, None)
+    elif len(fixed) == 1:
+        names = tuple(fixed)
+    else:
+        found = ", ".join(map(repr, fixed)) or "none"
         raise ModelError(
-            f"mechanism {mechanism.name!r}: fix_base needs one moving Free joint to ground, found {found}: "
-            "lock the joint you mean by name"
+            f"mechanism {mechanism.name!r}: free_base needs one locked Free or Planar joint or one Fixed joint to "
+            f"ground, found {found}: name it, base=..., or detach the joints that hold the base and attach a Free joint"
         )
-    return mechanism.lock(free[0], at)
+    for name in names:
+        mechanism = mechanism.unlock(name) if name in locked else _freed(mechanism, fixed[name])
+    return mechanism
 
 
-def free_base(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with its base floating: the one locked `Free` joint to ground unlocked, or, where there is
-    none, the one `Fixed` joint to ground replaced by a `Free` joint of the same name and frames."""
-    locked = [joint for joint in _ground_joints(mechanism, Free) if joint.locked]
-    fixed = _ground_joints(mechanism, Fixed)
-    if len(locked) == 1:
-        return mechanism.unlock(locked[0].name)
-    if not locked and len(fixed) == 1:
-        kind = Free()
-        none = np.zeros(kind.nv)
-        none.setflags(write=False)
-        free = replace(
-            fixed[0], kind=kind, damping=none, friction=none, powered=np.zeros(kind.nv, dtype=bool)
-        )
-        free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
-        return with_joint_replaced(mechanism, replace(free, armature=None, velocity_limit=None))
-    found = ", ".join(repr(joint.name) for joint in locked + fixed) or "none"
-    raise ModelError(
-        f"mechanism {mechanism.name!r}: free_base needs one locked Free joint or one Fixed joint to ground, "
-        f"found {found}: detach the joints that hold the base and attach a Free joint"
+def _freed(mechanism: Mechanism, fixed: Joint) -> Mechanism:
+    """Return the mechanism with a Free joint in the place of a fixed one."""
+    kind = Free()
+    none = np.zeros(kind.nv)
+    none.setflags(write=False)
+    free = replace(fixed, kind=kind, damping=none, friction=none, powered=np.zeros(kind.nv, dtype=bool))
+    free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
+    return with_joint_replaced(
+        mechanism,
+        replace(free, armature=None, velocity_limit=None, static_friction=None, stribeck_velocity=None),
     )
 
 
-def reroot(mechanism: Mechanism, body: str) -> Mechanism:
-    """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name.
+def reroot(mechanism: Mechanism, body: str, base: str | None = None) -> Mechanism:
+    """Return the mechanism whose moving `Free` or `Planar` joint to ground leads to another body, under the same name:
+    of several the one that the body floats by, or the one that is named.
 
-    The joint constrains nothing, so the motion is the same; coordinates of the base are then those of the body.
+    The joint constrains nothing that other joints do not, so the motion is the same; coordinates of the base are then
+    those of the body.
     """
     validation.known("body", body, mechanism.bodies, "reroot")
-    free = [joint for joint in _ground_joints(mechanism, Free) if not joint.locked]
-    if len(free) != 1 or body == GROUND:
-        found = ", ".join(repr(joint.name) for joint in free) or "none"
+    moving = [joint for joint in _floating(mechanism) if not joint.locked]
+    if base is not None:
+        name = validation.known("base", base, [joint.name for joint in moving], "reroot")
+        moving = [joint for joint in moving if joint.name == name]
+    with_body = [joint for joint in moving if _floats_with(mechanism, joint, body)]
+    if len(with_body) != 1 or body == GROUND:
+        found = ", ".join(repr(joint.name) for joint in moving) or "none"
+        if len(moving) == 1 and body != GROUND:
+            raise ModelError(
+                f"mechanism {mechanism.name!r}: body {body!r} does not hang together with {_near(moving[0])!r}, which "
+                f"floats by {moving[0].name!r}: reroot to a body of the same part"
+            )
         raise ModelError(
             f"mechanism {mechanism.name!r}: reroot moves the one moving Free joint to ground to another body than "
-            f"ground; found {found}, and the body {body!r}: attach and detach the joints you mean"
+            f"ground; found {found}, and the body {body!r}: name the base, or attach and detach the joints you mean"
         )
-    joint = free[0]
-    _require_floating_with(mechanism, joint, body)
-    at = joint.in_parent if joint.parent == GROUND else joint.in_child
+    joint = with_body[0]
+    at, own = (
+        (joint.in_parent, joint.in_child) if joint.parent == GROUND else (joint.in_child, joint.in_parent)
+    )
+    there = Pose()
+    if isinstance(joint.kind, Planar):
+        normal = (own.R @ np.asarray(joint.kind.normal, dtype=float)) * (
+            1.0 if joint.parent == GROUND else -1.0
+        )
+        there = _along_plane(mechanism, joint, body, normal).inverse() * own
+    kind = joint.kind
+    if isinstance(kind, Planar) and joint.parent != GROUND:
+        kind = Planar(tuple(-x for x in kind.normal))
     changed = mechanism.copy()
-    changed._joints[joint.name] = replace(joint, parent=GROUND, child=body, in_parent=at, in_child=Pose())
+    changed._joints[joint.name] = replace(
+        joint, kind=kind, parent=GROUND, child=body, in_parent=at, in_child=there
+    )
     changed._forget([joint.name])
     changed._revision += 1
     return changed
 
 
-def _require_floating_with(mechanism: Mechanism, base: Joint, body: str) -> None:
-    """Raise an error unless joints besides the base lead from the body to the one that floats by it."""
-    near = base.child if base.parent == GROUND else base.parent
-    if body not in reached(mechanism, near, {base.name}, through_ground=False):
+def _along_plane(mechanism: Mechanism, base: Joint, body: str, normal: np.ndarray) -> Pose:
+    """Return the pose of a body in the one that floats by a planar base, with joints in between at their neutral or
+    locked positions, if these keep it in the plane across `normal`, told in the axes of the body that floats."""
+    start = _near(base)
+    placed, stack = {start: Pose()}, [start]
+    while stack and body not in placed:
+        here = stack.pop(0)
+        for joint in mechanism.joints.values():
+            if joint.name == base.name or here not in (joint.parent, joint.child):
+                continue
+            other = joint.child if joint.parent == here else joint.parent
+            if other in placed or other == GROUND:
+                continue
+            across = placed[here].R.T @ normal
+            near, far = (
+                (joint.in_parent, joint.in_child)
+                if joint.parent == here
+                else (joint.in_child, joint.in_parent)
+            )
+            if not joint.locked and not _stays(joint.kind, near.R.T @ across):
+                continue
+            moved = Pose()
+            if joint.locked and joint.locked_at is not None:
+                moved = joint.kind.transform(np.asarray(joint.locked_at)).pose()
+                moved = moved if joint.parent == here else moved.inverse()
+            placed[other] = placed[here] * near * moved * far.inverse()
+            stack.append(other)
+    if body not in placed:
         raise ModelError(
-            f"mechanism {mechanism.name!r}: body {body!r} does not hang together with {near!r}, which floats by "
-            f"{base.name!r}: reroot to a body of the same part"
+            f"mechanism {mechanism.name!r}: joints between {start!r} and {body!r} leave the plane of {base.name!r}, so "
+            "a planar base cannot be seen from there: use a Free joint"
         )
+    return placed[body]
 
 
-def _ground_joints(mechanism: Mechanism, kind: type[JointKind]) -> list[Joint]:
+def _stays(kind: JointKind, normal: np.ndarray) -> bool:
+    """Return whether a joint moves only in the plane across a normal in its frame."""
+    if isinstance(kind, Fixed):
+        return True
+    if isinstance(kind, Revolute):
+        return bool(np.linalg.norm(np.cross(kind.axis, normal)) < PARALLEL)
+    if isinstance(kind, Planar):
+        return bool(np.linalg.norm(np.cross(kind.normal, normal)) < PARALLEL)
+    return isinstance(kind, Prismatic) and abs(float(np.dot(kind.axis, normal))) < PARALLEL
+
+
+def _chosen(mechanism: Mechanism, what: str, locked: bool, base: Names | None) -> tuple[str, ...]:
+    """Return the bases that are named, or the one there is, among those that are locked or not."""
+    able = [joint for joint in _floating(mechanism) if joint.locked == locked]
+    if base is not None:
+        return selected("joint", base, [joint.name for joint in able])
+    free = [joint.name for joint in able if isinstance(joint.kind, Free)]
+    names = free or [joint.name for joint in able]
+    if len(names) != 1:
+        found = ", ".join(map(repr, names)) or "none"
+        raise ModelError(
+            f"mechanism {mechanism.name!r}: {what} needs one {'locked' if locked else 'moving'} Free joint to ground, "
+            f"found {found}: name the bases you mean, base=..., or lock joints by name"
+        )
+    return tuple(names)
+
+
+def _near(base: Joint) -> str:
+    """Return the body that floats by a base."""
+    return base.child if base.parent == GROUND else base.parent
+
+
+def _floats_with(mechanism: Mechanism, base: Joint, body: str) -> bool:
+    """Return whether joints besides the base lead from a body to the one that floats by it."""
+    return body in reached(mechanism, _near(base), {base.name}, through_ground=False)
+
+
+def _floating(mechanism: Mechanism) -> list[Joint]:
+    """Return the joints to ground that bases float by, locked ones too."""
+    return _ground_joints(mechanism, (Free, Planar))
+
+
+def _ground_joints(mechanism: Mechanism, kind: type[JointKind] | tuple[type[JointKind], ...]) -> list[Joint]:
     return [
         joint
         for joint in mechanism.joints.values()

@@ -76,12 +76,12 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class Mechanism:
     """A builder for the description of a mechanism.
 
-    Nobody says which joint closes a loop: joints are added in any order and between any two bodies, and
-    planning finds the tree. Names of bodies and frames share one namespace, because every body name is also
-    the name of a frame; joints and actuators each have their own, and so have forces: springs, wrenches and all others
-    together. Every edit increases `revision`, by which a system notices that it was planned from an older description.
-    `origin` is the text of the model file that it was read from, and `drawing` the linkage that it was made from, as it
-    was then; None if there is none.
+    Nobody says which joint closes a loop: joints are added in any order and between any two bodies, and planning finds
+    the tree. Names of bodies and frames share one namespace, because every body name is also the name of a frame;
+    joints and actuators each have their own, and so have forces: springs, wrenches and all others together. Every edit
+    increases `revision`, by which a system notices that it was planned from an older description. `origin` is the text
+    of the model file that it was read from, and `drawing` the linkage that it was made from, as it was then; None if
+    there is none.
     """
 
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -239,9 +239,10 @@ class Mechanism:
         An inertia that no distribution of mass can have is refused, unless `physical` is False: model files often have
         such inertias, and where they sum up with others they may do no harm.
 
-        A `flexible` body is described by a beam or another kind of `catena.bodies`, which has its mass and inertia too.
-        Joints and frames attach to its points: their poses in the body are those in the undeformed body. Its modes are
-        coordinates called "<name>.modes"; the body frame is the floating frame that its deformation is seen from.
+        A `flexible` body is described by a beam or another kind of `catena.bodies`, which has its mass and inertia
+        too. Joints and frames attach to its points: their poses in the body are those in the undeformed body. Its
+        modes are coordinates called "<name>.modes"; the body frame is the floating frame that its deformation is seen
+        from.
         """
         naming.require_new_frame(self, "body", name)
         body = make_body(name, mass, com, inertia, density, visuals, collisions, physical, flexible)
@@ -282,6 +283,8 @@ class Mechanism:
         limit_damping: ArrayLike = 0.0,
         armature: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
+        static_friction: ArrayLike | None = None,
+        stribeck_velocity: ArrayLike | None = None,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child). `parent` and `child` may be frames, from which the poses then count.
@@ -291,11 +294,13 @@ class Mechanism:
         makes them elastic; each is one number or one for each coordinate. `actuated` is whether something can drive
         the joint, or that for each velocity coordinate: (False, True). `armature` is the inertia of rotors as
         the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
+        Friction that sticks holds with up to `static_friction` in runs, `friction` if None, and what is more than
+        `friction` falls with the slip v as 1 / (1 + (v / stribeck_velocity)^2), or at once.
         """
         naming.require_new_joint(self, name)
         joint = make_joint(
             self, name, parent, child, kind, in_parent, in_child, damping, friction, limits, actuated,
-            limit_stiffness, limit_damping, armature, velocity_limit,
+            limit_stiffness, limit_damping, armature, velocity_limit, static_friction, stribeck_velocity,
         )  # fmt: skip
         self._joints[name] = joint
         self._revision += 1
@@ -335,8 +340,8 @@ class Mechanism:
     def add_sensor(
         self, name: str, kind: str, at: str, frame: str = "", component: int | None = None
     ) -> MountedSensor:
-        """Add a sensor: an "imu" in a frame, an "encoder" at a joint or at one `component` of it, a "force" sensor in a
-        joint, which may tell its wrench in a `frame` of the joint's child, or a "gauge" of a force."""
+        """Add a sensor: an "imu" in a frame, an "encoder" at a joint or at one `component` of it, a "force" sensor in
+        a joint, which may tell its wrench in a `frame` of the joint's child, or a "gauge" of a force."""
         naming.require_new("sensor", name, self._sensors)
         self._sensors[name] = make_sensor(self, name, kind, at, frame, component)
         self._revision += 1
@@ -459,8 +464,9 @@ class Mechanism:
     ) -> CamCoupling:
         """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
 
-        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, a formula of x as text
-        such as "0.02 * (1 - cos(x))", or a function of one symbol. It must have a value wherever the joint `of` goes.
+        `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, a formula of x as
+        text such as "0.02 * (1 - cos(x))", or a function of one symbol. It must have a value wherever the joint `of`
+        goes.
         """
         naming.require_new("coupling", name, self._couplings)
         who = f"coupling {name!r}"
@@ -518,9 +524,9 @@ class Mechanism:
     ) -> InitialState:
         """Add a state with a name: positions `q` and velocities `v` of some joints, and `signals` of servos.
 
-        `system.start(name)` and `simulate(system, q=name)` begin there. Where positions of all joints are given and the
-        loops do not close there exactly, it is the closed state nearest to them. The state "home", or else the first,
-        is where motions begin unless `set_initial` says something else.
+        `system.start(name)` and `simulate(system, q=name)` begin there. Where positions of all joints are given and
+        the loops do not close there exactly, it is the closed state nearest to them. The state "home", or else the
+        first, is where motions begin unless `set_initial` says something else.
         """
         naming.require_new("state", name, self._states)
         values = initial_values(self, "q", q), initial_values(self, "v", v)
@@ -587,8 +593,8 @@ class Mechanism:
         """Return the mechanism with other numbers of a body: mass, com, inertia, density, visuals, collisions; or with
         another `flexible` description.
 
-        What is not named stays: a body of another mass keeps its inertia about the mass centre, and a flexible body its
-        modes. A `density` gives mass, com and inertia anew from the shapes; `flexible=None` makes a body rigid.
+        What is not named stays: a body of another mass keeps its inertia about the mass centre, and a flexible body
+        its modes. A `density` gives mass, com and inertia anew from the shapes; `flexible=None` makes a body rigid.
         """
         return changes.with_body(self, name, numbers)
 
@@ -602,8 +608,8 @@ class Mechanism:
         return changes.with_joint(self, name, numbers)
 
     def with_spring(self, name: str, **numbers: Any) -> Mechanism:
-        """Return the mechanism with other numbers of a spring: stiffness, damping, and rest (at a joint) or rest_length
-        (between frames). What is not named stays."""
+        """Return the mechanism with other numbers of a spring: stiffness, damping, and rest (at a joint) or
+        rest_length (between frames). What is not named stays."""
         return changes.with_spring(self, name, numbers)
 
     def with_force(self, name: str, **numbers: Any) -> Mechanism:
@@ -620,8 +626,8 @@ class Mechanism:
         return changes.with_frame(self, name, pose)
 
     def without_forces(self) -> Mechanism:
-        """Return the mechanism without anything that acts of its own: springs, wrenches, other forces, and the damping,
-        friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
+        """Return the mechanism without anything that acts of its own: springs, wrenches, other forces, and the
+        damping, friction and limits of joints. Weight, actuators and the stiffness of flexible bodies stay."""
         return changes.without_forces(self)
 
     def with_parameters(self, given: Mapping[str, float | str] = _NONE, /, **more: float | str) -> Mechanism:
@@ -656,8 +662,8 @@ class Mechanism:
         return edits.without_forces_named(self, name)
 
     def without_actuator(self, name: edits.Names) -> Mechanism:
-        """Return the mechanism without an actuator, or without those of a pattern or list. A joint that is to be driven
-        by nothing is then made so, m.with_joint(name, actuated=False)."""
+        """Return the mechanism without an actuator, or without those of a pattern or list. A joint that is to be
+        driven by nothing is then made so, m.with_joint(name, actuated=False)."""
         return edits.without_actuators(self, name)
 
     def reduce_to(self, name: edits.Names, at: edits.Position = None) -> Mechanism:
@@ -665,11 +671,12 @@ class Mechanism:
         too; `name` and `at` are those of `lock`. A floating base moves only if its joint is named."""
         return locking.reduce_to(self, name, at)
 
-    def reroot(self, body: str) -> Mechanism:
-        """Return the mechanism whose one moving `Free` joint to ground leads to another body, under the same name: the
-        motion is the same, and its coordinates are those of the body. To pin a root for one plan use `system(root=)`.
-        """
-        return bases.reroot(self, body)
+    def reroot(self, body: str, base: str | None = None) -> Mechanism:
+        """Return the mechanism whose moving `Free` joint to ground leads to another body, under the same name: the
+        motion is the same, and its coordinates are those of the body. Of several bases it is the one that the body
+        floats by; a `Planar` one will do where joints in between stay in its plane. To pin a root for one plan use
+        `system(root=)`."""
+        return bases.reroot(self, body, base)
 
     def changed(
         self,
@@ -683,21 +690,22 @@ class Mechanism:
         """Return the mechanism after several edits at once, in the order of the arguments.
 
         `lock` may map names or patterns to positions; `attach` maps new joints to (parent, child, kind) or (parent,
-        child, kind, options of `attach`). `at` is where the bodies are now, for positions and poses that are not given.
-        A PlanError tells when a body is left that nothing connects to ground.
+        child, kind, options of `attach`). `at` is where the bodies are now, for positions and poses that are not
+        given. A PlanError tells when a body is left that nothing connects to ground.
         """
         return edits.changed(self, detach, unlock, lock, attach, at)
 
-    def fix_base(self, at: edits.Position = None) -> Mechanism:
-        """Return the mechanism with the one moving `Free` joint to ground locked, at position and
-        quaternion (7,), or where it is now, as in at=s.configuration(q)."""
-        return bases.fix_base(self, at)
+    def fix_base(self, at: edits.Position = None, base: edits.Names | None = None) -> Mechanism:
+        """Return the mechanism with the one moving `Free` joint to ground locked, at position and quaternion (7,), or
+        where it is now, as in at=s.configuration(q). Without a `Free` joint it is the one `Planar` joint; of several,
+        `base` names those that are meant."""
+        return bases.fix_base(self, at, base)
 
-    def free_base(self) -> Mechanism:
-        """Return the mechanism with its base floating: the one locked `Free` joint to ground unlocked, or,
-        where there is none, the one `Fixed` joint to ground replaced by a `Free` joint of the same name and
-        frames."""
-        return bases.free_base(self)
+    def free_base(self, base: edits.Names | None = None) -> Mechanism:
+        """Return the mechanism with its base floating: the one locked `Free` joint to ground unlocked, or the `Planar`
+        one, or, where there is none, the one `Fixed` joint to ground replaced by a `Free` joint of the same name and
+        frames; of several, `base` names those that are meant."""
+        return bases.free_base(self, base)
 
     def system(
         self,
@@ -723,10 +731,10 @@ class Mechanism:
     def save(self, path: str | os.PathLike[str], *, loops: str = "beside") -> None:
         """Write the mechanism to a file, in the format that the ending of its name says: .toml, .urdf or .xml (MJCF).
 
-        From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A file
-        that exists is replaced, or left alone if anything goes wrong. URDF has loops in a file beside it, or, with
-        `loops="elements"`, "constraints", "drake" or "frames", in the file where one of these ways of saying loops can
-        say them, or with "companion" in the .yaml file of Extended URDF.
+        From a .toml file `catena.load` reads it back to the last digit; the other formats cannot say everything. A
+        file that exists is replaced, or left alone if anything goes wrong. URDF has loops in a file beside it, or,
+        with `loops="elements"`, "constraints", "drake" or "frames", in the file where one of these ways of saying
+        loops can say them, or with "companion" in the .yaml file of Extended URDF.
         """
         hook("save")(self, path, loops=loops)
 

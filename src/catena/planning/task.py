@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.flying.independent import Independent
 from catena.given import is_positive, real_array, shown
 from catena.mechanism.elements import driven
 from catena.mechanism.selection import selected
@@ -22,7 +23,6 @@ from catena.planning.motion_plan import MotionPlan
 from catena.planning.nonlinear_program import Copies, NonlinearProgram
 from catena.planning.objectives import Objective
 from catena.system import System
-from catena.system.independent import Independent
 
 # How far [rad, m, rad/s or m/s] beyond a limit a motion may begin or end, as rounding has it.
 SLACK = 1e-9
@@ -113,7 +113,7 @@ class Task:
     def keep_within(self, rates: Any) -> None:
         """Keep positions and velocities of all joints within their limits, those of loops too."""
         system = self.system
-        asked = _limits(system, "rates", rates, (*system.joints, *loop_places(system)))
+        asked = limits_by_name(system, "rates", rates, (*system.joints, *loop_places(system)))
         for name in system.joints:
             limits, own = self._own_limits(name)
             for k, (low, high) in zip(_where(system.slice_q(name)), limits, strict=False):
@@ -178,7 +178,7 @@ class Task:
         )
         places = {name: _where(system.slice_v(name)) for name in system.joints}
         places |= {name: _where(at) for name, at in drives(system).items()}
-        for name, most in _limits(system, "torques", torques, tuple(places)).items():
+        for name, most in limits_by_name(system, "torques", torques, tuple(places)).items():
             for k in places[name]:
                 if acting[k]:
                     low[k], high[k] = -most, most
@@ -275,7 +275,7 @@ def _acting(system: System) -> np.ndarray:
     return np.concatenate([system.plan.actuated, *loops])
 
 
-def _limits(system: System, what: str, given: Any, names: tuple[str, ...]) -> dict[str, float]:
+def limits_by_name(system: System, what: str, given: Any, names: tuple[str, ...]) -> dict[str, float]:
     """Return the largest size that is told for joints by name."""
     if given is None:
         return {}

@@ -17,7 +17,7 @@ from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.stepping.drift import Baumgarte, Corrective, Projection
 from catena.simulation.structure_changes import PerStructure
-from catena.simulation.warming import Warmed, warm
+from catena.simulation.warming import Warmed, Warming, warm
 
 __all__ = [
     "Baumgarte",
@@ -57,5 +57,6 @@ __all__ = [
     "sensitivities",
     "simulate",
     "Warmed",
+    "Warming",
     "warm",
 ]

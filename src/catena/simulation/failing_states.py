@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,10 @@ from catena.system import System
 OneRun = Callable[[System, np.ndarray, np.ndarray], tuple[Segment, Mapping[int, str]]]
 """Simulates the states q (n, nq), v (n, nv) of a system: the run of those that come to the end, and words for the
 others."""
+_NUMBERED = re.compile(r" in state (\d+|\([\d, ]*\))")
+_ABOUT_ERROR = re.compile(
+    r"[.;] [Tt]he trajectory so far is in the attribute `trajectory` of this error(?=\.)"
+)
 # How many of the words are in the message where no state is left.
 SHOWN = 5
 
@@ -86,11 +91,7 @@ class FailingStates:
     def _without(self, rows: np.ndarray, lost: Mapping[int, str]) -> np.ndarray:
         """Return the rows without some, counted among them, which have failed with these words."""
         for k, text in lost.items():
-            # A state is told by its index, and numbers in parts of a batch mean nothing to anybody.
-            told = text.replace(f" in state {k}", "").replace(f" in state ({k},)", "")
-            self.failed[int(rows[k])] = told.replace(
-                " The trajectory so far is in the attribute `trajectory` of this error.", ""
-            ).replace("; the trajectory so far is in the attribute `trajectory` of this error", "")
+            self.failed[int(rows[k])] = _by_itself(text)
         return np.delete(rows, list(lost))
 
     def _started(self, q: Any, v: Any) -> dict[str, np.ndarray]:
@@ -124,7 +125,7 @@ class FailingStates:
                 raise
             self._spread({})
             self.failed |= {
-                int(np.ravel_multi_index(k, self.batch)): text for k, text in error.failed.items()
+                int(np.ravel_multi_index(k, self.batch)): _by_itself(text) for k, text in error.failed.items()
             }
         good = np.setdiff1d(np.arange(int(np.prod(self.batch, dtype=int))), list(self.failed))
         if not len(good):
@@ -147,7 +148,7 @@ class FailingStates:
             found, batch = np.array(error.found), error.found.shape[:-1]
             good = np.isfinite(found).all(axis=-1)
             for index, text in error.failed.items():
-                self.failed.setdefault(int(np.ravel_multi_index(index, batch)), text)
+                self.failed.setdefault(int(np.ravel_multi_index(index, batch)), _by_itself(text))
             found[~good] = found[good][0]
             return found
 
@@ -176,6 +177,12 @@ def require_some(left: int, failed: Mapping[tuple[int, ...], str]) -> None:
         error = SimulationError(f"None of the {len(failed)} states could be simulated. {first}")
         error.failed = failed
         raise error
+
+
+def _by_itself(text: str) -> str:
+    """Return words about a state without its number among others, and without an attribute that nobody has: states
+    that failed are told by their index."""
+    return _ABOUT_ERROR.sub("", _NUMBERED.sub("", text))
 
 
 def _numbers(name: str, value: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,17 +24,19 @@ from catena.simulation.acting import loads
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
+from catena.simulation.following import Cancelled, Following, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Passage, hits
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.keeping import Keep, Tally, require_room
+from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
-from catena.simulation.progress import Progress
 from catena.simulation.results.audit import audit_of_segment
 from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -42,12 +45,14 @@ from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import Passed, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
 LOOKS, LOOKS_DRIVEN = 50, 200
+# Steps of a single state after which it is looked for such an event in any case.
+OFTEN = 512
 # Parts of a long step, in which signals are taken for parabolas.
 PARTS = 3
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
@@ -94,7 +99,7 @@ class Run:
     """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, progress: bool | None,
+        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, following: Following,
         check: bool, beginning: Beginning = Beginning(), records: bool = False, keep: Keep | None = None,
         named: Mapping[str, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
@@ -119,6 +124,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.transitions: list[Transition] = []
+        """Nothing: one structure goes on."""
         self.now = self.start
         """The time that states have come to which still go on."""
         self.ahead: list[float] = []
@@ -147,7 +154,7 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
-        self.progress = Progress(self.span.end, progress, self.start)
+        self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
         inside = problem.integrator not in SOLVERS and beginning.held is None
@@ -191,6 +198,10 @@ class Run:
             self.t, self.q, self.v, self.tau, self.mover.works(), before, tally, waits=bool(self.events)
         )
         self.locator: Steps | None = None
+        self.looked, self.steps_looked = self.nodes.mark, 0
+        """What was added to the nodes, and how many steps were taken, before events were looked for last."""
+        self.terminal = any(event.terminal for event in self.events)
+        self.new = NewPart(self) if following.observe is not None else None
 
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
@@ -234,7 +245,7 @@ class Run:
     def _mover(self, alone: bool = False) -> Steps:
         """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
         sampled controller are held there."""
-        excitation, tick = self.excitation, (_ignore if alone else self.progress.tick)
+        excitation, tick = self.excitation, (_ignore if alone else self._tick)
         if self.problem.integrator in SOLVERS:
             stiff = StiffSteps(excitation, self.drift, self.span.end, tick)
             stiff.failing = None if alone else self.failing
@@ -254,8 +265,8 @@ class Run:
         try:
             self.advance(self.end, self.looks)
             run = self._trajectory()
-        except KeyboardInterrupt:
-            self.ended = f"interrupted at t = {self._reached():.6g} s"
+        except (KeyboardInterrupt, Cancelled) as reason:
+            self.ended = stopped(reason, self._reached())
             run = self._trajectory()
         except Exception as error:
             # Whatever went wrong, in here or in a user's function, what there is must not be lost.
@@ -263,7 +274,10 @@ class Run:
             error.trajectory = None if so_far is None else Trajectory([so_far])  # type: ignore[attr-defined]
             raise
         finally:
-            self.progress.done()
+            self.following.done()
+        if self.new is not None:
+            self.new.whole = run
+            self.following.receive(self)
         if self.failing and len(self.failing) < len(self.q):
             run = run.chosen(np.setdiff1d(np.arange(len(self.q)), list(self.failing)))
         if self.check and run.v.size <= LARGE and len(self.failing or ()) < len(self.q):
@@ -290,13 +304,13 @@ class Run:
             guards.append(Recorded(self.times))
         if self.excitation.paths is not None:
             guards.append(self.excitation.paths)
-        if any(event.terminal for event in self.events) or (self.events and self.keep is not None):
+        if self.terminal or (self.events and self.keep is not None):
             guards.append(Looks(looks))
         return guards
 
-    def move(self, until: float) -> None:
+    def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
-        end, mark = self.ahead.pop(), self.nodes.mark
+        end, self.looked = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
         broken: BrokenOff | None = None
         try:
@@ -304,14 +318,12 @@ class Run:
         except BrokenOff as error:
             broken = error
         self._leave_failing()
-        known = len(self.found)
         try:
-            self._look_for_all(mark)
+            self._look_for_all()
         except BrokenOff as error:
             # What breaks a motion off may do so where an event is located, and does so once.
             broken = error
-            del self.found[known:]
-            self._look_for_all(mark)
+            self._look_for_all()
         if broken is not None:
             if self.going.any():
                 raise broken
@@ -323,6 +335,8 @@ class Run:
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self.nodes.settle()
         self.now = end if self.going.any() else float(np.max(self.ends))
+        over = self.now >= self.end - self.same or not self.going.any()
+        return () if self.law or self.excitation.control is None or over else (self._sample,)
 
     def _leave_failing(self) -> None:
         """Put states that were given up back to their start, where they stay, so that no number is lost in those of the
@@ -333,20 +347,18 @@ class Run:
             self.q[state], self.v[state] = self.first[0][state], self.first[1][state]
             self.nodes.forget(state)
 
-    def change(self) -> None:
+    def _sample(self) -> Sequence[Transition]:
         """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
-        if self.law or self.excitation.control is None or over:
-            return
         clock = self.excitation.clock
         if clock is not None:
-            if not clock.is_due(t):
-                return
+            if not clock.is_due(self.now):
+                return ()
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            self._ask(t)
+            self._ask(self.now)
+        return ()
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
@@ -404,10 +416,16 @@ class Run:
 
     # Events.
 
-    def _look_for_all(self, mark: int) -> None:
-        """Locate what happened to all states since the mark."""
-        for state in np.flatnonzero(self.going) if self.events else ():
-            self._look_for_events(int(state), mark)
+    def _look_for_all(self) -> None:
+        """Locate what happened to all states since it was looked for last."""
+        mark, known, self.steps_looked = self.looked, len(self.found), self.mover.steps
+        try:
+            for state in np.flatnonzero(self.going) if self.events else ():
+                self._look_for_events(int(state), mark)
+        except BrokenOff:
+            del self.found[known:]
+            raise
+        self.looked = self.nodes.mark
 
     def _look_for_events(self, state: int, mark: int) -> None:
         """Locate what happened to one state since the mark; the first terminal event ends its motion."""
@@ -471,6 +489,19 @@ class Run:
 
     # What is left of it.
 
+    def _tick(self, t: float) -> None:
+        """Tell whoever follows that all states have come to a time, and do not go far beyond an event that ends the
+        motion."""
+        if self.terminal and len(self.q) == 1 and self.mover.steps - self.steps_looked >= OFTEN:
+            self._look_for_all()
+            if not self.going.any():
+                raise BrokenOff
+        self.following.tick(t, self)
+
+    def fresh(self) -> Segment | None:
+        """Return what is new since it was asked last and stays as it is; None for nothing."""
+        return None if self.new is None else self.new.piece()
+
     def _trajectory(self) -> Segment:
         last = (
             self.tau
@@ -487,8 +518,15 @@ class Run:
                 if not self.going.any() and np.max(t) > times[-1] + self.same:
                     # Events ended the motion of all states between two samples, and the end belongs to it.
                     times = np.append(times, np.max(t))
-                rows = list(self._sampled(t, rows, np.minimum(times, t[:, -1:])))
+                rows = list(self.sampled(t, rows, np.minimum(times, t[:, -1:])))
             q, v, carried, tau = (x.reshape(*self.batch, *x.shape[1:]) for x in rows)
+        return self.segment(times, q, v, carried, tau)
+
+    def segment(
+        self, times: np.ndarray, q: np.ndarray, v: np.ndarray, carried: np.ndarray, tau: np.ndarray
+    ) -> Segment:
+        """Return the states q (..., samples, nq), v (..., samples, nv) at some times as a segment, with what they carry
+        along and the control forces tau that act from each time on."""
         if self.excitation.holds_commands:
             tau = self.excitation.at_speed(tau, v)
         wrenches = self._wrenches(times, q, v)
@@ -518,6 +556,7 @@ class Run:
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
+            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
@@ -532,6 +571,18 @@ class Run:
         for one in self.keep.sampled:
             found[one.name] = one.on(self.system, self.named)(at, *rows).reshape(over)
         return {one.name: found[one.name] for one in self.keep.signals}
+
+    def _sticking(
+        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray],
+        driven: Mapping[str, np.ndarray], besides: loads.Besides,
+    ) -> Mapping[str, np.ndarray]:  # fmt: skip
+        """Return by how much dry friction that sticks differs from the smooth one, {joint: (..., samples, nv of the
+        joint)}; nothing where it does not stick."""
+        if not getattr(self.mover, "sticks", False):
+            return {}
+        return OnDemand(
+            loads.dry_joints(system), partial(loads.sticking, system, q, v, tau, wrenches, driven, besides)
+        )
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
@@ -564,7 +615,7 @@ class Run:
             found[who] = self.excitation.command(float(x), q[who], v[who], who)
         return found
 
-    def _sampled(
+    def sampled(
         self, t: np.ndarray, rows: list[np.ndarray], times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return states, works and control forces at times (states, samples), from nodes of each state's own at t
@@ -631,7 +682,7 @@ class Run:
             "drift": self.drift.name if self.drift.closed else "no loops",
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
             "steps taken by": by,
-            "wall time": f"{self.progress.elapsed - (compile_seconds() - self.compiled_then):.3g} s",
+            "wall time": f"{time.perf_counter() - self.clock - (compile_seconds() - self.compiled_then):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),
         }
 

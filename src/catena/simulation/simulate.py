@@ -14,6 +14,7 @@ from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import FailingStates, require_some
+from catena.simulation.following import EVERY, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
 from catena.simulation.loop_drives import with_drives_in_tree
@@ -54,6 +55,9 @@ class Options(TypedDict, total=False):
     near: Mapping[str, ArrayLike] | None
     on_error: str
     start: float
+    observe: Callable[[Trajectory], Any] | None
+    every: float
+    cancel: Any
     keep: Any
 
 
@@ -106,6 +110,9 @@ def simulate(
     near: Mapping[str, ArrayLike] | None = None,
     on_error: str = "raise",
     start: float = 0.0,
+    observe: Callable[[Trajectory], Any] | None = None,
+    every: float = EVERY,
+    cancel: Any = None,
     keep: Any = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
@@ -159,7 +166,14 @@ def simulate(
     nv); at the samples, "A", or what follows from all steps: "max(A)", "min(A)", "time_of_max(A)", "mean(A)",
     "integral(v.A^2)", "last(A)", "crossing(A - 0.5)". They are in `run.kept`. The run itself then has its start and end
     only, unless `samples` are asked for beside what follows from all steps.
+
+    `observe(part)` is called while the motion goes on, at most `every` so many seconds on the clock, with what is new
+    since the last time: trajectories whose samples, one behind the other, are those of the run to the last bit. A batch
+    with contacts or changes of the structure tells of one state after the other, `part.told_of`. `cancel` is a
+    `threading.Event`: its `set()`, from any thread, ends the run behind the step that is being taken, and what there is
+    is returned, as after Ctrl-C; `run.ended` says so.
     """
+    check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
@@ -171,7 +185,7 @@ def simulate(
                 "A scenario says all of its run: leave the other arguments out, and change it by "
                 "scenario.with_(duration=...)."
             )
-        return system.run(progress=progress, check=check)
+        return system.run(progress, check, observe, every, cancel, on_error)
     kept = Keep.of(keep)
     if not is_one_of(on_error, ("raise", "record")):
         raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
@@ -187,6 +201,10 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
+    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
     records = on_error == "record"
     if records and (count > 1 or isinstance(system, Sequence)):
         raise StateError("on_error='record' is for a batch of one system and one controller.")
@@ -203,19 +221,11 @@ def simulate(
                 system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
                 near=near or {},
             )  # fmt: skip
+            span = time_span(start, duration)
             made = Run(
-                problem,
-                q,
-                v,
-                time_span(start, duration),
-                events,
-                samples,
-                progress,
-                check,
-                records=True,
-                keep=kept,
-                named=named,
-            )
+                problem, q, v, span, events, samples, Following(span, progress, cancel=cancel), check, records=True,
+                keep=kept, named=named,
+            )  # fmt: skip
             return made.go(), made.failing or {}
 
         return FailingStates(some, systems[0], parameters).run(q, v)
@@ -241,10 +251,11 @@ def simulate(
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, moves, False)
 
-        def one(state: SingleState) -> Trajectory:
+        def one(state: SingleState, index: tuple[int, ...]) -> Trajectory:
+            following = Following(span, progress, observe, every, cancel, index)
             asked = ChangingRun(
                 state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
-                progress, check, state.near,
+                following, check, state.near,
             )  # fmt: skip
             return (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
 
@@ -259,7 +270,8 @@ def simulate(
                 systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
                 drift, near=near,
             ),
-            q, v, span, events, samples, progress, check, keep=kept, named=named,
+            q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
+            named=named,
         ).go()])
         for k in range(count)
     ]  # fmt: skip
@@ -268,7 +280,7 @@ def simulate(
 
 
 def _each(
-    one: Callable[[SingleState], Trajectory],
+    one: Callable[[SingleState, tuple[int, ...]], Trajectory],
     batch: tuple[int, ...],
     states: Sequence[SingleState],
     records: bool,
@@ -276,13 +288,15 @@ def _each(
     """Return the motion of one state, or those of a batch, state by state; where it `records` states that fail, the
     others one behind the other."""
     if not batch:
-        return one(states[0])
+        return one(states[0], ())
     if not records:
-        return StateByState([one(state) for state in states], batch)
+        return StateByState(
+            [one(state, index) for index, state in zip(np.ndindex(batch), states, strict=True)], batch
+        )
     found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
     for index, state in zip(np.ndindex(batch), states, strict=True):
         try:
-            found.append(one(state))
+            found.append(one(state, index))
         except CatenaError as error:
             failed[index] = str(error)
     require_some(len(found), failed)

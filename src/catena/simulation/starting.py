@@ -8,6 +8,7 @@ from typing import Any
 
 from catena.simulation.arguments import event_list, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
 from catena.simulation.run import Beginning, Run
@@ -32,14 +33,15 @@ def begun(
     """Return what moves q (..., nq), v (..., nv) of a problem from `start` [s] on by steps of about so many seconds,
     with contacts and events."""
     span = time_span(start, max(AHEAD, STEPS * step))
+    quiet = Following(span, False)
     if not contacts and not is_changing(events):
-        return Run(problem, q, v, span, events, None, False, False, Beginning(open_ended=True))
+        return Run(problem, q, v, span, events, None, quiet, False, Beginning(open_ended=True))
     options = {name: getattr(problem, name) for name in ("integrator", "step", "rtol", "atol", "drift")}
 
     def one(state: SingleState) -> Timeline:
         changing = ChangingRun(
             state.system, span, problem.control, problem.motion, problem.forces, options,
-            distinct(event_list(events)), None, False, False, state.near,
+            distinct(event_list(events)), None, quiet, False, state.near,
         )  # fmt: skip
         timeline = ContactRun(contacts, changing) if contacts else changing
         timeline.begin(state.q, state.v)

@@ -19,6 +19,7 @@ from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
+from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
@@ -27,7 +28,7 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -35,6 +36,8 @@ from catena.system import System
 CHATTERING, SHORT = 60, 1e-3
 # An event that just happened is still at its zero, and stays there below this part of what its function was.
 STILL = 1e-11
+# Samples within this part of their span from the ends of a segment are these ends.
+SAME = 1e-9
 # Whether it turns back from there is asked so long after [s].
 PROBE = 1e-7
 # A function that is zero at the start, up to this part of its change by then, happens there.
@@ -78,7 +81,7 @@ class ChangingRun:
     options: Mapping[str, Any]
     events: Sequence[Event]
     samples: Any
-    progress: bool | None
+    following: Following
     check: bool
     near: Mapping[str, Any] = field(default_factory=dict)
     wound: Wound = field(default_factory=lambda: Wound({}))
@@ -94,6 +97,8 @@ class ChangingRun:
     known: int = 0
     told: int = 0
     """How many segments and transitions have been told of."""
+    seen: tuple[int, int] = (0, 0)
+    """How many segments and transitions whoever follows the run has been told of."""
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -124,7 +129,7 @@ class ChangingRun:
         self.wound = Wound(near_rows(self.system, self.near, ()))
         self.happens: list[Event] = self.at_the_start(self.system, q, v, self.still)
         """What happens at the present time."""
-        self.change()
+        self.transitions += self._change()
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion or nothing can move any more."""
@@ -136,7 +141,7 @@ class ChangingRun:
         over = self.is_interrupted or self.note or ending(self.happens)
         return not over and until - self.now > Span(self.span.start, until).same
 
-    def move(self, until: float) -> None:
+    def move(self, until: float) -> Sequence[Happening]:
         """Move on with one structure, to where an event changes it."""
         run = self._segment(until)
         self.wound.know(run)
@@ -147,6 +152,7 @@ class ChangingRun:
         self.segments.append(resampled(with_events(run, self.happens), self.sample_times()))
         self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
         self.is_interrupted = not any(event.then is not None for event in self.happens)
+        return self._change, self._tell_rest
 
     # Step by step.
 
@@ -173,8 +179,8 @@ class ChangingRun:
         last = [] if self.last is None else [self.last, *memory_of(self.last.problem.control)]
         return Snapshot([self, self.wound, *last, *(memory_of(self.control) if not last else [])])
 
-    def change(self) -> None:
-        """Do what happens at the present time, and what that jumps over."""
+    def _change(self) -> Sequence[Transition]:
+        """Do what events do to the structure at the present time, and those that this jumps over."""
         made: list[Transition] = []
         waiting: Sequence[Event] = self.happens
         while waiting:
@@ -187,12 +193,35 @@ class ChangingRun:
                 self.system = new
             waiting = self._jumped_over(self.happens, before)
             self.happens = [*self.happens, *waiting]
-        self.transitions += made
         if self.segments:
             self.segments[-1] = with_events(self.segments[-1], self.happens)
-        self.note = _chatters(self.transitions, self.span.duration)
+        self.note = _chatters([*self.transitions, *made], self.span.duration)
         if made and not self.system.nv:
             self.note = f"Nothing can move any more from t = {self.now:.6g} s on."
+        return made
+
+    def _new_of(self, run: Run) -> None:
+        """Tell whoever follows what is new of a run with one structure."""
+        times = self.sample_times()
+        if run.new is None or run.new.whole is not None:
+            return
+        goes_on = run.new.rows > 0
+        piece = run.fresh() if times is None else run.new.piece_at(times, SAME * float(times[-1] - times[0]))
+        if piece is not None:
+            self.following.tell([(replace(piece, events=()), goes_on)])
+
+    def _tell_rest(self) -> Sequence[Transition]:
+        """Tell whoever follows what is left of the last segment, and what has changed."""
+        if self.following.observe is None or len(self.segments) <= self.seen[0]:
+            return ()
+        assert self.last is not None and self.last.new is not None
+        new = self.last.new
+        goes_on, new.events = new.rows > 0, 0
+        piece = new.rest(self.segments[-1])
+        if piece is not None:
+            self.following.tell([(piece, goes_on)], self.transitions[self.seen[1] :], self.note)
+        self.seen = len(self.segments), len(self.transitions)
+        return ()
 
     def at_the_start(
         self, system: System, q: np.ndarray, v: np.ndarray, still: dict[str, float]
@@ -259,7 +288,8 @@ class ChangingRun:
             ]
             near = {joint: x for joint, x in self.wound.positions.items() if joint in system.loops}
             problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
-            self.last = Run(problem, q, v, Span(t, until), events, None, self.progress, False, beginning)
+            self.following.through(self._new_of)
+            self.last = Run(problem, q, v, Span(t, until), events, None, self.following, False, beginning)
             return self.last.go()
         except Exception as error:
             if t > self.span.start:
@@ -404,7 +434,7 @@ def resampled(run: Segment, times: np.ndarray | None) -> Segment:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run
-    slack = 1e-9 * (times[-1] - times[0])
+    slack = SAME * (times[-1] - times[0])
     inside = times[(times > run.t[0] + slack) & (times < run.t[-1] - slack)]
     return run.resample(np.unique(np.concatenate([run.t[:1], inside, run.t[-1:]])))
 

@@ -1,19 +1,24 @@
 """Compiling ahead, so that nothing is compiled in the middle of an on-line change of structure.
 
 Code is compiled once for each kind of joint, in trees and where it closes a loop, and once for each shape in which
-loops hang together; it is kept on disk. Small mechanisms of all kinds and some machines are put through what an on-line
-change and a run ask for, shared out among processes.
+loops hang together; it is kept on disk. Small mechanisms of all kinds and some machines are put through what an
+on-line change and a run ask for, shared out among processes.
 """
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
 import os
+import pickle
+import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -58,14 +63,67 @@ class Warmed:
         return f"{self.compiled} pieces of code compiled in {self.seconds:.1f} s"
 
 
+class Warming:
+    """Compiling that goes on in another process while this one works: `done` tells whether it is over, `wait` waits
+    for it. What it has compiled is used as soon as it is there, whether or not anybody waits; it ends with this
+    process."""
+
+    def __init__(
+        self, child: subprocess.Popen[bytes] | None, mechanisms: Sequence[Mechanism],
+        teller: threading.Thread | None = None,
+    ) -> None:  # fmt: skip
+        self._child, self._mechanisms, self._teller = child, tuple(mechanisms), teller
+        self._began, self._found = time.perf_counter(), None if child is not None else self._here()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to compile."""
+        return self._found is not None or self._child is None or self._child.poll() is not None
+
+    def wait(self) -> Warmed:
+        """Return what was compiled, when it is."""
+        if self._found is None:
+            assert self._child is not None and self._teller is not None
+            self._teller.join()
+            answer = finish(self._child)
+            compiled = int(answer) if answer else self._here().compiled
+            self._found = Warmed(compiled, time.perf_counter() - self._began)
+        return self._found
+
+    def _here(self) -> Warmed:
+        """Compile in this process, where another one cannot be or cannot make the mechanisms."""
+        began, before = time.perf_counter(), compilations()
+        _do([mechanism.system for mechanism in self._mechanisms], None)
+        return Warmed(compilations() - before, time.perf_counter() - began)
+
+
+@overload
 def warm(
-    *mechanisms: Mechanism, processes: int | None = None, progress: Callable[[int, int], None] | None = None
-) -> Warmed:
+    *mechanisms: Mechanism, processes: int | None = None, progress: Callable[[int, int], None] | None = None,
+    background: Literal[False] = False,
+) -> Warmed: ...  # fmt: skip
+
+
+@overload
+def warm(
+    *mechanisms: Mechanism, processes: int | None = None, progress: Callable[[int, int], None] | None = None,
+    background: Literal[True],
+) -> Warming: ...  # fmt: skip
+
+
+def warm(
+    *mechanisms: Mechanism, processes: int | None = None, progress: Callable[[int, int], None] | None = None,
+    background: bool = False,
+) -> Warmed | Warming:  # fmt: skip
     """Compile ahead of time what these mechanisms need, or all kinds of joints and usual loops if none is given.
 
     Everything is kept in the cache on disk, for this and other processes, until Catena or the processor changes. All
     kinds take about a minute of computing, shared out among `processes` (as many as there are threads unless said);
     mechanisms that are given are done in this one. `progress(done, of)` is called as parts are finished.
+
+    In the `background` mechanisms are done by another process while this one goes on: who knows what a mechanism will
+    become, a robot that has grappled or a leg that stands, warms it when that is planned, and the change itself then
+    compiles nothing. The result is a `Warming` to ask or to wait for.
     """
     for mechanism in mechanisms:
         if not isinstance(mechanism, Mechanism):
@@ -76,6 +134,8 @@ def warm(
         isinstance(processes, bool) or not isinstance(processes, int) or processes < 1
     ):
         raise ModelError(f"warm: processes is {shown(processes)}: give a whole number from 1 on")
+    if background:
+        return _behind(mechanisms)
     began, before = time.perf_counter(), compilations()
     if mechanisms:
         _do([mechanism.system for mechanism in mechanisms], progress)
@@ -86,6 +146,40 @@ def warm(
         _do(_jobs(), progress)
         found = compilations() - before
     return Warmed(found, time.perf_counter() - began)
+
+
+def _behind(mechanisms: Sequence[Mechanism]) -> Warming:
+    """Start the process that compiles what mechanisms need; this one does it if there can be no other."""
+    if not mechanisms:
+        raise ModelError("warm: nothing is given to be compiled in the background: give mechanisms")
+    try:
+        told = base64.b64encode(pickle.dumps(list(mechanisms)))
+    except Exception:
+        # Kinds of joints that were typed at a prompt, and functions, are not known to another process.
+        return Warming(None, mechanisms)
+    child = start_python("from catena.simulation.warming import work_on; work_on()")
+    if child is None:
+        return Warming(None, mechanisms)
+    # A pipe takes in little before the other process reads, which first has to begin.
+    teller = threading.Thread(target=_tell, args=(child, told), daemon=True)
+    teller.start()
+    return Warming(child, mechanisms, teller)
+
+
+def _tell(child: subprocess.Popen[bytes], told: bytes) -> None:
+    assert child.stdin is not None
+    with contextlib.suppress(OSError):
+        child.stdin.write(told + b"\n")
+        child.stdin.flush()
+
+
+def work_on() -> None:
+    """Compile what the mechanisms need that stand in the first line of the input, and print how much was compiled."""
+    import sys
+
+    mechanisms = pickle.loads(base64.b64decode(sys.stdin.readline()))
+    _do([mechanism.system for mechanism in mechanisms], None)
+    os.write(1, str(compilations()).encode())
 
 
 def _in_processes(count: int, progress: Callable[[int, int], None] | None) -> int | None:

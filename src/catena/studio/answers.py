@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from catena.errors import StateError
+from catena.errors import CatenaError, CatenaWarning, StateError
+from catena.formats.files import load
 from catena.formats.toml import write
 from catena.given import shown
 from catena.mechanism import generators
 from catena.mechanism.validation import known
+from catena.studio.motions import pulled, swing
+from catena.studio.parts import sorts
+from catena.studio.reading import Reading
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, Session
+from catena.view.movie import movie
+from catena.view.player.payload import payload
 
 RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"
 """The run that a mechanism of the gallery begins with."""
@@ -45,10 +54,15 @@ class Answers:
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
+            "resume": self.resume, "bring": self.bring,
+            "pull": self.pull, "wiggle": self.wiggle, "sorts": lambda question: {"sorts": sorts()},
             "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
             "cancel": self.cancel, "python": lambda question: {"python": session.python()},
         }  # fmt: skip
-        self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {"run": self.run}
+        self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {
+            "run": self.run,
+            "share": self.share,
+        }
 
     def state(self, question: Question) -> dict[str, Any]:
         """The text as it is and all that is shown of it."""
@@ -74,6 +88,11 @@ class Answers:
         self.session.undo(_base(question))
         return self.session.state()
 
+    def resume(self, question: Question) -> dict[str, Any]:
+        """Go on with what a studio that ended has left behind."""
+        self.session.resume(_base(question))
+        return self.session.state()
+
     def redo(self, question: Question) -> dict[str, Any]:
         """Go forward by one step."""
         self.session.redo(_base(question))
@@ -81,17 +100,14 @@ class Answers:
 
     def pose(self, question: Question) -> dict[str, Any]:
         """Move the mechanism that is shown: the questions of a view. Nothing is kept."""
-        reading = self.session.good
-        if reading is None:
-            raise StateError("there is no mechanism yet to move.")
+        reading = self._shown()
         answer = reading.questions.answer(dict(question))
         return answer | {"points": reading.points_at(answer["q"])}
 
     def drop(self, question: Question) -> dict[str, Any]:
         """Keep where the mechanism was moved to, as one step of the history: {"q", "base"}."""
-        reading, base = self.session.good, _base(question)
-        if reading is None or reading.scenario is None:
-            raise StateError("there is no mechanism yet to move.")
+        reading, base = self._shown(), _base(question)
+        assert reading.scenario is not None
         q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
         system = reading.scenario.system
         if reading.document.get("linkage") and not any(
@@ -144,6 +160,9 @@ class Answers:
 
     def run(self, question: Question) -> Iterator[dict[str, Any]]:
         """Run the scenario as it is, and tell how it goes."""
+        yield from self._ordered(question, "movie")
+
+    def _ordered(self, question: Question, what: str) -> Iterator[dict[str, Any]]:
         session = self.session
         why = session.reading.why_not_run()
         if why:
@@ -152,8 +171,51 @@ class Answers:
         traces = question.get("traces")
         traces = [str(name) for name in traces] if isinstance(traces, list) else []
         revision = session.revision
-        for answer in self.runner.run(session.text, session.name, session.folder, traces):
+        for answer in self.runner.run(session.text, session.name, session.folder, traces, what):
             yield answer | {"revision": revision}
+
+    def wiggle(self, question: Question) -> dict[str, Any]:
+        """One of the ways in which the mechanism can move, to be played: {"way"}, counted from 0."""
+        reading = self._shown()
+        assert reading.scenario is not None
+        course = swing(reading.scenario.system, reading.q, question.get("way"))
+        return {"movie": payload(movie(course, progress=False))}
+
+    def pull(self, question: Question) -> dict[str, Any]:
+        """Go on with a motion while a point of a body is pulled: {"q", "v", "t", "seconds", "body", "point", "to"}."""
+        return pulled(self._shown(), question)
+
+    def _shown(self) -> Reading:
+        reading = self.session.good
+        if reading is None or reading.scenario is None:
+            raise StateError("there is no mechanism yet to move.")
+        return reading
+
+    def share(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario as it is, and give the page that stands alone."""
+        yield from self._ordered(question, "page")
+
+    def bring(self, question: Question) -> dict[str, Any]:
+        """Begin with a model file that was dropped onto the page: {"name", "content", "base"}. It reaches no others,
+        because it comes without its folder."""
+        base, name, content = _base(question), question.get("name"), question.get("content")
+        if not isinstance(name, str) or not isinstance(content, str):
+            raise StateError("a file has a name and a text.")
+        plain = Path(name).name
+        if Path(plain).suffix.lower() == ".toml":
+            self.session.open(content, plain, None, base)
+            return self.session.state()
+        with tempfile.TemporaryDirectory(prefix="catena_") as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", CatenaWarning)
+            file = Path(folder) / (plain or "model")
+            file.write_text(content, encoding="utf-8")
+            try:
+                text = write(load(file), f"{file.stem}.toml", None)
+            except CatenaError as error:
+                # Where the copy lies is nobody's business.
+                raise StateError(str(error).replace(f"{folder}/", "")) from error
+        self.session.open(text + RUN, f"{Path(plain).stem}.toml", None, base)
+        return self.session.state()
 
     def _files(self) -> list[str]:
         return sorted(file.name for file in self.session.folder.glob("*.toml") if file.is_file())[:200]

@@ -20,6 +20,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.file.loading import read_scenario, source_of
+from catena.studio.parts import SORTS, field_text
 from catena.studio.quantities import value_of
 from catena.view.live.questions import Questions
 from catena.view.movie import still
@@ -106,6 +107,18 @@ class Reading:
             )
         return told
 
+    def ways(self) -> int:
+        """In how many independent ways it can move where it is."""
+        if self.scenario is None:
+            return 0
+        system = self.scenario.system
+        if not system.constrained:
+            return int(system.nv)
+        K = np.asarray(system.closure_jacobian(self.q))
+        return int(
+            system.nv - np.linalg.matrix_rank(K, tol=1e-9 * max(1.0, float(np.abs(K).max(initial=0.0))))
+        )
+
     def why_not_run(self) -> str:
         """Why a run would show nothing; empty where something moves it."""
         if self.unfinished:
@@ -164,7 +177,9 @@ class Reading:
         """The named numbers."""
         if self.scenario is not None:
             return {
-                n: float(x) for n, x in self.scenario.parameters.items() if np.ndim(x) == 0 and "." not in n
+                n: float(np.asarray(x, dtype=np.float64))
+                for n, x in self.scenario.parameters.items()
+                if np.ndim(x) == 0 and "." not in n
             }
         found: dict[str, float] = {}
         for name, value in (self.document or {}).get("parameters", {}).items():
@@ -187,8 +202,9 @@ class Reading:
             "changes": [_plain(table) for table in document.get("change", [])],
             "motors": _motors(document),
             "tables": {
-                word: [_plain(table) for table in document.get(word, [])]
-                for word in ("body", "joint", "frame")
+                word: [{str(key): field_text(x) for key, x in table.items()} for table in document[word]]
+                for word in SORTS
+                if word in document
             },
             "duration": str(_plain(document.get("run", {}).get("duration", 1.0))),
         }
@@ -215,8 +231,10 @@ def _unfinished(document: Any) -> str:
     """What a drawing needs before it is a mechanism; empty where it has all of it, or where nothing is drawn."""
     linkage = document.get("linkage")
     if linkage is None:
-        others = any(document.get(word) for word in ("body", "include", "chain", "repeat"))
-        return "" if others else "Draw a bar: press at its one end, let go at the other."
+        others = any(document.get(word) for word in ("include", "chain", "repeat"))
+        if others or document.get("body"):
+            return _unjoined(document)
+        return "Draw a bar: press at its one end, let go at the other."
     bars = [tuple(part.strip() for part in str(name).split("-")) for name in linkage.get("bars", {})]
     if not bars:
         return "Draw a bar: press at its one end, let go at the other."
@@ -237,6 +255,26 @@ def _unfinished(document: Any) -> str:
         return f"Join {', '.join(loose)} to the rest, or put one of its points on the ground."
     unused = [name for name in fixed if not any(name in ends for ends in bars)]
     return f"Draw a bar from {', '.join(unused)}, or take the point away." if unused else ""
+
+
+def _unjoined(document: Any) -> str:
+    """The bodies that no joint leads to from the ground."""
+    loose = {str(table.get("name")) for table in document.get("body", [])}
+    edges = [(str(table.get("parent")), str(table.get("child"))) for table in document.get("joint", [])]
+    others = {name for edge in edges for name in edge if name not in loose}
+    if others - {GROUND} and not document.get("chain"):
+        return ""  # a joint of a body that is not there is a fault, which is told as such
+    row = [*others, GROUND]
+    while row:
+        name = row.pop()
+        for a, b in edges:
+            for near, far in ((a, b), (b, a)):
+                if near == name and far in loose:
+                    loose.discard(far)
+                    row.append(far)
+    if not loose or document.get("include") or document.get("repeat"):
+        return ""
+    return f"Join {', '.join(sorted(loose))} to the rest: add a joint."
 
 
 def _motors(document: Any) -> list[dict[str, Any]]:

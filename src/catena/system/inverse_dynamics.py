@@ -51,16 +51,14 @@ def with_loops(
     return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
 
 
-def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> np.ndarray:
     """Return the forces (states, nv) at the joints of the tree that a motion takes, besides those of the mechanism and
-    of friction, if nothing held its loops; and the rows J (states, constraints, nv) of what does: loops add J^T
-    lambda."""
+    of friction, if nothing held its loops."""
     problem = closed_chains.posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
     motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
     L, free = problem.equations
-    J = np.broadcast_to(problem.J, (problem.states, *problem.J.shape[-2:]))
-    return apply(L, apply(transposed(L), rows) - free), J
+    return apply(L, apply(transposed(L), rows) - free)
 
 
 def _by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:

@@ -318,7 +318,6 @@ class VariedSystem(System):
 
     # State after state.
 
-    velocity = _by_state("velocity")
     correction = _by_state("correction")
     pulled = _by_state("pulled")
     closure_jacobian = _by_state("closure_jacobian")
@@ -360,6 +359,10 @@ class VariedSystem(System):
         held = loop_closure.held(self.base.evaluator, {} if given is None else given)
         loop_closure.check_slack(slack)
         batch = loop_closure.common_batch(held, start.shape[:-1], self.variation.batch)
+        if not self._plan.total_constraints and all(h.node >= 0 for h in held):
+            # Nothing ties joints together, so that all mechanisms stand where they are told to.
+            found = self.base.assemble({} if given is None else given, guess, slack)
+            return np.broadcast_to(found, (*batch, self.nq)).copy()
         q = np.broadcast_to(start, (*batch, self.nq)).copy()
         done = np.zeros(batch, dtype=bool)
         limits = JointLimits(self.base)
@@ -384,6 +387,23 @@ class VariedSystem(System):
                 error.found = np.where(done[..., None], q, rest)
             raise
         return np.where(done[..., None], q, careful)
+
+    def velocity(self, q: ArrayLike, given: Any, slack: float = 1e-5) -> np.ndarray:
+        """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no
+        loop ties joints together, or all that move stand still, it is the same for all mechanisms."""
+        still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
+        if not self._plan.total_constraints or still:
+            batch = np.broadcast_shapes(np.shape(q)[:-1], self.variation.batch)
+            if still:
+                # What is wrong with names and shapes is said for one state.
+                own = np.asarray(q, dtype=np.float64).reshape(-1, np.shape(q)[-1])
+                rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
+                self.state(0).velocity(own[:1], rows, slack)
+                shapes = [np.shape(x)[:-1] for x in given.values()]
+                return np.zeros((*np.broadcast_shapes(batch, *shapes), self.nv))
+            found = self.base.velocity(q, given, slack)
+            return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), self.nv)).copy()
+        return self._each("velocity", q, given, slack)
 
     def closure(self, q: ArrayLike, v: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the position and velocity errors of the loops, each of shape (..., constraints)."""

@@ -188,7 +188,9 @@ def _with_same_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
         if id(own) not in changed:
             rest = [part for part in own.parts if part.role not in FOOTING]
             kept = [part for name in standing for part in known[name]]
-            missing = [part for name, parts in later.items() if name not in own.joint_anchors for part in parts]
+            missing = [
+                part for name, parts in later.items() if name not in own.joint_anchors for part in parts
+            ]
             changed[id(own)] = replace(own, parts=(*rest, *kept, *missing))
         later |= {name: known[name] for name in standing}
     return tuple(replace(segment, scene=changed[id(segment.scene)]) for segment in segments)
@@ -216,7 +218,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def pressing_of(run: Motion, segment: int) -> tuple[ContactForceHistory, ...]:
     """What contacts are pushed with during a segment of a run."""
     part = run.segments[segment]
-    return part.pressing if isinstance(part, RunSegment) else ()
+    return part.contact_force_histories if isinstance(part, RunSegment) else ()
 
 
 def floor_of(run: Motion) -> float | None:

@@ -56,13 +56,14 @@ class _Taken:
 @dataclass(eq=False)
 class CarefulSteps:
     """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do; `watch`
-    says where these do not."""
+    says where these do not. Who follows the run is told by `tick` how far it is, and may cancel it."""
 
     free_motion: FreeMotion
     length: float
     h: float
     compiled: ImpulseSteps | None
     watch: Watch
+    tick: Callable[[float], None]
 
     def __post_init__(self) -> None:
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))
@@ -91,6 +92,7 @@ class CarefulSteps:
         if gap is None:
             gap = self.free_motion.places.gaps(q[None])[0]
         while end - times[-1] > 1e-9 * self.h:
+            self.tick(times[-1])
             self.free_motion.keep_time(times[-1], q, v)
             h = min(self.h, self.free_motion.until(end) - times[-1])
             looks = len(times) > UNASKED

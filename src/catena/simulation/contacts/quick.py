@@ -109,6 +109,7 @@ class QuickStretch:
         path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
         self.path = path
         while True:
+            quick.tick(path.t[-1])
             passed, done = quick.many(path.state(-1), h, last), len(path.told)
             h, last = passed.h, passed.last
             ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)

@@ -32,8 +32,8 @@ from catena.simulation.stepping.methods.work import SOURCES
 MANY = 32
 
 
-def _ignore(t: float) -> None:
-    """Do nothing: parts of a run show no progress."""
+def _nobody_follows(t: float) -> None:
+    """Do nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,25 +73,27 @@ class Passed:
 
 class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
-    careful step, `length` [m] that of the mechanism."""
+    careful step, `length` [m] that of the mechanism. Who follows the run is told by `tick` how far it is, and may
+    cancel it."""
 
     def __init__(
-        self, free_motion: FreeMotion, inside: Inside, window: Window, length: float, h: float
+        self,
+        free_motion: FreeMotion,
+        inside: Inside,
+        window: Window,
+        length: float,
+        h: float,
+        tick: Callable[[float], None] = _nobody_follows,
     ) -> None:
-        self.free_motion, self.inside, self.window, self.length, self.h = (
-            free_motion,
-            inside,
-            window,
-            length,
-            h,
-        )
+        self.free_motion, self.inside, self.window = free_motion, inside, window
+        self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
         problem = replace(
             free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = free_motion.system
         self.mover = mover = CompiledSteps(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, _ignore
+            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, tick
         )
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)

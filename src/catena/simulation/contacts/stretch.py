@@ -19,6 +19,7 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
 from catena.simulation.contacts.looking import Change, Looking
+from catena.simulation.following import Following
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
@@ -57,13 +58,14 @@ class Stretched:
 class Stretch:
     """Contacts that go on as they do (`holding`) in a `window` of a run with `options` of `simulate`. `events` gives
     the events of a part that begins at a time and a state. A part in which something rubs, and that gets on by less
-    than `slow` seconds with each evaluation, is stiff."""
+    than `slow` seconds with each evaluation, is stiff. `following` may cancel it."""
 
     holding: Holding
     window: Window
     options: Mapping[str, Any]
     events: Callable[[float, np.ndarray, np.ndarray], Sequence[Event]]
     slow: float
+    following: Following
 
     @property
     def free_motion(self) -> FreeMotion:
@@ -164,7 +166,17 @@ class Stretch:
             t, longest = span.start, longest_step(self.window.duration, None)
             held, whole = self._held(t, q, v), self.window.duration
             beginning = Beginning(t == self.window.begin, False, held, longest, of=whole)
-            run = Run(problem, q, v, span, self.events(t, q, v), None, False, False, beginning)
+            run = Run(
+                problem,
+                q,
+                v,
+                span,
+                self.events(t, q, v),
+                None,
+                self.following.quietly(span),
+                False,
+                beginning,
+            )
             return run.go(), False
         except BrokenOff as error:
             found, enough = getattr(error, "trajectory", None), isinstance(error, Enough)

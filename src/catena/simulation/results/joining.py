@@ -33,14 +33,18 @@ def before_each(segments: Sequence[Segment]) -> tuple[Before, ...]:
     """Return what happened before each of the segments, which follow each other without a gap."""
     found = [Before()]
     for one, after in zip(segments, segments[1:], strict=False):
-        energy, work = found[-1].energy, found[-1].work
-        if after.system is not one.system:
-            # A plan leaves out what does not move, so that its energy is known up to a constant.
-            gone, new = _stored_alone(one, after, -1), _stored_alone(after, one, 0)
-            energy = one.potential_energy[..., -1] + energy - gone + new - after.potential_energy[..., 0]
-        done = {name: x[..., -1] + work.get(name, 0.0) for name, x in one.work.items()}
-        found.append(Before(energy, done))
+        found.append(before_next(one, found[-1], after))
     return tuple(found)
+
+
+def before_next(one: Segment, before: Before, after: Segment) -> Before:
+    """Return what happened before the segment `after` one, before which something has happened too."""
+    energy, work = before.energy, before.work
+    if after.system is not one.system:
+        # A plan leaves out what does not move, so that its energy is known up to a constant.
+        gone, new = _stored_alone(one, after, -1), _stored_alone(after, one, 0)
+        energy = one.potential_energy[..., -1] + energy - gone + new - after.potential_energy[..., 0]
+    return Before(energy, {name: x[..., -1] + work.get(name, 0.0) for name, x in one.work.items()})
 
 
 def filled(

@@ -105,6 +105,8 @@ class Trajectory(Energies):
         self.note: str = note
         self.failed = failed
         self.given_before = None if before is None else tuple(before)
+        self.told_of: tuple[int, ...] = ()
+        """The state of a batch that this part of a run tells of, where states move one after the other; else ()."""
 
     @classmethod
     def of(
@@ -145,7 +147,7 @@ class Trajectory(Energies):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
         made = self._segments, self.transitions, self.note, dict(self.failed), self.given_before
-        return type(self), made
+        return type(self), made, {"told_of": self.told_of}
 
     def __repr__(self) -> str:
         name, parts = repr(self.segments[0].system.mechanism.name), len(self.segments)
@@ -443,7 +445,8 @@ class Trajectory(Energies):
 
     @cached_property
     def stop_forces(self) -> Mapping[str, np.ndarray]:
-        """Return the forces (..., samples, nv of the joint) of rigid stops in joints of the tree."""
+        """Return the forces (..., samples, nv of the joint) that hold joints of the tree: of rigid stops, and of
+        friction that sticks, beyond the one that goes smoothly through rest."""
         return self._acting("stop_forces", lambda part, name: np.zeros(_kind(part, name).nv))
 
     @cached_property

@@ -215,7 +215,8 @@ def joints_in(told: Any, mechanism: Mechanism) -> list[str]:
     if isinstance(told, ExternalWrench):
         return joints_in(told.function, mechanism)
     if not isinstance(told, str):
-        return [] if (inside := getattr(told, "arguments", None)) is None else joints_in(inside, mechanism)
+        inside = (getattr(told, what, ()) for what in ("arguments", "keywords"))
+        return [name for value in inside for name in joints_in(value, mechanism)]
     try:
         names = parse(told).names
     except FormulaError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
 from catena.simulation.scenario.described import Described, together
-from catena.simulation.scenario.formulas import is_text, joints_in
+from catena.simulation.scenario.formulas import formula_control, is_text, joints_in
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.simulation.scenario.plots import VIEW, WORDS, Plot, plot_list
 from catena.simulation.scenario.resolving import motions, named_numbers
@@ -35,6 +35,7 @@ from catena.system import System
 if TYPE_CHECKING:
     from catena.mechanism.origin import Origin
     from catena.simulation.results.trajectory import Trajectory
+    from catena.simulation.scenario.stream import Stream
 
 PLAN = ("root", "cut", "keep", "accuracy")
 """The arguments of `Mechanism.system` that a scenario may say."""
@@ -129,7 +130,7 @@ class Scenario:
                 who = f"Scenario: {name}" + (f" of joint {joint!r}" if joint else "")
                 if joint or isinstance(given, Mapping):
                     known("joint", joint, [*self.mechanism.joints, *self._modes], f"Scenario: {name}")
-                checked[joint] = _numbers(value, who)
+                checked[joint] = _numbers(value, who) if isinstance(given, Mapping) else _finite(value, who)
             self._set(name, FrozenMapping(checked) if isinstance(given, Mapping) else frozen(checked[""]))
         for joint, value in self.near.items():
             known("joint", joint, self._joints, "Scenario: near")
@@ -171,7 +172,7 @@ class Scenario:
         if isinstance(control, Mapping):
             for joint in control:
                 known("joint", joint, self._joints, "Scenario: control")
-            control = FrozenMapping(control)
+            control = Described(formula_control, control)
         elif control is not None and not isinstance(control, Described) and not callable(control):
             raise StateError(
                 f"Scenario: control is {shown(control)}; give ct.Described(...), formulas by joint, a function of "
@@ -355,19 +356,33 @@ class Scenario:
 
         save_scenario(self, path, functions)
 
-    def run(self, progress: bool | None = None, check: bool = True, on_error: str = "raise") -> Trajectory:
-        """Simulate it; `progress`, `check` and `on_error` are those of `ct.simulate`."""
+    def run(
+        self,
+        progress: bool | None = None,
+        check: bool = True,
+        observe: Callable[[Trajectory], Any] | None = None,
+        every: float = 0.05,
+        cancel: Any = None,
+        on_error: str = "raise",
+    ) -> Trajectory:
+        """Simulate it; the arguments are those of `ct.simulate`."""
         from catena.simulation.simulate import simulate
 
         self._require_unchanged()
-        return simulate(
-            self.system,
-            *self._start(),
-            **self._arguments(),
-            progress=progress,
-            check=check,
-            on_error=on_error,
-        )
+        found = simulate(
+            self.system, *self._start(), **self._arguments(), progress=progress, check=check, observe=observe,
+            every=every, cancel=cancel, on_error=on_error,
+        )  # fmt: skip
+        assert not isinstance(found, list)
+        return found
+
+    def stream(self, every: float = 0.05, check: bool = True) -> Stream:
+        """Simulate it, and give what is new every so many seconds on the clock: `for part in scenario.stream():`. The
+        samples of the parts, one behind the other, are those of the whole run to the last bit, and that is `stream.run`
+        once all were given. Whoever leaves the loop early cancels the run."""
+        from catena.simulation.scenario.stream import Stream
+
+        return Stream(self, every, check)
 
     def _arguments(self) -> dict[str, Any]:
         """The keyword arguments of `simulate` that say all but the state it begins with."""
@@ -433,13 +448,19 @@ def _is_default(one: Any, value: Any) -> bool:
 
 def _numbers(value: Any, who: str) -> Any:
     """Return finite numbers as an array that nobody writes to, one number as a float."""
+    found = _finite(value, who)
+    return float(found.reshape(())) if found.shape in ((), (1,)) else frozen(found)
+
+
+def _finite(value: Any, who: str) -> np.ndarray:
+    """Return finite numbers as an array."""
     try:
         found = real_array(value)
     except ValueError as error:
         raise StateError(f"{who} is {shown(value)} ({error}); give numbers.") from error
     if not np.isfinite(found).all():
         raise StateError(f"{who} is {shown(value)}; every entry must be a finite number.")
-    return float(found.reshape(())) if found.shape in ((), (1,)) else frozen(found)
+    return found
 
 
 def _is_batch(given: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from catena.mechanism import GROUND
 from catena.simulation.acting.external import as_wrench
 from catena.simulation.contacts import Stop
 from catena.simulation.scenario.described import Described
+from catena.simulation.scenario.formulas import formula_control
 
 if TYPE_CHECKING:
     from catena.simulation.scenario.scenario import Scenario
@@ -59,11 +60,16 @@ def _state(given: Any, default: str) -> str:
 def _controls(control: Any) -> list[str]:
     if control is None:
         return []
-    if isinstance(control, Mapping):
-        return [f"force of {joint} = {_told(value)}" for joint, value in control.items()]
     if isinstance(control, Described):
-        return [repr(part) for part in control.parts]
+        return [line for part in control.parts for line in _described(part)]
     return [_told(control)]
+
+
+def _described(part: Described) -> list[str]:
+    if part.make is not formula_control:
+        return [repr(part)]
+    often = f", at {part.keywords['rate']} Hz" if "rate" in part.keywords else ""
+    return [f"force of {joint} = {_told(x)}{often}" for joint, x in part.keywords["forces"].items()]
 
 
 def _told(value: Any) -> str:

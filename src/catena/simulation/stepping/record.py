@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -98,7 +99,7 @@ class StepRecord:
         fresh = self._parts[self._settled :]
         if not fresh:
             return
-        rows = _in_order(tuple(np.concatenate(column) for column in zip(*fresh, strict=True)))
+        rows = _in_order(_together(fresh))
         if self.tally is not None:
             who, t, q, v, _, _, vdot = rows
             self.tally.add(who, t, q, v, vdot)
@@ -172,15 +173,54 @@ class StepRecord:
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
-        who, t, q, v, work, tau, _ = _in_order(
-            tuple(np.concatenate(column) for column in zip(*self._parts, strict=True))
-        )
-        edges = np.searchsorted(who, np.arange(self.states + 1))
-        tau = np.roll(tau, -1, axis=0)
-        tau[edges[1:] - 1] = tau_now
-        counts = np.diff(edges)
-        index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
-        return t[index], q[index], v[index], work[index], tau[index]
+        return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
+
+    @property
+    def permanent(self) -> int:
+        """Return how many parts stay as they are; the others may be left out in part when the record is settled."""
+        return len(self._parts) if self.before is None else self._settled - 1
+
+    def recent(self) -> Recent:
+        """Return what is asked now and then for the nodes that are new."""
+        return Recent(self)
+
+
+class Recent:
+    """The nodes of a record that are new since it was asked last, and the ones that these go on from."""
+
+    def __init__(self, record: StepRecord) -> None:
+        self.record, self.mark = record, 0
+        self.kept: list[Part] = []
+
+    def until(self, mark: int, tau_now: np.ndarray) -> tuple[Part, np.ndarray]:
+        """Return t, q, v, works and tau as `StepRecord.all` does, of what was added up to the mark and not forgotten,
+        and how many nodes each state has (states,)."""
+        parts, stay = self.record._parts, max(self.mark, min(mark, self.record.permanent))
+        self.kept += parts[self.mark : stay]
+        self.mark = stay
+        return _arranged(_in_order(_together([*self.kept, *parts[stay:mark]])), self.record.states, tau_now)
+
+    def forget(self, before: np.ndarray) -> None:
+        """Forget the nodes of each state that lie before its times `before` (states,)."""
+        self.kept = [tuple(x[part[1] >= before[part[0]]] for x in part) for part in self.kept]
+        self.kept = [part for part in self.kept if len(part[0])]
+
+
+def _together(parts: Sequence[Part]) -> Part:
+    """Return the rows of all parts."""
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _arranged(part: Part, states: int, tau_now: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return t, q, v, works and tau of nodes in order as arrays (states, nodes, ...), and how many there are of each
+    state (states,)."""
+    who, t, q, v, work, tau, _ = part
+    edges = np.searchsorted(who, np.arange(states + 1))
+    tau = np.roll(tau, -1, axis=0)
+    tau[edges[1:] - 1] = tau_now
+    counts = np.diff(edges)
+    index = edges[:-1, None] + np.minimum(np.arange(int(counts.max())), counts[:, None] - 1)
+    return (t[index], q[index], v[index], work[index], tau[index]), counts
 
 
 def _in_order(rows: Part) -> Part:

@@ -1,7 +1,7 @@
 // What is chosen, with its numbers to type; the parameters as sliders; what acts, and what changes on the way.
 
-import { html, useEffect, useState } from "./vendor/preact.js";
-import { act, compute, runs, selected, shown_run, state, try_act } from "./store.js";
+import { html, signal, useEffect, useState } from "./vendor/preact.js";
+import { act, ask, runs, selected, shown_run, state, try_act } from "./store.js";
 
 // A field for a value with a unit. What is refused stays in the field, with the reason beside it.
 export function Field({ label, value, unit = "", change, name, hint = "" }) {
@@ -38,25 +38,22 @@ function Point({ name }) {
 
 function Joint({ name }) {
   const joint = state.value.parts.joints.find((one) => one.name === name); if (!joint) return null;
-  const motor = state.value.parts.motors.find((one) => one.joint === name), index = state.value.parts.tables.joint.findIndex((one) => one.name === name), table = state.value.parts.tables.joint[index];
+  const motor = state.value.parts.motors.find((one) => one.joint === name), index = (state.value.parts.tables.joint || []).findIndex((one) => one.name === name);
   const [at, set_at] = useState("1 s");
   return html`<h3>Joint ${name}</h3><p class="hint">${joint.kind} between ${joint.parent} and ${joint.child}${joint.loop ? "; it closes a loop" : ""}${joint.locked ? "; it is locked" : ""}.</p>
-    ${table && html`<${Numbers} sort="joint" index=${index} table=${table} fields=${[["damping", "number", ""], ["friction", "number", ""]]} />`}
     ${joint.freedom === 1 && (motor ? html`
       ${motor.speed !== undefined ? html`<${Field} label="motor speed" name=${`speed of ${name}`} unit="rad/s" value=${motor.speed} change=${(speed) => act("set motor", { joint: name, speed })} />` : html`<${Field} label="motor moment" name=${`moment at ${name}`} unit="N m" value=${motor.moment} change=${(moment) => act("set motor", { joint: name, moment })} />`}
       <div class="row">${motor.speed !== undefined ? html`<button type="button" onClick=${() => try_act("set motor", { joint: name, moment: "1 N*m" })}>Give it a moment instead</button>` : html`<button type="button" onClick=${() => try_act("set motor", { joint: name, speed: "60 rpm" })}>Give it a speed instead</button>`}
       <button type="button" onClick=${() => try_act("remove motor", { joint: name })}>No motor</button></div>` : html`<button type="button" onClick=${() => try_act("set motor", { joint: name, speed: "60 rpm" })}>Motor</button>`)}
     <div class="row"><label class="field short"><span>at</span><input type="text" name="time of the change" value=${at} onInput=${(event) => set_at(event.target.value)} /></label>
-    ${["lock", "unlock", "detach"].map((action) => html`<button type="button" onClick=${() => try_act("change structure", { at, action, joint: name })}>${action}</button>`)}</div>`;
-}
-
-function Numbers({ sort, index, table, fields }) {
-  return fields.map(([key, kind, unit]) => html`<${Field} label=${key} name=${`${key} of ${table.name}`} unit=${unit} value=${table[key] === undefined ? "" : bare(table[key])} hint="0" change=${(value) => act("set value", { path: [sort, index, key], value, sort: kind })} />`);
+    ${["lock", "unlock", "detach"].map((action) => html`<button type="button" onClick=${() => try_act("change structure", { at, action, joint: name })}>${action}</button>`)}</div>
+    ${index >= 0 && html`<${Table} name=${`joint ${index}`} />`}`;
 }
 
 function Body({ name }) {
-  const body = state.value.parts.bodies.find((one) => one.name === name), index = state.value.parts.tables.body.findIndex((one) => one.name === name), table = state.value.parts.tables.body[index]; if (!body) return null;
-  return html`<h3>Body ${name}</h3><p class="hint">Mass ${bare(body.mass)} kg.</p>${table && html`<${Numbers} sort="body" index=${index} table=${table} fields=${[["mass", "mass", "kg"]]} />`}`;
+  const body = state.value.parts.bodies.find((one) => one.name === name), index = (state.value.parts.tables.body || []).findIndex((one) => one.name === name);
+  if (index >= 0) return html`<${Table} name=${`body ${index}`} />`;
+  return body ? html`<h3>Body ${name}</h3><p class="hint">Mass ${bare(body.mass)} kg.</p>` : null;
 }
 
 function Spring({ name }) {
@@ -67,7 +64,32 @@ function Spring({ name }) {
     <button type="button" onClick=${() => { try_act("remove", { sort: "spring", name }); selected.value = null; }}>Remove</button>`;
 }
 
-const PARTS = { bar: Bar, point: Point, joint: Joint, body: Body, spring: Spring };
+// A part of any sort, with its fields as the text has them.
+function Table({ name }) {
+  const [sort, number] = name.split(" "), table = (state.value.parts.tables[sort] || [])[+number], about = useSorts().find((one) => one.sort === sort); if (!table) return null;
+  const kind = about && about.kinds[table.kind], keys = [...new Set([...Object.keys(table), ...(about ? [...about.needed, ...(kind || []), ...about.may] : [])])];
+  return html`<h3>${sort} ${table.name || +number + 1}</h3>${keys.map((key) => html`<${Field} key=${key} label=${key} name=${`${key} of ${table.name || sort}`} value=${table[key] === undefined ? "" : table[key]} hint=${about ? about.examples[key] : ""} change=${(text) => act("set field", { sort, number: +number, key, text })} />`)}
+    <button type="button" onClick=${() => { try_act("remove part", { sort, number: +number }); selected.value = null; }}>Remove</button>`;
+}
+
+const found_sorts = signal([]);
+function useSorts() { useEffect(() => { if (!found_sorts.value.length) ask("sorts").then((found) => { found_sorts.value = found.sorts; }).catch(() => {}); }, []); return found_sorts.value; }
+
+function Add() {
+  const sorts = useSorts(), [sort, set_sort] = useState(""), [fields, set_fields] = useState({}), [fault, set_fault] = useState(""), about = sorts.find((one) => one.sort === sort);
+  const keys = about ? [...new Set([...about.needed, ...(about.kinds[fields.kind || "revolute"] || []), ...about.may.slice(0, sort === "chain" ? 20 : 5)])] : [];
+  const add = async () => { try { const found = await act("add part", { sort, fields }); set_fields({}); set_fault(""); selected.value = { kind: "table", name: `${sort} ${found.parts.tables[sort].length - 1}` }; } catch (error) { set_fault(error.message); } };
+  return html`<label class="field"><span>add a part</span><select aria-label="sort of part to add" value=${sort} onChange=${(event) => { set_sort(event.target.value); set_fields(event.target.value === "joint" ? { kind: "revolute" } : {}); set_fault(""); }}><option value="">choose</option>${sorts.map((one) => html`<option value=${one.sort}>${one.sort}</option>`)}</select></label>
+    ${about && html`<form onSubmit=${(event) => { event.preventDefault(); add(); }}>${keys.map((key) => html`<label class="field" key=${key}><span>${key}${about.needed.includes(key) ? " *" : ""}</span><input type="text" name=${`new ${key}`} value=${fields[key] || ""} placeholder=${about.examples[key]} onInput=${(event) => set_fields({ ...fields, [key]: event.target.value })} /></label>`)}
+      ${fault && html`<small class="fault" role="alert">${fault}</small>`}<button type="submit">Add ${sort}</button></form>`}`;
+}
+
+function Parts() {
+  const { tables } = state.value.parts;
+  return html`<h3>Parts</h3>${Object.entries(tables).map(([sort, list]) => html`<p class="hint">${sort}</p><div class="row">${list.map((table, k) => html`<button type="button" onClick=${() => { selected.value = { kind: "table", name: `${sort} ${k}` }; }}>${table.name || `${table.kind || sort} ${k + 1}`}</button>`)}</div>`)}<${Add} />`;
+}
+
+const PARTS = { table: Table, bar: Bar, point: Point, joint: Joint, body: Body, spring: Spring };
 
 function Parameter({ one, rerun }) {
   const [range, set_range] = useState(null), value = one.value === null || one.value === undefined ? 0 : one.value, [low, high] = range || [value > 0 ? 0.5 * value : value - 1, value > 0 ? 1.5 * value : value + 1];
@@ -79,11 +101,12 @@ function Parameter({ one, rerun }) {
 export function Inspector({ rerun }) {
   const { parts } = state.value, chosen = selected.value, Part = chosen && PARTS[chosen.kind];
   return html`<section class="inspector" aria-label="Inspector">
-    ${Part ? html`<${Part} name=${chosen.name} key=${`${chosen.kind} ${chosen.name}`} />` : html`<h3>${state.value.name.replace(/\.toml$/, "")}</h3><p class="hint">Choose a bar, a point, a joint or a body to see its numbers.</p>
+    ${Part ? html`<${Part} name=${chosen.name} key=${`${chosen.kind} ${chosen.name}`} />` : html`<h2 class="h3">${state.value.name.replace(/\.toml$/, "")}</h2><p class="hint">Choose a bar, a point, a joint or a body to see its numbers.</p>
       <${Field} label="weight" name="gravity" unit="m/s\u00b2" value=${bare(parts.gravity)} change=${(gravity) => act("set gravity", { gravity })} />
       <${Field} label="duration" name="duration" unit="s" value=${bare(parts.duration)} change=${(duration) => act("set run", { duration })} />`}
     ${parts.parameters.length > 0 && html`<h3>Parameters</h3>${parts.parameters.map((one) => html`<${Parameter} key=${one.name} one=${one} rerun=${rerun} />`)}`}
     ${parts.springs.length > 0 && html`<h3>Springs</h3><div class="row">${parts.springs.map((one) => html`<button type="button" onClick=${() => { selected.value = { kind: "spring", name: one.name }; }}>${one.name}</button>`)}</div>`}
+    ${!Part && html`<${Parts} />`}
     ${parts.changes.length > 0 && html`<h3>Changes on the way</h3><ul class="changes">${parts.changes.map((one, k) => html`<li>${one.at !== undefined ? `${one.at}${typeof one.at === "number" ? " s" : ""}` : `at ${one.event}`}: ${["lock", "unlock", "detach"].filter((word) => one[word]).map((word) => `${word} ${[].concat(one[word]).join(", ")}`).join("; ")}<button type="button" aria-label=${`remove change ${k + 1}`} onClick=${() => try_act("remove change", { number: k })}>Remove</button></li>`)}</ul>`}
   </section>`;
 }

@@ -22,7 +22,7 @@ from catena.simulation.scenario.contents import words as what_it_is
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
-from catena.simulation.scenario.formulas import formula_control, is_numbers, is_text
+from catena.simulation.scenario.formulas import is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
 from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.spatial import Pose
@@ -96,8 +96,6 @@ def _drive(joint: str, moves: Any) -> Pairs:
 def _controllers(control: Any) -> list[Any]:
     if control is None:
         return []
-    if isinstance(control, Mapping):
-        return [Described(formula_control, control)]
     return list(control.parts) if isinstance(control, Described) else [control]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +17,7 @@ from catena.joints import Free
 from catena.joints.around import described
 from catena.kinematics.stacks import transposed
 from catena.mechanism.selection import selected
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.system import System
 
 # A component follows others if loops hold at least this part of it, so that motors are independent before others.
 HELD = 0.05

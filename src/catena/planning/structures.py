@@ -1,0 +1,194 @@
+"""Which structure is best for a task: joints locked or not, grapples closed or open, bases fixed or free, each
+combination planned for the same task and ranked by what it costs (the outlook of Lampariello, Abiko and Hirzinger,
+section IV-C)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena.changing import transfer
+from catena.errors import CatenaError, StateError
+from catena.given import entries, is_count, shown
+from catena.mechanism import Mechanism
+from catena.mechanism.whereabouts import Whereabouts
+from catena.planning.motion_plan import MotionPlan
+from catena.planning.transcription import plan_motion
+from catena.spatial import Pose
+from catena.system import System
+
+AS_IS = "as it is"
+Change = Callable[[Mechanism, Whereabouts], Mechanism]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedStructure:
+    """A structure that was tried: what was changed, by name, the mechanism, its plan and what that costs. Where there
+    is no plan that meets all conditions the cost is infinite, and `reason` says why. `energy_loss` is what closing its
+    joints takes from the motion that it begins with."""
+
+    name: str
+    mechanism: Mechanism | None
+    plan: MotionPlan | None
+    cost: float
+    reason: str
+    energy_loss: float
+
+    @property
+    def freedom(self) -> int:
+        """The number of velocity components of its tree; 0 where it could not be made."""
+        return 0 if self.plan is None else self.plan.system.nv
+
+
+@dataclass(frozen=True, eq=False)
+class StructureRanking(Sequence[RankedStructure]):
+    """All structures that were tried for a task, the least cost first; those without a plan last."""
+
+    tried: tuple[RankedStructure, ...]
+
+    @property
+    def best(self) -> RankedStructure:
+        """The structure of least cost; a StateError if none has a plan."""
+        if not np.isfinite(self.tried[0].cost):
+            told = "; ".join(f"{x.name}: {x.reason}" for x in self.tried[:4])
+            raise StateError(
+                f"no structure that was tried does the task ({told}); try others, or ask for less."
+            )
+        return self.tried[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tried[index]
+
+    def __len__(self) -> int:
+        return len(self.tried)
+
+    def __iter__(self) -> Iterator[RankedStructure]:
+        return iter(self.tried)
+
+    def __str__(self) -> str:
+        wide = max(len(x.name) for x in self.tried)
+        rows = [f"{'structure':<{wide}}  freedom        cost  remark"]
+        for x in self.tried:
+            cost = f"{x.cost:10.4g}" if np.isfinite(x.cost) else "         -"
+            rows.append(f"{x.name:<{wide}}  {x.freedom:7d}  {cost}  {x.reason}")
+        return "\n".join(rows)
+
+
+def rank_structures(
+    system: System,
+    start: ArrayLike,
+    duration: float | tuple[float, float],
+    *,
+    velocity: ArrayLike | None = None,
+    lock: Iterable[str | Sequence[str]] = (),
+    grapples: Mapping[str, Sequence[Any]] | None = None,
+    bases: Iterable[str] = (AS_IS,),
+    structures: Mapping[str, Mechanism | Change] | None = None,
+    most: int = 64,
+    **task: Any,
+) -> StructureRanking:
+    """Plan one task with many structures of a mechanism that stands at `start` (nq,) with `velocity` (nv,), and return
+    them ranked by the cost of their plans.
+
+    `lock` are joints, patterns or lists of these, each of which may be locked where it stands; `grapples` {joint:
+    (parent, child, kind, options of attach)} joints each of which may be closed where bodies stand; `bases` what
+    floats: "as it is", "fixed", "free", or a body that the base is seen from. All combinations of these are tried, at
+    most so many. `structures` are others by name, each a mechanism or a function of the mechanism and of where it is,
+    `s.configuration(q)`. `task` is what `plan_motion` takes besides.
+    """
+    if not isinstance(system, System) or system.parameters:
+        raise StateError(
+            f"rank_structures needs the system of one mechanism, found {shown(system)}; plan one with m.system()."
+        )
+    _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
+    if len(q0) != 1 or len(v0) != 1:
+        raise StateError("rank_structures: start or velocity have batch dimensions; give one state.")
+    candidates = _combinations(lock, {} if grapples is None else grapples, bases)
+    for name, given in ({} if structures is None else structures).items():
+        candidates[name] = [_own(given)]
+    if not is_count(most) or len(candidates) > most:
+        raise StateError(
+            f"rank_structures: {len(candidates)} structures are to be tried, and at most {shown(most)}; lock in "
+            "groups, as in lock=[['arm2/*'], ['arm3/*']], or allow for more."
+        )
+    at = system.configuration(q0[0])
+    tried = [
+        _tried(system, name, steps, at, q0[0], v0[0], duration, task) for name, steps in candidates.items()
+    ]
+    return StructureRanking(tuple(sorted(tried, key=lambda x: x.cost)))
+
+
+def _combinations(
+    lock: Iterable[Any], grapples: Mapping[str, Sequence[Any]], bases: Iterable[str]
+) -> dict[str, list[Change]]:
+    """Return the changes of each combination by its name."""
+    choices: list[list[tuple[str, Change | None]]] = [[(base, _based(base)) for base in entries(bases)]]
+    for group in lock:
+        names = list(entries(group))
+        choices.append([("", None), (f"{', '.join(map(str, names))} locked", _locked(names))])
+    for joint, given in grapples.items():
+        choices.append([("", None), (f"{joint} closed", _grappled(joint, given))])
+    found = {}
+    for picked in product(*choices):
+        said = [name for name, _ in picked if name and name != AS_IS]
+        found["; ".join(said) or AS_IS] = [change for _, change in picked if change is not None]
+    return found
+
+
+def _based(base: str) -> Change | None:
+    if base == AS_IS:
+        return None
+    if base == "fixed":
+        return lambda m, at: m.fix_base(at)
+    if base == "free":
+        return lambda m, at: m.free_base()
+    return lambda m, at: m.reroot(base)
+
+
+def _locked(names: list[str]) -> Change:
+    return lambda m, at: m.lock(names, at)
+
+
+def _grappled(joint: str, given: Sequence[Any]) -> Change:
+    """Return the change that closes a joint where bodies stand; without poses it sits at the origin of its child."""
+    parent, child, kind, *rest = given
+    options = dict(rest[0]) if rest else {"in_child": Pose()}
+    return lambda m, at: m.attach(joint, parent, child, kind, at=at, **options)
+
+
+def _own(given: Any) -> Change:
+    if isinstance(given, Mechanism):
+        return lambda m, at: given
+    if not callable(given):
+        raise StateError(
+            f"rank_structures: a structure is {shown(given)}; give a mechanism, or a function of (mechanism, place)."
+        )
+    made: Change = given
+    return made
+
+
+def _tried(
+    system: System, name: str, steps: list[Change], at: Whereabouts, q: np.ndarray, v: np.ndarray, duration: Any,
+    task: Mapping[str, Any],
+) -> RankedStructure:  # fmt: skip
+    """Return what becomes of the task with one structure."""
+    mechanism, loss = None, 0.0
+    try:
+        mechanism = system.mechanism
+        for change in steps:
+            mechanism = change(mechanism, at)
+        own = system if mechanism is system.mechanism else mechanism.system()
+        state = (q, v)
+        if own is not system:
+            moved = transfer(system, q, v, own)
+            state, loss = (moved.q, moved.v), float(moved.energy_loss)
+        plan = plan_motion(own, state[0], duration, velocity=state[1], **task)
+    except CatenaError as error:
+        return RankedStructure(name, mechanism, None, np.inf, str(error), loss)
+    cost = plan.cost if plan.success else np.inf
+    return RankedStructure(name, mechanism, plan, cost, "" if plan.success else plan.message, loss)

@@ -1,0 +1,261 @@
+"""Studies: every variant is the run of its own scenario, whoever computes it, wherever it is kept."""
+
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import catena as ct
+
+
+def cart_pole():
+    m = ct.Mechanism("cart-pole")
+    m.add_body("cart", 1.0, inertia=0.1)
+    m.add_body("pole", 0.2, com=(0, 0, 0.5), inertia=(0.02, 0.02, 0.001))
+    m.add_joint("slide", "ground", "cart", ct.Prismatic("x"))
+    m.add_joint("hinge", "cart", "pole", ct.Revolute("y"))
+    return m
+
+
+def scenario(**more):
+    asked = {"duration": 0.3, "integrator": "rk4", "step": 1e-2, **more}
+    return ct.Scenario(cart_pole(), {"hinge": 0.5}, **asked)
+
+
+VARY = {
+    "pole.mass": ct.sobol(0.1, 0.3),
+    "initial.hinge": ct.normal(0.5, 0.1),
+    "velocity.slide": ct.latin(-1.0, 1.0),
+}
+OUTCOMES = {"peak": "max(slide)", "end": "last(hinge)"}
+
+
+def last_slide(run):
+    return run["slide"][-1, 0]
+
+
+def all_slides(run):
+    return run["slide"][:, -1, 0]
+
+
+def test_every_variant_is_the_run_of_its_scenario():
+    outcomes = {**OUTCOMES, "slow": last_slide, "quick": ct.batched(all_slides)}
+    study = ct.study(scenario(), vary=VARY, samples=10, seed=3, outcomes=outcomes, chunk=4)
+    assert len(study) == 10 and study.is_done and not study.failed
+    for k in (0, 7):
+        run = study.run(k)
+        np.testing.assert_allclose(study["q"][k], run.q[-1], atol=1e-14)
+        assert study["slow"][k] == study["quick"][k] == pytest.approx(run["slide"][-1, 0], abs=1e-14)
+        assert study["end"][k] == pytest.approx(run["hinge"][-1, 0], abs=1e-14)
+        assert run.system.mechanism.bodies["pole"].mass == study["pole.mass"][k]
+    again = ct.study(scenario(), vary=VARY, samples=10, seed=3, outcomes=outcomes, chunk=10)
+    assert again.digest == study.digest
+    other = ct.study(scenario(), vary=VARY, samples=10, seed=4, outcomes=outcomes, chunk=10)
+    assert other.digest != study.digest
+    data = study.dataset
+    assert data["peak"].dims == ("variant",) and "pole.mass" in data.coords and data["q"].shape == (10, 2)
+    best = study.best("peak", 3, largest=True)
+    assert study["peak"][best[0]] == study["peak"].max() and len(best) == 3
+
+
+def test_grids_are_combined_tables_are_rows_and_samples_fill_their_distributions(tmp_path):
+    from scipy import stats
+
+    grid = ct.study(scenario(), vary={"pole.mass": ct.grid(0.1, 0.3, 3), "initial.hinge": [0.2, 0.4]})
+    np.testing.assert_allclose(
+        np.stack([grid["pole.mass"], grid["initial.hinge"]], 1),
+        [[m, a] for m in (0.1, 0.2, 0.3) for a in (0.2, 0.4)],
+    )
+    (tmp_path / "runs.csv").write_text("pole.mass,initial.hinge\n0.1,0.2\n0.3,0.4\n")
+    table = ct.study(scenario(), vary=tmp_path / "runs.csv")
+    np.testing.assert_array_equal(table["q"], grid["q"][[0, 5]])
+    coms = np.array([[0.0, 0.0, 0.4], [0.1, 0.0, 0.5]])
+    rows = ct.study(scenario(), vary={"pole.com": coms})
+    assert rows.dataset.coords["pole.com"].shape == (2, 3)
+    drawn = ct.study(
+        scenario(step=0.1), samples=512, seed=1, keep=None, outcomes={"e": "last(t)"}, chunk=512,
+        vary={
+            "pole.mass": stats.expon(0.1, 0.05), "initial.hinge": ct.distributed(stats.norm(0.0, 1.0), "sobol"),
+            "both": ct.correlated({"velocity.hinge": 1.0, "velocity.slide": 2.0}, [[1.0, 0.8], [0.8, 1.0]]),
+        },
+    )  # fmt: skip
+    assert stats.kstest(drawn["pole.mass"], stats.expon(0.1, 0.05).cdf).pvalue > 1e-3
+    assert stats.kstest(drawn["initial.hinge"], "norm").pvalue > 0.9
+    assert np.corrcoef(drawn["velocity.hinge"], drawn["velocity.slide"])[0, 1] == pytest.approx(0.8, abs=0.08)
+
+
+def test_variants_that_fail_are_told_and_the_others_are_there(tmp_path):
+    masses = np.array([0.1, -1.0, 0.2, 0.3])
+    speeds = np.array([0.0, 0.0, 1e9, 0.0])
+    vary = {"pole.mass": masses, "velocity.hinge": speeds}
+    study = ct.study(scenario(), vary=vary, outcomes=OUTCOMES, store=tmp_path / "s.zarr")
+    assert set(study.failed) == {1, 2} and "pole.mass" in study.failed[1]
+    assert np.isnan(study["peak"][[1, 2]]).all()
+    good = ct.study(scenario(), vary={n: x[[0, 3]] for n, x in vary.items()}, outcomes=OUTCOMES)
+    np.testing.assert_allclose(study["q"][[0, 3]], good["q"], atol=1e-14)
+    assert study.retry().failed == study.failed
+    study.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "2 variants failed" in page and "study.run(1)" in page
+    with pytest.raises(ct.SimulationError, match="Variant 1"):
+        ct.study(scenario(), vary=vary, on_error="raise")
+
+
+def test_a_store_goes_on_where_it_was_ended_and_refuses_other_studies(tmp_path):
+    import xarray
+
+    class StopError(Exception):
+        pass
+
+    def stop(told):
+        if told["done"] >= 8:
+            raise StopError
+
+    asked = {"vary": VARY, "samples": 20, "seed": 1, "outcomes": OUTCOMES, "chunk": 4}
+    whole = ct.study(scenario(), **asked)
+    with pytest.raises(StopError):
+        ct.study(scenario(), **asked, store=tmp_path / "a.zarr", progress=stop)
+    told = []
+    study = ct.study(scenario(), **asked, store=tmp_path / "a.zarr", progress=told.append)
+    assert [x["done"] for x in told] == [12, 16, 20] and study.digest == whole.digest
+    with xarray.open_zarr(tmp_path / "a.zarr", consolidated=False) as opened:
+        np.testing.assert_array_equal(opened["peak"], whole["peak"])
+    # A chunk whose end was not written is computed again.
+    (tmp_path / "a.zarr" / "done" / "c" / "2").write_bytes(b"")
+    assert ct.study(scenario(), **asked, store=tmp_path / "a.zarr").digest == whole.digest
+    with pytest.raises(ct.StateError, match="another study"):
+        ct.study(scenario(start=1.0), **asked, store=tmp_path / "a.zarr")
+    with pytest.raises(ct.StateError, match="key="):
+        ct.study(
+            scenario(),
+            vary=VARY,
+            samples=4,
+            outcomes={"x": last_slide, "y": lambda run: 1.0},
+            store=tmp_path / "b",
+        )
+
+
+def test_executors_of_other_makers_are_asked_by_submit():
+    asked = {"vary": VARY, "samples": 20, "seed": 1, "outcomes": OUTCOMES, "chunk": 4}
+    with ThreadPoolExecutor(2) as pool:
+        assert ct.study(scenario(), **asked, executor=pool).digest == ct.study(scenario(), **asked).digest
+    for wrong in ("four", 0, 1.5):
+        with pytest.raises(ct.StateError, match="executor"):
+            ct.study(scenario(), **asked, executor=wrong)
+
+
+def test_functions_for_optimisers_and_named_numbers_and_contacts():
+    from scipy.optimize import differential_evolution
+
+    swing = scenario(control={"slide": "-k * slide"}, parameters={"k": 2.0})
+    study = ct.study(swing, vary={"k": [1.0, 3.0], "pole.mass": [0.1, 0.2]}, outcomes={"peak": "max(slide)"})
+    for n, run in ((1, study.run(1)), (2, study.run(2))):
+        np.testing.assert_allclose(study["q"][n], run.q[-1], atol=1e-13)
+    light = ct.study(
+        scenario(), vary={"pole.mass": ct.uniform(0.1, 0.4)}, samples=2, outcomes={"end": "last(slide)"}
+    )
+    function = light.function(["pole.mass"])
+    found = differential_evolution(
+        lambda x: function(x.T), [(0.1, 0.4)], vectorized=True, updating="deferred", maxiter=3, seed=1
+    )
+    assert found.fun == pytest.approx(function(np.linspace(0.1, 0.4, 301)[:, None]).min(), rel=1e-3)
+    ball = ct.Mechanism("ball")
+    ball.add_body("ball", 1.0, inertia=0.1)
+    ball.add_joint("drop", "ground", "ball", ct.Prismatic("z"))
+    falls = ct.Scenario(ball, {"drop": 0.2}, contacts=[ct.Contact("ball", restitution=0.5)], duration=0.4)
+    study = ct.study(
+        falls, vary={"initial.drop": [0.1, 0.2, -9.0]}, outcomes={"bounces": lambda run: len(run.transitions)}
+    )
+    assert list(study.failed) == [2] and study["bounces"][0] > 0
+    lists = ct.study([scenario(), scenario(start=0.1)], outcomes={"end": lambda run: run.t[-1]})
+    np.testing.assert_allclose(lists["end"], [0.3, 0.4])
+
+
+def test_words_for_studies_that_cannot_be():
+    for asked, words in (
+        ({"vary": {"poll.mass": [1.0]}}, "poll"),
+        ({"vary": {"initial.hing": [1.0]}}, "hing"),
+        ({"vary": {"k": [1.0]}}, "named number"),
+        ({"vary": {"pole.mass": 3.0}}, "ct.grid"),
+        ({"vary": {"pole.mass": ct.sobol(0, 1)}}, "samples is missing"),
+        ({"vary": {"pole.mass": [1.0]}, "samples": 4}, "combinations"),
+        ({"vary": {"pole.mass": [1.0]}, "outcomes": {"x": 3}}, "formula"),
+        ({"vary": {}}, "vary"),
+        ({"vary": {"pole.mass": np.ones(2), "cart.mass": np.ones(3)}}, "different numbers of rows"),
+    ):
+        with pytest.raises(ct.CatenaError, match=words):
+            ct.study(scenario(), **asked)
+
+
+def test_a_vector_of_environments_moves_as_single_runs_do():
+    s = cart_pole().system()
+    env = ct.VectorEnv(
+        s, 4, lambda random, n: (random.normal(0.0, 0.1, (n, 2)), np.zeros((n, 2))),
+        lambda q, v, action: -(q**2).sum(axis=-1), ["slide"], over=lambda q, v: np.abs(q[:, 1]) > 0.5,
+        step=1e-2, substeps=5, horizon=30, seed=2,
+        parameters=lambda random, n: {"pole.mass": random.uniform(0.1, 0.3, n)},
+    )  # fmt: skip
+    start, _ = env.reset()
+    first = env.q.copy()
+    seen, reward, over, cut, _ = env.step(np.full((4, 1), 2.0))
+    assert start.shape == seen.shape == (4, 4) and reward.shape == over.shape == cut.shape == (4,)
+    again = ct.VectorEnv(
+        s, 4, lambda random, n: (random.normal(0.0, 0.1, (n, 2)), np.zeros((n, 2))), lambda q, v, a: q[:, 0], ["slide"],
+        seed=2, parameters=lambda random, n: {"pole.mass": random.uniform(0.1, 0.3, n)},
+    )  # fmt: skip
+    again.reset()
+    np.testing.assert_array_equal(again.q, first)
+    random = np.random.default_rng(2)
+    random.normal(0.0, 0.1, (4, 2))
+    masses = random.uniform(0.1, 0.3, 4)
+    run = ct.simulate(
+        s, first, np.zeros(2), 0.05, control=lambda t, q, v: np.array([2.0, 0.0]) + 0.0 * v, integrator="rk4",
+        step=1e-2, samples=2, parameters={"pole.mass": masses}, check=False,
+    )  # fmt: skip
+    np.testing.assert_allclose(seen[:, :2], run.q[:, -1], atol=1e-12)
+    for _ in range(60):
+        seen, reward, over, cut, _ = env.step(np.zeros((4, 1)))
+    assert (env.elapsed < 31).all() and np.isfinite(seen).all()
+
+
+KILLED = """
+import sys
+import catena as ct
+from tests.studies.test_study import OUTCOMES, VARY, scenario
+
+if __name__ == "__main__":
+    study = ct.study(
+        scenario(), vary=VARY, samples=400, seed=1, outcomes=OUTCOMES, chunk=8, store=sys.argv[1],
+        executor=int(sys.argv[2]) or None,
+    )
+    print(study.digest)
+"""
+
+
+@pytest.mark.slow
+def test_kill_of_the_driver_at_random_moments_then_resume_gives_the_same_digest(tmp_path):
+    whole = ct.study(scenario(), vary=VARY, samples=400, seed=1, outcomes=OUTCOMES, chunk=8)
+    random = np.random.default_rng(0)
+    for number in range(10):
+        store = str(tmp_path / f"{number}.zarr")
+        process = subprocess.Popen([sys.executable, "-c", KILLED, store, "0"], stdout=subprocess.DEVNULL)
+        time.sleep(random.uniform(0.5, 4.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        again = ct.study(scenario(), vary=VARY, samples=400, seed=1, outcomes=OUTCOMES, chunk=8, store=store)
+        assert again.digest == whole.digest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+def test_processes_however_they_are_started_give_the_same_digest(method):
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    asked = {"vary": VARY, "samples": 40, "seed": 1, "outcomes": OUTCOMES, "chunk": 8}
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
+        assert ct.study(scenario(), **asked, executor=pool).digest == ct.study(scenario(), **asked).digest

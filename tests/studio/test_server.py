@@ -1,0 +1,129 @@
+"""The server of the studio answers its own page and nobody else, and what comes from a page does no harm."""
+
+import hashlib
+import http.client
+import json
+import time
+from importlib.resources import files
+
+import pytest
+
+from catena.mechanism import generators
+from catena.studio import studio
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with studio(folder=tmp_path_factory.mktemp("files"), show=False) as opened:
+        yield opened
+
+
+def send(made, method, path, body=None, **headers):
+    host, port = made.server.address
+    connection = http.client.HTTPConnection(host, port, timeout=60)
+    own = {"Cookie": f"{made.server.cookie}={made.server.secret}"}
+    if method == "POST":
+        own |= {"Content-Type": "application/json", "X-Catena": "1"}
+    own |= {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(
+        method, path, body=body, headers={name: value for name, value in own.items() if value is not None}
+    )
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def ask(made, what, **question):
+    code, _, content = send(made, "POST", f"/ask/{what}", json.dumps(question))
+    return code, json.loads(content)
+
+
+def test_the_secret_becomes_a_cookie_that_no_other_site_sends(made):
+    code, headers, _ = send(made, "GET", f"/{made.server.secret}/", Cookie=None)
+    assert code == 302 and headers["Location"] == "/"
+    assert "SameSite=Strict" in headers["Set-Cookie"] and "HttpOnly" in headers["Set-Cookie"]
+    code, headers, page = send(made, "GET", "/")
+    assert code == 200 and b"studio.js" in page
+    assert (
+        "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+        and headers["X-Frame-Options"] == "DENY"
+    )
+    assert "script-src 'self'" in send(made, "GET", "/")[1]["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Cookie": None}, {"Cookie": "catena=x"}, {"Host": "example.org"}, {"Origin": "http://example.org"},
+        {"X_Catena": None}, {"Content_Type": "text/plain"}, {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+    ids=lambda given: "-".join(map(str, given)),
+)  # fmt: skip
+def test_what_does_not_come_from_the_page_is_refused(made, headers):
+    before = made.session.text
+    edit = {"name": "add bar", "arguments": {"start": [0, 0], "end": [1, 0]}, "base": made.session.revision}
+    assert send(made, "POST", "/ask/act", json.dumps(edit), **headers)[0] == 403
+    assert made.session.text == before
+
+
+def test_malformed_and_huge_questions_are_answered_without_harm(made):
+    before = made.session.text
+    for body, code in (
+        (b"", 400), (b"{", 400), (b"[]", 400), (b'"x"', 400), (b"[" * 100_000, 400), (b"{}", 400),
+        (b'{"base": true}', 400),
+        (b'{"base": 0, "name": "add bar", "arguments": [1]}', 400), (b"\xff\xfe", 400),
+    ):  # fmt: skip
+        assert send(made, "POST", "/ask/act", body)[0] == code
+    assert send(made, "POST", "/ask/act", b"{}", Content_Length="99999999999")[0] == 413
+    assert send(made, "POST", "/ask/nothing", b"{}")[0] == 404
+    for path in ("/../pyproject.toml", "/vendor/../studio.js", "/%2e%2e/secret", "/vendor/", "/worker.py"):
+        assert send(made, "GET", path)[0] == 404
+    assert made.session.text == before
+    for name in ("../x.toml", "/etc/passwd", "x" * 5000):
+        assert ask(made, "open", file=name, base=made.session.revision)[0] == 400
+
+
+def test_a_gallery_file_is_opened_and_a_run_comes_in_pieces(made):
+    code, told = ask(made, "gallery")
+    assert code == 200 and {"four_bar", "stewart", "hslm"} <= {one["name"] for one in told["gallery"]}
+    assert ask(made, "open", generator="four_bar", base=made.session.revision)[0] == 200
+    code, headers, content = send(made, "POST", "/ask/run", "{}")
+    last = json.loads(content.decode().splitlines()[-1])
+    assert code == 200 and headers["Transfer-Encoding"] == "chunked" and last["kind"] == "done", last.get(
+        "error"
+    )
+    assert last["movie"]["segments"] and last["told"]["accuracy"] == "fine"
+    content = send(made, "POST", "/ask/share", "{}")[2]
+    page = json.loads(content.decode().splitlines()[-1])["page"]
+    assert page.startswith("<!DOCTYPE html>") and "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_models_that_are_dropped_become_texts_and_broken_ones_are_told(made, tmp_path):
+    generators.chain(3).save(tmp_path / "chain.urdf")
+    content = (tmp_path / "chain.urdf").read_text()
+    code, state = ask(made, "bring", name="../chain.urdf", content=content, base=made.session.revision)
+    assert code == 200 and state["name"] == "chain.toml" and len(state["parts"]["bodies"]) == 3
+    before = made.session.text
+    for broken in (content[:200], content.replace("</robot>", ""), "", "<robot/>"):
+        code, told = ask(made, "bring", name="x.urdf", content=broken, base=made.session.revision)
+        assert code == 400 and "x.urdf" in told["error"] and "/tmp" not in told["error"]
+    assert made.session.text == before
+
+
+def test_twenty_windows_are_served(made):
+    start = time.monotonic()
+    for _ in range(20):
+        assert ask(made, "wait", revision=made.session.revision)[1] == {"revision": made.session.revision}
+    assert time.monotonic() - start < 5.0
+
+
+def test_what_is_taken_from_others_is_what_was_written_down():
+    folder = files("catena.studio").joinpath("page", "vendor")
+    lines = folder.joinpath("DIGESTS.txt").read_text(encoding="utf-8").split("\n")
+    told = dict(reversed(line.split()) for line in lines if line)
+    scripts = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.endswith(".js")}
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in scripts.items()} == told
+    licences = folder.joinpath("LICENCES.txt").read_text(encoding="utf-8")
+    assert all(name in licences for name in ("preact ", "@preact/signals ", "htm ", "@codemirror/view "))
