@@ -30,9 +30,7 @@ from catena.kernels import arrays
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
 from catena.system import System
-
-# Singular values of H_bm below this part of the largest are zero.
-RANK = 1e-10
+from catena.thresholds import RANK_EXACT
 
 
 class FreeFlyer:
@@ -192,7 +190,7 @@ class FreeFlyer:
         if H_bm.ndim > 2:
             raise StateError("reaction_null looks at one configuration; give q with shape (nq,).")
         _, s, Vt = np.linalg.svd(H_bm)
-        rank = int(np.count_nonzero(s > RANK * max(s.max(initial=0.0), 1e-300)))
+        rank = int(np.count_nonzero(s > RANK_EXACT * max(s.max(initial=0.0), 1e-300)))
         return Vt[rank:].T
 
     def full_velocity(self, q: ArrayLike, v_m: ArrayLike, momentum: ArrayLike | None = None) -> np.ndarray:

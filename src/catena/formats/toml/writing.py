@@ -38,7 +38,7 @@ from catena.mechanism import (
     Wrench,
     validation,
 )
-from catena.mechanism.profiles import Polynomial, Spline, Written
+from catena.mechanism.profiles import PolynomialProfile, Spline, Written
 from catena.mechanism.shapes import Mesh
 from catena.spatial import Pose
 
@@ -218,6 +218,10 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "armature", _spread(joint.armature)
     if joint.velocity_limit is not None:
         yield "velocity_limit", _spread(joint.velocity_limit)
+    if joint.static_friction is not None:
+        yield "static_friction", _spread(joint.static_friction)
+    if joint.stribeck_velocity is not None:
+        yield "stribeck_velocity", _spread(joint.stribeck_velocity)
     if joint.locked_at is not None:
         yield "locked_at", _single(joint.locked_at)
 
@@ -313,7 +317,7 @@ def _coupling(coupling: Coupling) -> Pairs:
         yield "joint", string_text(coupling.joint)
         yield "of", string_text(coupling.of)
         profile = coupling.profile
-        if isinstance(profile, Polynomial):
+        if isinstance(profile, PolynomialProfile):
             yield "polynomial", value_text(profile.coefficients)
         elif isinstance(profile, Written):
             yield "formula", string_text(profile.text)

@@ -27,7 +27,7 @@ from catena.simulation.results import dense
 from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
-from catena.system.resultants import along_beam
+from catena.system.beam_resultants import beam_resultants
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact
@@ -72,8 +72,9 @@ class Segment(Energies):
 
     Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
     some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
-    something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
-    tree. `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
+    something looked at. `stop_forces` are forces (..., samples, nv of the joint) that hold joints of the tree: those of
+    rigid stops, and those by which dry friction that sticks differs from the one that goes smoothly through rest.
+    `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
     forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch. `kept` are the
     signals that a run was asked to keep, {name: (...)} or, at its samples, {name: (..., samples)}.
     """
@@ -133,7 +134,7 @@ class Segment(Energies):
         }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
-            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            self, system=self.system.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
             work={name: x[index] for name, x in self.work.items()}, events=events,
             kept={name: x[index] for name, x in self.kept.items()}, **rows,
         )  # fmt: skip
@@ -172,7 +173,7 @@ class Segment(Energies):
         return replace(self, t=self.t + offset, events=events, ended=ended)
 
     @property
-    def pressing(self) -> tuple[ContactForceHistory, ...]:
+    def contact_force_histories(self) -> tuple[ContactForceHistory, ...]:
         """Return what contacts are pushed with."""
         forces = self.contact_forces
         return tuple(
@@ -353,12 +354,12 @@ class Segment(Energies):
     def resultants(self, body: str, x: ArrayLike) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
         n), as `System.resultants` tells them."""
-        if hasattr(self.system, "variation"):
+        if self.system.parameters:
             raise StateError(
                 "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
                 "state, run.state(k).resultants(...)."
             )
-        return along_beam(
+        return beam_resultants(
             self.system, body, x, self.q, self.v, self.acceleration, self._reactions, self.wrenches
         )
 
@@ -538,7 +539,7 @@ class Segment(Energies):
 
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
-        if any(each.contact.joint in self.system.loops for each in self.pressing):
+        if any(each.contact.joint in self.system.loops for each in self.contact_force_histories):
             from catena.simulation.contacts.stuck_reactions import reactions_beside_contacts
 
             return reactions_beside_contacts(self)

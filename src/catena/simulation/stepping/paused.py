@@ -1,7 +1,7 @@
 """Single steps taken piece by piece, with Python in between: for forces, wrenches and motions that only Python knows,
 and for steps that the compiled code cannot vouch for.
 
-It is the same step, the same tape, that the compiled loop plays (`steps.stepping`). At its pauses Python gives what it
+It is the same step, the same tape, that the compiled loop plays (`methods.step`). At its pauses Python gives what it
 knows: forces and prescribed motion before the accelerations of a stage; the accelerations themselves next to singular
 configurations, from a rank-revealing decomposition or from both sides of the configuration; and the closing of loops
 there.
@@ -68,7 +68,7 @@ class PausedSteps:
         self.counts_turns = excitation.has_python_elements and bool(excitation.counted)
         self.count: Count | None = None
         # Whether all states have the same parameters, so that what is solved for many can be solved at once.
-        self.are_alike = self.system.alone(0) is self.system
+        self.are_alike = self.system.state(0) is self.system
 
     def step(
         self,
@@ -94,7 +94,7 @@ class PausedSteps:
         if careful is not None:
             self._find_near_singular(b)
         stage, begun, self.is_finite = 0, False, True
-        for pause, piece in self._walked(careful is not None, closes):
+        for pause, piece in self._pieces_between(careful is not None, closes):
             if pause == "forces":
                 if not self.is_finite:
                     # A trial that went astray is rejected in the end; nobody need be asked about it.
@@ -117,7 +117,7 @@ class PausedSteps:
             found["tau_start"] = self.tau_start
         return found
 
-    def _walked(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
+    def _pieces_between(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
         """Return the pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
@@ -200,7 +200,7 @@ class PausedSteps:
             return
         who = np.flatnonzero(self.careful)
         for some in [who] if self.are_alike else who[:, None]:
-            system = self.system.alone(int(self.who[some[0]])) if len(some) else self.system
+            system = self.system.state(int(self.who[some[0]])) if len(some) else self.system
             self.near_singular[some] = are_near_singular(system, b["q"][some], b["qd"][some], b["h"][some, 0])
         for name in ("rtol", "atol"):
             b[name][self.near_singular] = np.maximum(b[name][self.near_singular], BESIDE)
@@ -274,7 +274,7 @@ class PausedSteps:
         finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         for i in np.flatnonzero(finite & ~self._close_together(q, v, finite)):
             try:
-                own = self.system.alone(int(self.who[i]))
+                own = self.system.state(int(self.who[i]))
                 q[i], v[i] = self._projected(own, q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf
