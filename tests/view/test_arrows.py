@@ -58,7 +58,7 @@ def test_a_ball_is_pushed_where_it_touches():
     q = s.neutral()
     q[2] = 0.1
     rolls = ct.simulate(s, q, np.zeros(6), 0.05, contacts=[ct.Contact("ball", friction=0.3, radius=0.1)])
-    (arrow,) = arrows_of(rolls.segments[0], scene(s, q), rolls.segments[0].pressing)
+    (arrow,) = arrows_of(rolls.segments[0], scene(s, q), rolls.segments[0].contact_force_histories)
     np.testing.assert_allclose(arrow.offset, np.tile([0, 0, -0.1], (len(arrow.offset), 1)))
     np.testing.assert_allclose(arrow.vectors[:, 2], G, rtol=1e-6)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +36,7 @@ from catena.simulation.results.dense import interpolate
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -44,7 +45,7 @@ from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import Passed, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
 
@@ -123,6 +124,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        self.transitions: list[Transition] = []
+        """Nothing: one structure goes on."""
         self.now = self.start
         """The time that states have come to which still go on."""
         self.ahead: list[float] = []
@@ -305,7 +308,7 @@ class Run:
             guards.append(Looks(looks))
         return guards
 
-    def move(self, until: float) -> None:
+    def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
         end, self.looked = self.ahead.pop(), self.nodes.mark
         nodes = self.nodes if self.dense else None
@@ -332,6 +335,8 @@ class Run:
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self.nodes.settle()
         self.now = end if self.going.any() else float(np.max(self.ends))
+        over = self.now >= self.end - self.same or not self.going.any()
+        return () if self.law or self.excitation.control is None or over else (self._sample,)
 
     def _leave_failing(self) -> None:
         """Put states that were given up back to their start, where they stay, so that no number is lost in those of the
@@ -342,20 +347,18 @@ class Run:
             self.q[state], self.v[state] = self.first[0][state], self.first[1][state]
             self.nodes.forget(state)
 
-    def change(self) -> None:
+    def _sample(self) -> Sequence[Transition]:
         """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        t, over = self.now, self.now >= self.end - self.same or not self.going.any()
-        if self.law or self.excitation.control is None or over:
-            return
         clock = self.excitation.clock
         if clock is not None:
-            if not clock.is_due(t):
-                return
+            if not clock.is_due(self.now):
+                return ()
             # What a method remembers of the forces before does not hold any more.
             self.mover.forget()
         if clock is not None or not self.dense:
-            self._ask(t)
+            self._ask(self.now)
+        return ()
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
@@ -553,6 +556,7 @@ class Run:
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
+            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
@@ -567,6 +571,18 @@ class Run:
         for one in self.keep.sampled:
             found[one.name] = one.on(self.system, self.named)(at, *rows).reshape(over)
         return {one.name: found[one.name] for one in self.keep.signals}
+
+    def _sticking(
+        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray],
+        driven: Mapping[str, np.ndarray], besides: loads.Besides,
+    ) -> Mapping[str, np.ndarray]:  # fmt: skip
+        """Return by how much dry friction that sticks differs from the smooth one, {joint: (..., samples, nv of the
+        joint)}; nothing where it does not stick."""
+        if not getattr(self.mover, "sticks", False):
+            return {}
+        return OnDemand(
+            loads.dry_joints(system), partial(loads.sticking, system, q, v, tau, wrenches, driven, besides)
+        )
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is

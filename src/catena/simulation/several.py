@@ -12,8 +12,9 @@ import numpy as np
 from catena.errors import StateError
 from catena.given import real_array, shown
 from catena.simulation.guards.instant import Instant
+from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.timeline import Happened, Timeline, play
+from catena.simulation.timeline import Happened, Happening, Timeline, play
 from catena.system import System
 
 # How often somebody is asked who is only asked when he has something else to give [Hz].
@@ -44,6 +45,7 @@ class Several:
             self.parts.append(make())
             self.memory.append(self._memory())
         self.told: list[Any] = [None] * len(self.parts)
+        self.transitions: list[Transition] = []
         self.now = self.parts[0].now
 
     def _memory(self) -> Snapshot:
@@ -122,8 +124,8 @@ class Several:
         """Return whether some state moves before a time."""
         return self.now < until and not self.over
 
-    def move(self, until: float) -> None:
-        """Move all states that go on to a time."""
+    def move(self, until: float) -> Sequence[Happening]:
+        """Move all states that go on to a time. What happens to a state happens in its own timeline."""
         for k, part in enumerate(self.parts):
             if part.over:
                 continue
@@ -134,9 +136,7 @@ class Several:
             self.memory[k] = self._memory()
         ends = max(part.now for part in self.parts)
         self.now = ends if self.over else until
-
-    def change(self) -> None:
-        """Do nothing: what happens to a state happens in its own timeline."""
+        return ()
 
     def taken(self) -> Happened:
         """Return what happened to all states since it was asked last, each with the index of its state."""

@@ -28,7 +28,7 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run import Beginning, Run, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
 
@@ -129,7 +129,7 @@ class ChangingRun:
         self.wound = Wound(near_rows(self.system, self.near, ()))
         self.happens: list[Event] = self.at_the_start(self.system, q, v, self.still)
         """What happens at the present time."""
-        self.change()
+        self.transitions += self._change()
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion or nothing can move any more."""
@@ -141,7 +141,7 @@ class ChangingRun:
         over = self.is_interrupted or self.note or ending(self.happens)
         return not over and until - self.now > Span(self.span.start, until).same
 
-    def move(self, until: float) -> None:
+    def move(self, until: float) -> Sequence[Happening]:
         """Move on with one structure, to where an event changes it."""
         run = self._segment(until)
         self.wound.know(run)
@@ -152,6 +152,7 @@ class ChangingRun:
         self.segments.append(resampled(with_events(run, self.happens), self.sample_times()))
         self.q, self.v, self.now = run.q[-1], run.v[-1], float(run.t[-1])
         self.is_interrupted = not any(event.then is not None for event in self.happens)
+        return self._change, self._tell_rest
 
     # Step by step.
 
@@ -178,8 +179,8 @@ class ChangingRun:
         last = [] if self.last is None else [self.last, *memory_of(self.last.problem.control)]
         return Snapshot([self, self.wound, *last, *(memory_of(self.control) if not last else [])])
 
-    def change(self) -> None:
-        """Do what happens at the present time, and what that jumps over."""
+    def _change(self) -> Sequence[Transition]:
+        """Do what events do to the structure at the present time, and those that this jumps over."""
         made: list[Transition] = []
         waiting: Sequence[Event] = self.happens
         while waiting:
@@ -192,13 +193,12 @@ class ChangingRun:
                 self.system = new
             waiting = self._jumped_over(self.happens, before)
             self.happens = [*self.happens, *waiting]
-        self.transitions += made
         if self.segments:
             self.segments[-1] = with_events(self.segments[-1], self.happens)
-        self.note = _chatters(self.transitions, self.span.duration)
+        self.note = _chatters([*self.transitions, *made], self.span.duration)
         if made and not self.system.nv:
             self.note = f"Nothing can move any more from t = {self.now:.6g} s on."
-        self._tell_rest()
+        return made
 
     def _new_of(self, run: Run) -> None:
         """Tell whoever follows what is new of a run with one structure."""
@@ -210,10 +210,10 @@ class ChangingRun:
         if piece is not None:
             self.following.tell([(replace(piece, events=()), goes_on)])
 
-    def _tell_rest(self) -> None:
+    def _tell_rest(self) -> Sequence[Transition]:
         """Tell whoever follows what is left of the last segment, and what has changed."""
         if self.following.observe is None or len(self.segments) <= self.seen[0]:
-            return
+            return ()
         assert self.last is not None and self.last.new is not None
         new = self.last.new
         goes_on, new.events = new.rows > 0, 0
@@ -221,6 +221,7 @@ class ChangingRun:
         if piece is not None:
             self.following.tell([(piece, goes_on)], self.transitions[self.seen[1] :], self.note)
         self.seen = len(self.segments), len(self.transitions)
+        return ()
 
     def at_the_start(
         self, system: System, q: np.ndarray, v: np.ndarray, still: dict[str, float]

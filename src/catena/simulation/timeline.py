@@ -1,13 +1,14 @@
 """The loop that advances time.
 
 One structure, changes of structure and contacts are moved by different means. All of them go on to where a guard says
-that something happens (a sample, a knot, an event, a contact that cannot go on), and then let it happen: a controller
-is asked, an event changes the structure, an impact changes velocities and contacts. They tell what happened on the way,
-and can be saved and taken up again from there.
+that something happens (a sample, a knot, an event, a contact that cannot go on), and say what that is: a controller is
+asked, an event changes the structure, a contact goes on otherwise, with an impact or without. The loop lets it happen,
+and what it tells goes to the transitions of the motion. Motions can be saved and taken up again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,26 +26,39 @@ class Happened(NamedTuple):
     transitions: tuple[Transition, ...] = ()
 
 
+Happening = Callable[[], Sequence[Transition]]
+"""What happens at the time that a motion has come to: it changes the state, the structure or the contacts of the motion
+whose it is, and returns what is to be told of that."""
+
+
 class Playable(Protocol):
-    """What moves in time."""
+    """What moves in time, with all that was told of what happened on the way."""
+
+    transitions: list[Transition]
 
     def goes_on(self, until: float) -> bool:
         """Return whether there is something to move before a time."""
 
-    def move(self, until: float) -> None:
-        """Move on to where something happens, at most to a time."""
-
-    def change(self) -> None:
-        """Let happen what happens now."""
+    def move(self, until: float) -> Sequence[Happening]:
+        """Move on to where something happens, at most to a time, and return what does, in order."""
 
 
 class Timeline(Playable, Protocol):
-    """What moves in time step by step: at the time `now`, the states q and v of a system."""
+    """What moves in time step by step, and is at the time `now`."""
 
-    system: System
     now: float
-    q: np.ndarray
-    v: np.ndarray
+
+    @property
+    def system(self) -> System:
+        """Return the system that moves now."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """Return positions now."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """Return velocities now."""
 
     @property
     def over(self) -> str:
@@ -66,5 +80,5 @@ class Timeline(Playable, Protocol):
 def play(motion: Playable, until: float) -> None:
     """Advance time: move to where something happens, and let it happen, up to a time."""
     while motion.goes_on(until):
-        motion.move(until)
-        motion.change()
+        for happens in motion.move(until):
+            motion.transitions += happens()

@@ -69,6 +69,7 @@ from catena.system.own_forces import (
     without_forces,
 )
 from catena.system.reaching import inverse_kinematics, reach
+from catena.system.sticking import Sticking, interval, sticking
 
 if TYPE_CHECKING:
     from catena.changing import Configuration
@@ -745,6 +746,31 @@ class System:
         outside = self._outside(f_ext, base_acceleration)
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
         return self._without_own(q, v, taken)
+
+    @one_by_one
+    def sticking(
+        self, q: State, v: State, tau: State | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
+        prescribed: Given | None = None, near: Mapping[str, ArrayLike] | None = None,
+    ) -> Sticking:  # fmt: skip
+        """Return how the mechanism goes on with dry friction in joints of the tree as it is in runs: `vdot`, the
+        `force` of friction, its `sense` and its `limit`, each (..., nv), and whether it `holds`.
+
+        A component that moves, if ever so slowly, rubs with all of its friction; one whose velocity is zero sticks,
+        with whatever force that takes, or begins to slip. The other arguments are those of `hybrid_dynamics`, and
+        `forward_dynamics` is the same with friction that goes smoothly through rest.
+        """
+        require_near(near)
+        return sticking(self, q, v, tau, f_ext, prescribed, near)
+
+    @by_state
+    def inverse_dynamics_interval(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None
+    ) -> np.ndarray:
+        """Return the least and the largest joint forces, (..., nv, 2), that produce the accelerations `vdot` with dry
+        friction as it is in runs. Of a component that stays at rest they lie apart by twice its friction; of others
+        they are the same. It is for trees; the arguments are those of `inverse_dynamics`."""
+        self._require_tree("inverse_dynamics_interval")
+        return interval(self, q, v, vdot, f_ext)
 
     def hybrid_dynamics(
         self, q: State, v: State, tau: State | None, prescribed: Given,

@@ -218,7 +218,7 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 def pressing_of(run: Motion, segment: int) -> tuple[ContactForceHistory, ...]:
     """What contacts are pushed with during a segment of a run."""
     part = run.segments[segment]
-    return part.pressing if isinstance(part, RunSegment) else ()
+    return part.contact_force_histories if isinstance(part, RunSegment) else ()
 
 
 def floor_of(run: Motion) -> float | None:

@@ -215,6 +215,8 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         "limit_damping",
         "armature",
         "velocity_limit",
+        "static_friction",
+        "stribeck_velocity",
     )
     options = _options(table, *numbers)
     for side in ("in_parent", "in_child"):

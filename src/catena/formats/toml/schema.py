@@ -75,6 +75,8 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "locked_at",
             "armature",
             "velocity_limit",
+            "static_friction",
+            "stribeck_velocity",
         ),
     ),
     "frame": (("name", "body"), ("pose",)),

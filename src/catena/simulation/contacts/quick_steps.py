@@ -32,6 +32,10 @@ from catena.simulation.stepping.methods.work import SOURCES
 MANY = 32
 
 
+def _nobody_follows(t: float) -> None:
+    """Do nothing."""
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """A time, q (nq,), v (nv,), works (sources,), what contacts do there (contacts, told) and control forces tau (nv,),
@@ -79,7 +83,7 @@ class QuickSteps:
         window: Window,
         length: float,
         h: float,
-        tick: Callable[[float], None],
+        tick: Callable[[float], None] = _nobody_follows,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
         self.length, self.h, self.tick = length, h, tick

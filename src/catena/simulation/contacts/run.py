@@ -12,20 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import hypot
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from catena.changing.transfer import free_groups
-from catena.errors import SimulationError, StateError
+from catena.errors import SimulationError
 from catena.kinematics.extent import extent
-from catena.mechanism.validation import known
 from catena.simulation.arguments import Window, initial_state
 from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import CLOSED, LIGHT, SLIPS, SLOW_SLIP, SLOWS, Deciding, Decision
+from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
+from catena.simulation.contacts.deciding import Deciding, Decision
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
@@ -39,6 +39,7 @@ from catena.simulation.contacts.quick_path import Quick, quick_trajectory
 from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.steady import CarefulUntilSteady
 from catena.simulation.contacts.stiffness import Watch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
@@ -59,14 +60,14 @@ from catena.simulation.structure_changes import (
     resampled,
     with_events,
 )
-from catena.simulation.timeline import Happened, play
+from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
 # So many changes, or impacts, within so many careful steps are got over by careful steps.
 HASTY, RATTLING, WITHIN = 5, 40, 20.0
-# Careful steps of a row: at least, and at most; and how long modes must have stayed at its end.
-LEAST, MOST, STEADY = 20, 400, 10
+# Careful steps of a row, at most.
+MOST = 400
 # Why careful steps were taken.
 CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED = (
     "because contacts chattered",
@@ -88,14 +89,18 @@ class ContactRun:
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
         self.segments: list[Segment] = []
-        self.pressing: list[Callable[[Segment], np.ndarray]] = []
+        self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
         self.places: list[Places] = []
-        self.made: list[Transition] = []
+        self.transitions: list[Transition] = []
         self.jumps = Jumps()
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
         self.known, self.more = 0, True
+        self.standing: Standing | None = None
+        """What contacts do, None where that is not decided yet."""
+        self.is_undecided = False
+        """Whether no forces were found with which contacts could go on."""
         self.finished: list[Segment] = []
         """Stretches as they are told and returned."""
         self.seen = 0
@@ -146,7 +151,7 @@ class ContactRun:
             self.begin(q, v)
             self.advance(self.end)
         except (KeyboardInterrupt, Cancelled) as reason:
-            if not hasattr(self, "standing"):
+            if self.standing is None and not self.segments:
                 raise
             reached = float(self.segments[-1].t[-1]) if self.segments else self.now
             return self._found(times, stopped(reason, reached))
@@ -162,15 +167,12 @@ class ContactRun:
         """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        self._require_outside(q)
+        require_outside(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), self.length)
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
-        self.now = self.start
+        self.now, self.q, self.v = self.start, q, v
         happened = self.changing.at_the_start(self.system, q, v, self.still)
-        if happened:
-            _, self.q, self.v, self.standing, _ = self._changed(happened, None, self.now, q, v)
-        else:
-            self.standing, self.q, self.v = self._decided(self.now, q, v, None, None)
+        self.transitions += self._restructure(happened, None) if happened else self._decide(None)
 
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion."""
@@ -183,19 +185,16 @@ class ContactRun:
         """Return whether something moves before a time."""
         return self.more and self.now < until - self.window.same
 
-    def move(self, until: float) -> None:
-        """Move on with contacts as they are, and decide what they do where one of them cannot go on."""
-        self.now, self.q, self.v, self.standing, self.more = self._gone(
-            self.now, self.q, self.v, self.standing
-        )
+    def move(self, until: float) -> Sequence[Happening]:
+        """Move on with contacts as they are, to where one of them cannot go on, or to an event."""
+        happens = self._careful(UNDECIDED) if self.is_undecided else self._stretch()
+        over = [self._jump_over] if self.more and self.changing.events else []
+        return [*happens, *over, self._follow]
 
-    def change(self) -> None:
-        """Do what happens because velocities have jumped."""
-        if self.more and self.changing.events:
-            self.now, self.q, self.v, self.standing, self.more = self._jumped(
-                self.now, self.q, self.v, self.standing
-            )
+    def _follow(self) -> Sequence[Transition]:
+        """Let whoever follows the run look at it."""
         self.changing.following.tick(self.now, self)
+        return ()
 
     # Step by step.
 
@@ -211,11 +210,15 @@ class ContactRun:
     def taken(self) -> Happened:
         """Return what happened since it was asked last, and forget what was passed."""
         events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
-        found = Happened(events, tuple(self.made))
-        self.segments, self.pressing, self.places = self.segments[-1:], self.pressing[-1:], self.places[-1:]
-        self.known, self.made = len(self.segments), []
+        found = Happened(events, tuple(self.transitions))
+        self.segments, self.contact_forces, self.places = (
+            self.segments[-1:],
+            self.contact_forces[-1:],
+            self.places[-1:],
+        )
+        self.known, self.transitions = len(self.segments), []
         # Contacts go on as they do, from where they are now.
-        self.standing = replace(self.standing, u=None, gap=None)
+        self.standing = replace(self._known, u=None, gap=None)
         return found
 
     def save(self) -> Snapshot:
@@ -229,41 +232,39 @@ class ContactRun:
         """Return up to when the motion goes on for now."""
         return Window(self.start, self.end, self.duration)
 
-    def _gone(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after a stretch and what ended it, and whether the motion goes on."""
-        if standing.stiff:
-            return self._careful(t, q, v, standing, CHATTERS if self._is_hasty(t) else SLOWLY)
-        holding = Holding(self.free_motion, standing, self.length, standing.slip)
-        gone = self._quickly(t, q, v, holding)
-        if gone is not None:
-            return gone
-        stretch = Stretch(
-            holding, self.window, self.changing.options, self._events, self.h / 3.0, self.changing.following
-        )
-        made = stretch.go(t, q, v)
-        run = made.run
-        stiff = STIFF if holding.rubs else STUCK
-        if run is None:
-            return self._careful(t, q, v, standing, stiff)
-        self._keep(run, holding)
-        t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
-        if run.ended:
-            return self._ended(run, standing)
-        return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
+    @property
+    def _known(self) -> Standing:
+        """Return what contacts do now, which has been decided."""
+        assert self.standing is not None
+        return self.standing
 
-    def _quickly(
-        self, t: float, q: np.ndarray, v: np.ndarray, holding: Holding
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool] | None:
-        """Return what `_gone` does, by compiled steps; None where they do not know all that acts, or cannot vouch for
+    def _stretch(self) -> list[Happening]:
+        """Move on with contacts as they are, and return what ends that."""
+        t, q, v, standing = self.now, self.q, self.v, self._known
+        if standing.stiff:
+            return self._careful(CHATTERS if self._is_hasty(t) else SLOWLY)
+        holding = Holding(self.free_motion, standing, self.length, standing.slip)
+        happens = self._quick_stretch(holding)
+        if happens is not None:
+            return happens
+        options, following = self.changing.options, self.changing.following
+        made = Stretch(holding, self.window, options, self._events, self.h / 3.0, following).go(t, q, v)
+        run, stiff = made.run, STIFF if holding.rubs else STUCK
+        if run is None:
+            return self._careful(stiff)
+        self._keep(run, holding)
+        self._come_to(run)
+        return self._ended(run) if run.ended else self._after(made.change, stiff if made.stiff else "")
+
+    def _quick_stretch(self, holding: Holding) -> list[Happening] | None:
+        """Do what `_stretch` does by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
         if self.quick is None:
             tick = self.changing.following.tick
             self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
-        stretch = QuickStretch(self.quick, holding)
+        stretch, (t, q, v) = QuickStretch(self.quick, holding), (self.now, self.q, self.v)
         try:
             made = stretch.go(t, q, v, self.first, self._events(t, q, v))
         except BaseException:
@@ -280,53 +281,58 @@ class ContactRun:
         if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
-        if made.ended:
-            return self._ended(run, holding.standing)
-        standing, (t, q, v) = holding.standing, (float(made.t[-1]), made.q[-1], made.v[-1])
+        self._come_to(run)
         stiff = SLOWLY if holding.rubs else STUCK
-        return self._after(t, q, v, standing, made.change, stiff if made.stiff else "")
+        return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
 
-    def _after(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, change: Change | None, stiff: str
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after what ended a stretch, and whether the motion goes on: a change of a
-        contact, or that it became `stiff`, in words."""
-        hasty = change is not None and self._is_hasty(t)
+    def _come_to(self, run: Segment) -> None:
+        """Be at the end of a run."""
+        self.now, self.q, self.v = float(run.t[-1]), run.q[-1], run.v[-1]
+
+    def _after(self, change: Change | None, stiff: str) -> list[Happening]:
+        """Return what happens where a stretch ended: a change of a contact, or careful steps where it became `stiff`,
+        in words, or changes follow each other too quickly."""
+        hasty = change is not None and self._is_hasty(self.now)
         if stiff or hasty:
-            return self._careful(t, q, v, standing, CHATTERS if hasty else stiff)
-        if change is None:
-            return t, q, v, standing, False
-        try:
-            standing, q, v = self._decided(t, q, v, standing, change)
-        except JammedError:
-            raise
-        except SimulationError:
-            return self._careful(t, q, v, standing, UNDECIDED)
-        return t, q, v, standing, True
+            return self._careful(CHATTERS if hasty else stiff)
+        self.more = change is not None
+        return [] if change is None else [partial(self._decide, change)]
 
     # What contacts do.
 
-    def _decided(
-        self, t: float, q: np.ndarray, v: np.ndarray, before: Standing | None, change: Change | None
-    ) -> tuple[Standing, np.ndarray, np.ndarray]:
-        """Return what contacts do from a state on, and that state; what changed is told."""
+    def _decide(self, change: Change | None) -> Sequence[Transition]:
+        """Decide what contacts do from now on, because one of them changed, or none is decided about yet."""
+        t, q, v, before = self.now, self.q, self.v, self.standing
         self.free_motion.keep_time(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
         closed = () if before is None else before.closed
-        found = self.deciding.decide(t, q, v, parts, slips, closed=closed)
+        try:
+            found = self.deciding.decide(t, q, v, parts, slips, closed=closed)
+        except JammedError:
+            raise
+        except SimulationError:
+            if change is None:
+                raise
+            self.is_undecided = True
+            return ()
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
-        self._note(t, why, found.q, v, before, found)
-        return found.standing, found.q, found.v
+        return self._go_on(why, found)
+
+    def _go_on(self, why: str, found: Decision) -> Sequence[Transition]:
+        """Go on with what was decided, and tell what changed."""
+        told = self._note(self.now, why, found.q, self.v, self.standing, found)
+        self.standing, self.q, self.v = found.standing, found.q, found.v
+        return told
 
     def _note(
         self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
-    ) -> None:
-        """Tell a change, if there is anything to tell."""
+    ) -> Sequence[Transition]:
+        """Return a change, if there is anything to tell."""
         (self.hit if found.lost > 0.0 else self.decided).append(t)
         change = self._told(t, why, q, v, before, found)
-        if change.impulse or (change.told if before is not None else found.standing.closed):
-            self.made.append(change)
+        has_told = change.impulse or (change.told if before is not None else found.standing.closed)
+        return (change,) if has_told else ()
 
     def _told(
         self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
@@ -354,11 +360,10 @@ class ContactRun:
             for times, most in ((self.decided, HASTY), (self.hit, RATTLING))
         )
 
-    def _careful(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing, why: str
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after some careful steps; `why` says what made them necessary."""
-        until_steady = _CarefulUntilSteady(
+    def _careful(self, why: str) -> list[Happening]:
+        """Move on by some careful steps, and return what ends them; `why` says what made them necessary."""
+        t, q, v, self.is_undecided = self.now, self.q, self.v, False
+        until_steady = CarefulUntilSteady(
             self.h,
             self.length,
             self.deciding.weight,
@@ -376,17 +381,20 @@ class ContactRun:
             run = met(run, self._events(t, q, v), t == self.start)
             self.wound.know(run)
             self.segments.append(run)
-            self.pressing.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
+            self.contact_forces.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.free_motion.places)
+            self._come_to(run)
             if run.ended:
-                return self._ended(run, standing)
-            t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+                return self._ended(run)
+        return [partial(self._settle, until_steady, why)]
+
+    def _settle(self, steady: CarefulUntilSteady, why: str) -> Sequence[Transition]:
+        """Decide what contacts do behind careful steps."""
+        t, q, v = self.now, self.q, self.v
         self.free_motion.keep_time(t, q, v)
-        found = self.deciding.decide(
-            t, q, v, rests=until_steady.now(STICK), held=until_steady.now(STICK, SLIDE)
-        )
-        self._note(t, f"after careful steps, {why}", found.q, v, standing, found)
-        return t, found.q, found.v, found.standing, self.end - t > self.window.same
+        found = self.deciding.decide(t, q, v, rests=steady.now(STICK), held=steady.now(STICK, SLIDE))
+        self.more = self.end - t > self.window.same
+        return self._go_on(f"after careful steps, {why}", found)
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
@@ -402,66 +410,61 @@ class ContactRun:
             for event in self.changing.events
         ]
 
-    def _ended(
-        self, run: Segment, standing: Standing
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after an event has ended a run, and whether the motion goes on."""
-        t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
+    def _ended(self, run: Segment) -> list[Happening]:
+        """Return what happens where an event has ended a run."""
         happened = self.changing.happened(run, self.system)
-        if self.segments and self.segments[-1].t[-1] == t:
+        if self.segments and self.segments[-1].t[-1] == self.now:
             self.segments[-1] = with_events(self.segments[-1], happened)
-        if not any(event.then is not None for event in happened):
-            return t, q, v, standing, False
-        t, q, v, standing, _ = self._changed(happened, run, t, q, v)
-        return t, q, v, standing, ending(happened) is None
+        self.more = any(event.then is not None for event in happened)
+        if not self.more:
+            return []
+        self.more = ending(happened) is None
+        return [partial(self._restructure, happened, run)]
 
-    def _jumped(
-        self, t: float, q: np.ndarray, v: np.ndarray, standing: Standing
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after events that the last impact jumped over, and whether the motion goes
-        on."""
-        last = self.segments[-1]
+    def _jump_over(self) -> Sequence[Transition]:
+        """Let events happen that the last impact has jumped over."""
+        if not (self.more and self.segments):
+            return ()
+        t, q, v, last = self.now, self.q, self.v, self.segments[-1]
         if last.system is not self.system or np.array_equal(last.v[-1], v):
-            return t, q, v, standing, True
+            return ()
         known = self._events(t, q, v)
         over = jumped_over(known, t, (last.q[-1], last.v[-1]), (q, v))
         found = tuple(EventHit(known[k].label, t, q, v) for k in over)
         ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
         if ends is None:
             self.segments[-1] = replace(last, events=(*last.events, *found))
-            return t, q, v, standing, True
+            return ()
         found = found[: ends + 1]
         self.segments[-1] = replace(last, events=(*last.events, *found), ended=found[-1].ended)
         event = self.changing.events[over[ends]]
-        return self._changed([event], last, t, q, v) if event.then is not None else (t, q, v, standing, False)
+        self.more = event.then is not None
+        return self._restructure([event], last) if self.more else ()
 
-    def _changed(
-        self, happened: Sequence[Event], run: Segment | None, t: float, q: np.ndarray, v: np.ndarray
-    ) -> tuple[float, np.ndarray, np.ndarray, Standing, bool]:
-        """Return time, state and contacts after events at the end of a run, or at the start, have changed the
-        structure."""
+    def _restructure(self, happened: Sequence[Event], run: Segment | None) -> Sequence[Transition]:
+        """Let events at the end of a run, or at the start, change the structure, and decide about contacts anew."""
+        t, q, v = self.now, self.q, self.v
         for event in happened if run is not None else ():
             assert run is not None
             size = abs(self.changing.bound(event, self.system).value(float(run.t[0]), run.q[0], run.v[0]))
             self.still[event.label] = max(self.still.get(event.label, 0.0), 1e-11 * size)
         made = self.changing.changed(happened, self.system, t, q, v)
-        self.made += made
         if made and made[-1].transfer is not None:
             new, turned = made[-1].transfer.system, self.free_motion.turns.at(np.array([t]), q[None], v[None])
             self.wound.positions |= {joint: x[0] for joint, x in turned.items()}
             self.wound.know_tree(self.system, q)
-            q, v = made[-1].transfer
-            q = self.wound.over(self.system, new, q)
+            q, self.v = made[-1].transfer
+            self.q = self.wound.over(self.system, new, q)
             require_contacts(new, self.contacts)
             self._take(new, t)
-            self._refer(q)
-        standing, q, v = self._decided(t, q, v, None, None)
-        return t, q, v, standing, True
+            self._refer(self.q)
+        self.standing = None
+        return [*made, *self._decide(None)]
 
     # What is kept.
 
     def _keep(self, run: Segment, holding: Holding) -> None:
-        def pressing(run: Segment) -> np.ndarray:
+        def forces_in(run: Segment) -> np.ndarray:
             f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tree_forces
             if holding.closed:
                 if asks and len(run.t) != nodes:
@@ -476,7 +479,7 @@ class ContactRun:
         if len(run.t) > 1:
             self.wound.know(run)
             self.segments.append(run)
-            self.pressing.append(pressing)
+            self.contact_forces.append(forces_in)
             self.places.append(holding.free_motion.places)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
@@ -485,7 +488,7 @@ class ContactRun:
             return run
         times, forces, places = made.t, made.forces, self.free_motion.places
 
-        def pressing(run: Segment) -> np.ndarray:
+        def forces_in(run: Segment) -> np.ndarray:
             k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
             if not np.array_equal(times[k], run.t):
                 return by_modes(run)
@@ -493,17 +496,17 @@ class ContactRun:
             return forces[k] if touches is None else touches.told(forces[k])
 
         self._keep(run, holding)
-        by_modes = self.pressing[-1]
-        self.pressing[-1] = pressing
+        by_modes = self.contact_forces[-1]
+        self.contact_forces[-1] = forces_in
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
         if not self.segments:
             still = np.zeros((1, self.system.nv))
             alone = Segment(self.system, np.array([self.now]), self.q[None], self.v[None], still, 0)
-            return Trajectory([alone], tuple(self.made), note)
+            return Trajectory([alone], tuple(self.transitions), note)
         self._tell(times, len(self.segments), note)
-        found = Trajectory(tuple(self.finished), tuple(self.made), note)
+        found = Trajectory(tuple(self.finished), tuple(self.transitions), note)
         if self.changing.check:
             audit_of_changes(found).warn()
         return found
@@ -517,7 +520,7 @@ class ContactRun:
         known, labels = len(self.finished), [contact.label for contact in self.contacts]
         for k in range(known, count):
             run = resampled(self.segments[k], times)
-            f = self.pressing[k](run)
+            f = self.contact_forces[k](run)
             self.finished.append(
                 replace(
                     with_stops_in_joints(run, self.places[k], f),
@@ -527,72 +530,6 @@ class ContactRun:
             )
         if count > known:
             until = self.finished[-1].t[-1]
-            new = [x for x in self.made[self.seen :] if x.t <= until or count == len(self.segments)]
+            new = [x for x in self.transitions[self.seen :] if x.t <= until or count == len(self.segments)]
             self.seen += len(new)
             self.changing.following.tell([(x, False) for x in self.finished[known:]], new, note)
-
-    def _require_outside(self, q: np.ndarray) -> None:
-        for contact, gap in zip(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), strict=True):
-            if gap < -CLOSED * self.length and isinstance(contact, StopSide):
-                raise StateError(
-                    f"Stop {contact.label!r}: the joint begins {-gap:.3g} rad or m beyond {contact.limit:g}; begin "
-                    "within its limits."
-                )
-            if gap < -CLOSED * self.length and isinstance(contact, Contact):
-                what = "beyond the plane" if contact.on_radius is None else "inside the ball"
-                raise StateError(
-                    f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
-                    f"{'above' if contact.on_radius is None else 'outside'} it."
-                )
-
-
-class _CarefulUntilSteady:
-    """Says how long careful steps go on: until contacts have stayed as they are for a while, and none slips slowly."""
-
-    def __init__(self, h: float, length: float, weight: float, friction: np.ndarray, briefly: bool) -> None:
-        self.h, self.weight, self.friction = h, weight, friction.tolist()
-        self.none, self.slow = SLIPS * length, SLOW_SLIP * h * weight
-        self.least, self.steady = (2, 2) if briefly else (LEAST, STEADY)
-        self.modes: list[tuple[str, ...]] = []
-
-    def now(self, *modes: str) -> tuple[int, ...]:
-        """Return the contacts that had some of the modes in the last step."""
-        return tuple(k for k, mode in enumerate(self.modes[-1] if self.modes else ()) if mode in modes)
-
-    def stays(self, p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
-        """Return whether careful steps are needed after one with impulses p (contacts, 3) and velocities u, of contacts
-        that yield (contacts,) along their planes."""
-        modes, slow = [], False
-        rows = zip(p[:, 2].tolist(), u.tolist(), yields.tolist(), self.friction, strict=True)
-        for pressed, (x, y, _), give, mu in rows:
-            speed = hypot(x, y)
-            modes.append(OPEN if pressed <= 0.0 else STICK if speed <= self.none else SLIDE)
-            # Friction of a light body turns a slip at once, that of others does so within some steps.
-            most = min(self.slow, max(SLOWS * mu * pressed * give, SLOWS * LIGHT * self.h * self.weight))
-            slow |= modes[-1] == SLIDE and speed < most
-        self.modes.append(tuple(modes))
-        return slow or len(self.modes) < self.least or len(set(self.modes[-self.steady :])) > 1
-
-
-def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> None:
-    """Raise an error unless contacts are between frames of a system that move against each other, and stops at joints
-    that carry coordinates or are locked."""
-    frames = system.plan.body_pose
-    for contact in contacts:
-        if isinstance(contact, StopSide):
-            if contact.of not in system.mechanism.joints or contact.of in system.loops:
-                raise StateError(
-                    f"Stop {contact.label!r}: the joint {contact.of!r} is gone, or closes a loop now; keep it in the "
-                    f"tree, m.system(keep=[{contact.of!r}])."
-                )
-            continue
-        for frame in (contact.frame, contact.on):
-            known("body or frame", frame, frames, f"contact {contact.label!r}")
-        if frames[contact.frame][0] == frames[contact.on][0]:
-            raise StateError(
-                f"Contact {contact.label!r}: {contact.frame!r} and {contact.on!r} move together, so they never "
-                "come to touch; give frames of two bodies."
-            )
-    labels = [contact.label for contact in contacts]
-    if len(set(labels)) < len(labels):
-        raise StateError(f"Two contacts are called {max(labels, key=labels.count)!r}; give each a name.")

@@ -20,7 +20,7 @@ from catena.system import System
 def reactions_beside_contacts(run: Segment) -> dict[str, np.ndarray]:
     """Return the wrench (samples, 6) that each joint of a segment passes to its child, beside its contacts; those of
     contacts which stick as joints are among them."""
-    stuck = [each for each in run.pressing if each.contact.joint in run.system.loops]
+    stuck = [each for each in run.contact_force_histories if each.contact.joint in run.system.loops]
     names = [each.contact.joint for each in stuck]
     system = without_contacts(run.system, names)
     places = Places(system, [each.contact for each in stuck])

@@ -85,16 +85,8 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
         if value.dtype.hasobject:
             return ("array", value.shape, inner(value.tolist(), place=place))
         return _of_array(value)
-    if isinstance(value, Mapping):
-        pairs = [(inner(key), inner(entry, place=_in(place, key))) for key, entry in value.items()]
-        return ("mapping", *sorted(pairs, key=lambda pair: repr(pair[0])))
-    if isinstance(value, list | tuple):
-        row = _as_array(value)
-        if row is not None:
-            return _of_array(row)
-        return ("list", *(inner(entry, place=place) for entry in value))
-    if isinstance(value, Set):
-        return ("set", *sorted((inner(entry, place=place) for entry in value), key=repr))
+    if isinstance(value, Mapping | list | tuple | Set):
+        return _of_several(value, inner, place)
     if isinstance(value, Pose):
         # However its axes were given.
         return ("pose", _of_array(value.p), _of_array(value.R))
@@ -114,6 +106,19 @@ def contents(value: Any, opaque: Opaque | None = None, place: str = "", depth: i
     if isinstance(value, (*FUNCTIONS, Controller, System)):
         return _unknown(value, opaque, place)
     return _of_object(value, inner, opaque, place)
+
+
+def _of_several(
+    value: Mapping[Any, Any] | Sequence[Any] | Set[Any], inner: Callable[..., Any], place: str
+) -> Any:
+    """The contents of what holds others: a mapping and a set in an order of their own."""
+    if isinstance(value, Mapping):
+        pairs = [(inner(key), inner(entry, place=_in(place, key))) for key, entry in value.items()]
+        return ("mapping", *sorted(pairs, key=lambda pair: repr(pair[0])))
+    if isinstance(value, Set):
+        return ("set", *sorted((inner(entry, place=place) for entry in value), key=repr))
+    row = _as_array(value)
+    return ("list", *(inner(entry, place=place) for entry in value)) if row is None else _of_array(row)
 
 
 def _of_array(x: np.ndarray) -> Any:

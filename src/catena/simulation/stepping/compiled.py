@@ -38,6 +38,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
+from catena.system.sticking import DryFriction
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -55,7 +56,7 @@ TOGETHER = 1e-12
 LOOKED_AT = 8
 # What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
 # steps for a row of 40 four-bars, 2000 for small mechanisms).
-WALKED, CAREFUL = 50.0, 2000.0
+PAUSED, CAREFUL = 50.0, 2000.0
 # Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
 WATCHED, ENDLESS = 1e5, 1e8
 # How many careful steps are taken together.
@@ -126,8 +127,9 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        if self.sticks:
-            self.absent |= STICKING_INPUTS.keys() - {"sense"}
+        self.dry = DryFriction.of(self.system) if self.sticks else None
+        if self.dry is not None:
+            self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -138,7 +140,7 @@ class CompiledSteps:
         self.past: dict[str, np.ndarray] = {}
         self.failing: dict[int, str] | None = None
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
-        self._walks: dict[int, PausedSteps] = {}
+        self._paused: dict[int, PausedSteps] = {}
         self._starter: CompiledSteps | None = None
 
     @property
@@ -162,6 +164,8 @@ class CompiledSteps:
             found[wrench] = np.zeros(6 * system.plan.n)
         if self.excitation.forces or self.motors:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
+        if self.dry is not None:
+            found |= self.dry.told
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
@@ -251,7 +255,7 @@ class CompiledSteps:
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
         if self.sticks:
-            self._take_senses(v)
+            self.take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -264,7 +268,7 @@ class CompiledSteps:
             if not len(active):
                 return np.where(np.isfinite(t), ends, t), q, v
             if self.asks:
-                is_finite = self._walk(active, t, q, v, tau, ends, nodes)
+                is_finite = self._step_with_pauses(active, t, q, v, tau, ends, nodes)
                 if is_finite and self.steps % LOOKED_AT:
                     self.tick(float(t.min()))
                     continue
@@ -280,7 +284,7 @@ class CompiledSteps:
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
 
-    def _take_senses(self, v: np.ndarray) -> None:
+    def take_senses(self, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
         rubs = self.system.plan.friction > 0.0
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
@@ -412,7 +416,7 @@ class CompiledSteps:
 
     # One step, with Python in between.
 
-    def _walk(
+    def _step_with_pauses(
         self, active: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
         nodes: StepRecord | None,
     ) -> bool:  # fmt: skip
@@ -423,16 +427,16 @@ class CompiledSteps:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
             who = active[(t[active] == now) & (ends[active] == until)]
             self.kept["h"][who] = self.kept["h"][who].min()
-        out, walk = self._step(who, t, q, v, tau, ends, None)
+        out, paused = self._step(who, t, q, v, tau, ends, None)
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)
-            return walk.is_finite
+            return paused.is_finite
         if self.excitation.problem.touching is not None:
             raise ContactChanged
         if self.sticks:
             self._keep(who, t, q, v, out)
             self._require_senses(who, t)
-        doubtful = np.ones(len(who), dtype=bool) if self.adaptive else walk.doubts.copy()
+        doubtful = np.ones(len(who), dtype=bool) if self.adaptive else paused.doubts.copy()
         self._keep(who, t, q, v, out)
         self._step_carefully(who, t, q, v, tau, ends, nodes, doubtful)
         return False
@@ -442,14 +446,14 @@ class CompiledSteps:
         careful: np.ndarray | None,
     ) -> tuple[dict[str, np.ndarray], PausedSteps]:  # fmt: skip
         count = len(who)
-        if count not in self._walks:
+        if count not in self._paused:
             lanes = LANES_ALONE if count == 1 or self.is_narrow else None
             program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
-            self._walks[count] = PausedSteps(
+            self._paused[count] = PausedSteps(
                 program, count, self.excitation, self.drift, self.method, self.target, self.controls,
                 self.law is not None, self.asks,
             )  # fmt: skip
-        walk = self._walks[count]
+        paused = self._paused[count]
         inputs = self._inputs(who, t, q, v, tau, ends)
         if self.law is not None:
             given = self.law.given(who, float(t[who].min()), float(self.kept["h"][0, 0]), 1)
@@ -457,17 +461,17 @@ class CompiledSteps:
         every = 1 if self.adaptive else self.every
         self.since += 1
         self.steps += 1
-        self._cost[who] += WALKED if careful is None else CAREFUL
+        self._cost[who] += PAUSED if careful is None else CAREFUL
         self._tried[who] += 1.0
         closes = self.since % every == 0
-        return walk.step(self.owner[who], inputs, tau[who], careful, closes, self.near[who]), walk
+        return paused.step(self.owner[who], inputs, tau[who], careful, closes, self.near[who]), paused
 
     def _taken(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray,
         out: dict[str, np.ndarray], nodes: StepRecord | None,
     ) -> None:  # fmt: skip
         """Keep what a step that did not halt leaves behind, whether it was accepted or not."""
-        count = self._walks[len(who)].count
+        count = self._paused[len(who)].count
         self._keep(who, t, q, v, out)
         if count is not None:
             self.near[who] = count.at(t[who], q[who], v[who])

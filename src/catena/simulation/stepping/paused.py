@@ -1,7 +1,7 @@
 """Single steps taken piece by piece, with Python in between: for forces, wrenches and motions that only Python knows,
 and for steps that the compiled code cannot vouch for.
 
-It is the same step, the same tape, that the compiled loop plays (`steps.stepping`). At its pauses Python gives what it
+It is the same step, the same tape, that the compiled loop plays (`methods.step`). At its pauses Python gives what it
 knows: forces and prescribed motion before the accelerations of a stage; the accelerations themselves next to singular
 configurations, from a rank-revealing decomposition or from both sides of the configuration; and the closing of loops
 there.
@@ -94,7 +94,7 @@ class PausedSteps:
         if careful is not None:
             self._find_near_singular(b)
         stage, begun, self.is_finite = 0, False, True
-        for pause, piece in self._walked(careful is not None, closes):
+        for pause, piece in self._pieces_between(careful is not None, closes):
             if pause == "forces":
                 if not self.is_finite:
                     # A trial that went astray is rejected in the end; nobody need be asked about it.
@@ -117,7 +117,7 @@ class PausedSteps:
             found["tau_start"] = self.tau_start
         return found
 
-    def _walked(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
+    def _pieces_between(self, careful: bool, closes: bool) -> list[tuple[str, Piece]]:
         """Return the pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
