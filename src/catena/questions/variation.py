@@ -33,16 +33,28 @@ from catena.structure import Plan
 # What no such number may be less than zero of, by the word that its name has.
 NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
 
+# Words of numbers whose size changes no plan, only whether they are zero.
+SCALES = ("mass", "damping", "friction", "armature", "stiffness")
+# Tapes whose constants are kept as formulas.
+MOST_TAPES = 64
+
 
 class Variation:
-    """The values (*batch, n) of parameters of one mechanism, by name. `mechanism` is the one they are asked of."""
+    """The values (*batch, n) of parameters of one mechanism, by name. `mechanism` is the one they are asked of;
+    `formulas` are shared with other values of the same parameters."""
 
     def __init__(
-        self, mechanism: Mechanism, values: Mapping[str, np.ndarray], parameters: Sequence[Parameter]
-    ) -> None:
+        self, mechanism: Mechanism, values: Mapping[str, np.ndarray], parameters: Sequence[Parameter],
+        formulas: dict[int, ConstantFormulas] | None = None,
+    ) -> None:  # fmt: skip
+        self.formulas: dict[int, ConstantFormulas] = {} if formulas is None else formulas
         self.mechanism, self.parameters = mechanism, tuple(parameters)
         self.batch = arrays.batch_shape(values) if values else ()
         self.values = {name: np.broadcast_to(x, (*self.batch, x.shape[-1])) for name, x in values.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a copy or a pickle is made of; formulas are found again."""
+        return Variation, (self.mechanism, self.values, self.parameters)
 
     @staticmethod
     def of(mechanism: Mechanism, given: Mapping[str, Any]) -> Variation:
@@ -68,19 +80,19 @@ class Variation:
             n: np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(states, x.shape[-1]))
             for n, x in self.values.items()
         }
-        return Variation(self.mechanism, values, self.parameters)
+        return Variation(self.mechanism, values, self.parameters, self.formulas)
 
     def reshaped(self, batch: tuple[int, ...]) -> Variation:
         """Return the same values with other batch dimensions."""
         values = {n: x.reshape(*batch, x.shape[-1]) for n, x in self.values.items()}
-        return Variation(self.mechanism, values, self.parameters)
+        return Variation(self.mechanism, values, self.parameters, self.formulas)
 
     def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> Variation:
         """Return the values of some states (n,), counted through the batch, in other batch dimensions."""
         values = {
             n: x.reshape(-1, x.shape[-1])[states].reshape(*batch, x.shape[-1]) for n, x in self.values.items()
         }
-        return Variation(self.mechanism, values, self.parameters)
+        return Variation(self.mechanism, values, self.parameters, self.formulas)
 
     def at(self, state: tuple[int, ...]) -> Mechanism:
         """Return the mechanism of one state."""
@@ -96,9 +108,50 @@ class Variation:
             changed[p.name] = np.where(p.value == 0.0, largest, p.value)
         return with_values(self.mechanism, changed)
 
+    @cached_property
+    def sort(self) -> tuple[Any, ...]:
+        """Return what variations have in common that have the same formulas: names of parameters, and what stands in
+        the place of zeros of the mechanism. How large a mass or a damping is there makes no difference."""
+        found: list[Any] = []
+        for p in self.parameters:
+            largest = np.abs(self.values[p.name]).reshape(-1, len(p.value)).max(axis=0, initial=0.0)
+            there = np.where(p.value == 0.0, largest, 0.0)
+            if set(p.name.split(".")) & set(SCALES):
+                there = np.sign(there)
+            found.append((p.name, there.tobytes()))
+        return tuple(found)
+
+    def like(self, other: Variation) -> Variation:
+        """Return these values with the formulas of another variation of the same sort."""
+        return Variation(self.mechanism, self.values, self.parameters, other.formulas)
+
+    def formulas_on(self, plan: Plan) -> ConstantFormulas:
+        """Return the constants of tapes on a plan as formulas of the parameters."""
+        found = self.formulas.get(id(plan))
+        if found is None or found.plan is not plan:
+            found = self.formulas[id(plan)] = ConstantFormulas(self, plan)
+        return found
+
     def symbolic(self, plan: Plan) -> SymbolicPlan:
         """Return a plan of the representative mechanism with symbols for the parameters."""
         return symbolic_plan(self.representative, plan, self.values, exact=False)
+
+
+class ConstantFormulas:
+    """One plan with symbols for the parameters of a variation, and the constants of tapes as functions of these."""
+
+    def __init__(self, variation: Variation, plan: Plan) -> None:
+        self.plan = plan
+        self.symbolic = variation.symbolic(plan)
+        self.of_tapes: dict[tuple[Any, ...], tuple[Any, int, np.ndarray]] = {}
+        """The function for a tape, how many constants it gives, and where those of forces begin."""
+
+    def function(self, entries: Sequence[Any]) -> Any:
+        """Return expressions of the parameters as a function of all of them."""
+        import casadi
+
+        symbols = [x for s in self.symbolic.symbols.values() for x in s]
+        return casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
 
 
 class VariedConstants(ConstantsByState):
@@ -117,8 +170,12 @@ class VariedConstants(ConstantsByState):
         self._rows: dict[tuple[Any, ...], np.ndarray] = {}
 
     @cached_property
+    def _formulas(self) -> ConstantFormulas:
+        return self.variation.formulas_on(self.plan)
+
+    @property
     def _symbolic(self) -> SymbolicPlan:
-        return self.variation.symbolic(self.plan)
+        return self._formulas.symbolic
 
     def alone(self, state: int) -> Evaluator:
         """Return what runs algorithms for one state."""
@@ -128,19 +185,32 @@ class VariedConstants(ConstantsByState):
         """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
         key = (has_loops, forces, frame)
         if key not in self._rows:
-            plan = self._symbolic.plan
-            nodes = Constants.of(plan, plan.gravity).values
-            twins = [self._twin(force) for force in forces]
-            asked = None if frame is None else plan.body_pose[frame]
-            parts = constant_parts(plan, nodes, has_loops, twins, asked)
-            rows = self.evaluate([x for row in parts.rows for x in row])
-            for force, start in zip(forces, parts.starts[2] // 8, strict=True):
+            known = self._formulas.of_tapes
+            if key not in known:
+                if len(known) >= MOST_TAPES:
+                    known.clear()
+                known[key] = self._of_tape(has_loops, forces, frame)
+            function, count, starts = known[key]
+            rows = self._values(function, count)
+            for force, start in zip(forces, starts, strict=True):
                 if self._is_rigid_stop(force):
                     own = self._stops(force.at)
                     at = int(start) + 24
                     rows[..., at : at + own.shape[-1]] = own
             self._rows[key] = rows
         return self._rows[key]
+
+    def _of_tape(
+        self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None
+    ) -> tuple[Any, int, np.ndarray]:
+        """Return the constants of a tape as a function of the parameters, how many, and where those of forces begin."""
+        plan = self._symbolic.plan
+        nodes = Constants.of(plan, plan.gravity).values
+        twins = [self._twin(force) for force in forces]
+        asked = None if frame is None else plan.body_pose[frame]
+        parts = constant_parts(plan, nodes, has_loops, twins, asked)
+        entries = [x for row in parts.rows for x in row]
+        return self._formulas.function(entries), len(entries), parts.starts[2] // 8
 
     def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
@@ -163,10 +233,10 @@ class VariedConstants(ConstantsByState):
 
     def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
         """Return expressions of the parameters for all states, (*batch, entries)."""
-        import casadi
+        return self._values(self._formulas.function(entries), len(entries))
 
-        symbols = [x for s in self._symbolic.symbols.values() for x in s]
-        function = casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
+    def _values(self, function: Any, count: int) -> np.ndarray:
+        """Return the values (*batch, count) of a function of the parameters for all states."""
         batch = self.variation.batch
         given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
         rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
@@ -174,7 +244,7 @@ class VariedConstants(ConstantsByState):
         if found.shape[1] == 1 and prod(batch) != 1:
             # Nothing depends on the parameters.
             found = np.repeat(found, prod(batch), axis=1)
-        return np.ascontiguousarray(found.T).reshape(*batch, len(entries))
+        return np.ascontiguousarray(found.T).reshape(*batch, count)
 
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""

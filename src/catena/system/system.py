@@ -79,6 +79,8 @@ if TYPE_CHECKING:
     from catena.view.live.view import View
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
+# Sets of parameters that a system remembers to have varied.
+MOST_VARIED = 8
 
 
 class System:
@@ -123,6 +125,7 @@ class System:
         self._model: Mechanics = Mechanics(self._settling, None if states is None else states.base._model)
         self._inertia, self._closed = self._model.inertia, self._model.is_closed
         self._bare: System | None = None
+        self._varied: dict[tuple[Any, ...], System] = {}
         self._acts = self._model.acts
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._settling.described)
@@ -581,10 +584,19 @@ class System:
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
+        known = self._varied.get(variation.sort)
+        if known is not None and known._states is not None:
+            return known._of_variation(variation.like(known._states.variation))
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = self._planned(variation.representative, made, self._settling.accuracy)
         base.settle()
-        return _of_states(base, variation, self)
+        found = _of_states(base, variation, self)
+        if 0 not in variation.batch:
+            # One state is enough to remember what all values of these parameters have in common.
+            if len(self._varied) >= MOST_VARIED:
+                del self._varied[next(iter(self._varied))]
+            self._varied[variation.sort] = found.chosen(np.zeros(1, dtype=int), ())
+        return found
 
     def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
