@@ -30,6 +30,10 @@ class Cancelled(BrokenOff):
     """Raised behind the last step that was taken, where somebody cancels a run."""
 
 
+def nobody_follows(t: float) -> None:
+    """Do nothing: nobody wants to know how far a motion is."""
+
+
 def stopped(reason: BaseException, t: float) -> str:
     """Return what a run says that somebody stopped at a time [s]."""
     return f"{'cancelled' if isinstance(reason, Cancelled) else 'interrupted'} at t = {t:.6g} s"
