@@ -37,10 +37,15 @@ def main() -> None:
                 cwd=folder,
                 check=True,
             )  # fmt: skip
-            used |= {package(path) for path in json.loads(told.read_text())["inputs"] if "node_modules" in path}
+            used |= {
+                package(path) for path in json.loads(told.read_text())["inputs"] if "node_modules" in path
+            }
         licences = [licence(folder / "node_modules" / one) for one in sorted(used)]
     (TARGET / "LICENCES.txt").write_text("\n\n".join(licences) + "\n", encoding="utf-8")
-    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in sorted(TARGET.glob("*.js"))]
+    lines = [
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}"
+        for file in sorted(TARGET.glob("*.js"))
+    ]
     (TARGET / "DIGESTS.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

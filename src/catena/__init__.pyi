@@ -32,10 +32,7 @@ from .changing import (
     Transfer as Transfer,
     transfer as transfer,
 )
-from .dynamics.closed.diagnosis import (
-    Diagnosis as Diagnosis,
-)
-from .dynamics.closed.tip_contact import (
+from .dynamics.contacts.tip_contact import (
     Support as Support,
     TipContact as TipContact,
 )
@@ -106,6 +103,9 @@ from .planning import (
     plan_excitation as plan_excitation,
     plan_motion as plan_motion,
     rank_structures as rank_structures,
+)
+from .questions.diagnosis import (
+    Diagnosis as Diagnosis,
 )
 from .simulation import (
     IMU as IMU,

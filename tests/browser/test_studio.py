@@ -26,6 +26,11 @@ MIDDLE = """(name) => { const p = catena.stage.player, g = p.segment_at(p.data.s
   const e = p.arrow_ends(a, k, p.rows, a.body, scene, p.arrow_scale()), b = p.canvas.getBoundingClientRect();
   const q = p.eye.project(p.look.camera, e[0].map((x, i) => 0.5 * (x + e[1][i])));
   return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height, g.t[k]]; }"""
+AT = """(name) => { const p = catena.stage.player, k = 12 * p.data.scenes[0].bodies.indexOf(name);
+  const l = p.data.scenes[0].labels.find((x) => x[0] === "body" && x[1] === name)[3], r = p.rows;
+  const at = [0, 4, 8].map((i) => r[k + i] * l[0] + r[k + i + 1] * l[1] + r[k + i + 2] * l[2] + r[k + i + 3]);
+  const q = p.eye.project(p.look.camera, at), b = p.canvas.getBoundingClientRect();
+  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
 SLIDE = """(x, value) => { x.value = value; for (const name of ["input", "change"])
   x.dispatchEvent(new Event(name, { bubbles: true })); }"""
 COLOURS = """() => catena.studio.data.scenes.map((s) =>
@@ -143,6 +148,12 @@ def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):
     assert hatched.count("hatching") > 8
     assert page.locator(".guide li.done").count() == 3
     person.shot("05-grounded")
+    # It wiggles in its one way, and nothing of the text changes.
+    page.get_by_role("button", name="Wiggle").click()
+    page.wait_for_function("() => catena.studio.playing && catena.studio.time > 0")
+    person.shot("06-wiggle")
+    person.press("g")
+    page.wait_for_function("() => !catena.studio.playing")
     # Undo and redo: drawing, text and card follow.
     texts = [session.text]
     for _ in range(2):
@@ -255,6 +266,18 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     force = np.linalg.norm(wrench[np.argmin(np.abs(run.t - tip[2])), 3:])
     assert " N on C-D at D" in told and float(told.split(" N")[0]) == pytest.approx(force, rel=0.05)
     person.shot("15-reaction")
+    # The model is pulled on while it runs: its loop stays closed, and the run is what it was.
+    x, y = page.evaluate(AT, "B-C")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y - 30)
+    page.wait_for_function("() => catena.stage.pulls > 2")
+    pulled = page.evaluate("catena.stage.pulled")
+    person.shot("20-pulled")
+    page.mouse.up()
+    page.wait_for_function("() => !catena.stage.pulling")
+    assert np.abs(scenario.system.closure(np.array(pulled["q"]))[0]).max() < 1e-6
+    assert pulled["t"] > t - 0.1 and page.evaluate("catena.studio.data.segments[0].t.length") > 10
     # A spring by two clicks, and energy shows it.
     person.press("k")
     person.settled()
@@ -385,6 +408,19 @@ def test_a_long_run_is_cancelled_within_a_second_and_a_lost_server_is_told(brows
     assert "still here" in page.locator(".banner").inner_text()
     person.shot("28-lost")
     page.close()
+
+
+def test_work_that_was_not_saved_is_resumed(tmp_path):
+    """A studio that ends leaves its text beside the file; the next one offers it."""
+    with studio(folder=tmp_path, show=False) as made:
+        made.session.act("add bar", {"start": [0, 0], "end": [1, 0]}, 0)
+        text = made.session.text
+    with studio(folder=tmp_path, show=False) as again:
+        assert again.session.state()["left"] and again.session.text != text
+        again.session.resume(again.session.revision)
+        assert again.session.text == text and not again.session.state()["left"]
+        again.session.save("mine.toml", again.session.revision)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.toml"]
 
 
 FILE = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));

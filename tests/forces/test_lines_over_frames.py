@@ -58,6 +58,11 @@ def test_the_load_is_what_virtual_work_says_in_every_call(kind, tmp_path):
     again = ct.load(tmp_path / "m.toml")
     assert again.forces["line"].frames == PATH
     np.testing.assert_array_equal(again.system().forward_dynamics(Q, V), ours)
+    if isinstance(kind, PointSpring):
+        m.save(tmp_path / "m.xml")
+        again = ct.load(tmp_path / "m.xml")
+        assert again.forces["line"].frames == PATH
+        np.testing.assert_allclose(again.system().forward_dynamics(Q, V), ours, rtol=1e-12)
 
 
 def test_its_numbers_are_parameters_in_lanes_and_in_equations():

@@ -40,7 +40,8 @@ KEYS = [
     "damping", "friction", "limits", "limit_stiffness", "limit_damping", "actuated", "locked_at", "body",
     "pose", "joint", "components", "gear", "stiffness", "rest", "between", "rest_length", "frame", "moment",
     "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments", "density",
-    "physical", "visual", "collision", "armature", "velocity_limit", "include", "repeat", "chain", "coupling", "ground",
+    "physical", "visual", "collision", "armature", "velocity_limit", "static_friction", "stribeck_velocity",
+    "include", "repeat", "chain", "coupling", "ground",
     "unknown", '""', '"a.b"', "a.b.c", "crank", "rod", "parameters", "parameters.rod", "linkage", "linkage.bars",
     "fixed", "bars", "sketch", "slides", "at", "O-A", "A-B", "t", "pi",
 ]  # fmt: skip

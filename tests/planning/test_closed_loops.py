@@ -132,6 +132,23 @@ def test_independent_joints_are_the_users_choice():
         ct.plan_motion(s, q0, 1.0, end={"A": 1.0}, independent=["A", "D"])
 
 
+def test_a_plan_that_jumps_over_a_dead_centre_is_no_success():
+    """A cam lifts a valve, which has the same height on both of its flanks: led by the valve, the plan changes flanks
+    from one node to the next; led by the shaft it goes over the top."""
+    m = ct.Mechanism("cam", gravity=(0, 0, 0))
+    for name, kind in (("shaft", ct.Revolute("z")), ("valve", ct.Prismatic("x"))):
+        m.add_body(name, mass=1.0, inertia=0.05)
+        m.add_joint(f"{name} moves", "ground", name, kind)
+    m.add_cam("cam", "valve moves", "shaft moves", "0.2 * (1 - cos(x))")
+    s = m.system()
+    q0 = s.assemble({"shaft moves": 2.6})
+    over = ct.plan_motion(s, q0, 1.0, end={"shaft moves": 3.8}, nodes=5, independent=["shaft moves"])
+    assert over.success and over.q[:, 1].max() > 0.399
+    with pytest.warns(ct.CatenaWarning, match="near t = 1 s the leading joints pass a dead centre"):
+        jump = ct.plan_motion(s, q0, 1.0, end={"shaft moves": 3.8}, nodes=5, independent=["valve moves"])
+    assert not jump.success and "dead centre" in jump.message
+
+
 def grasping():
     """Two arms of a free-flyer that hold each other's hands: a loop inside of what floats."""
     m = free_flyer()

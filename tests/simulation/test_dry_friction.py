@@ -4,8 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import catena as ct
+from catena.mechanism.generators import four_bar
 
 G = 9.81
 
@@ -83,6 +85,19 @@ def test_a_pendulum_comes_to_rest_where_friction_holds_it():
     assert np.all(run.q[-1] == run.q[-2])
 
 
+def test_what_a_run_tells_of_a_joint_that_sticks():
+    """A block that is pushed with 1 N against friction of 3 N: it slows down by 1 m/s^2 and stops, and where it is held
+    the slide passes on nothing of the push, because friction takes all of it."""
+    run = ct.simulate(block(3.0), [0.0], [1.2], 2.0, control=lambda t, q, v: np.array([1.0]), samples=5)
+    np.testing.assert_allclose(run.acceleration[:, 0], [-1.0, -1.0, -1.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(run.power["friction"], [-3.6, -2.1, -0.6, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run.reaction("slide")[:, 3], [-2.0, -2.0, -2.0, 0.0, 0.0], atol=1e-9)
+    held = run.system.sticking([0.0], [0.0], [[-2.0], [4.0], [3.0]])
+    np.testing.assert_allclose(held.vdot, [[0.0], [0.5], [0.0]])
+    np.testing.assert_array_equal(held.holds, [True, False, True])
+    np.testing.assert_allclose(run.system.inverse_dynamics_interval([0.0], [-1e-9], [1.0]), [[-1.0, -1.0]])
+
+
 def test_a_batch_does_what_its_states_do():
     s, q = oscillator(), np.linspace(0.01, 0.2, 9)[:, None]
     together = ct.simulate(s, q, np.zeros((9, 1)), 2.0, samples=4)
@@ -121,6 +136,128 @@ def test_which_of_several_joints_stick_is_the_choice_that_fits(seed):
         if np.all(np.abs(hold[~slips]) <= friction[~slips]) and np.all(a[slips] * sense[slips] > 0.0):
             fitting.append(a)
     assert len(fitting) == 1
+    told = s.sticking(q, np.zeros(4))
+    np.testing.assert_allclose(told.vdot, fitting[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(told.force, H @ fitting[0] + bias, rtol=1e-9, atol=1e-9)
+    low, high = np.moveaxis(s.inverse_dynamics_interval(q, np.zeros(4), fitting[0]), -1, 0)
+    assert np.all(low <= 1e-9) and np.all(high >= -1e-9)
+    np.testing.assert_allclose(high - low, np.where(fitting[0] == 0.0, 2.0 * friction, 0.0), atol=1e-12)
     run = ct.simulate(s, q, np.zeros(4), 1e-4, samples=2)
+    np.testing.assert_allclose(run.acceleration[0], fitting[0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(run.v[-1] / 1e-4, fitting[0], rtol=5e-3, atol=1e-9)
     assert np.array_equal(run.v[-1] == 0.0, fitting[0] == 0.0)
+
+
+def belt(static):
+    """A block on a belt that moves along x, held to the ground by a spring."""
+    m = ct.Mechanism("belt", gravity=(0.0, 0.0, 0.0))
+    m.add_body("belt", mass=1.0, inertia=0.1)
+    m.add_joint("drive", "ground", "belt", ct.Prismatic("x"))
+    m.add_body("block", mass=1.0, inertia=0.1)
+    m.add_joint("slip", "belt", "block", ct.Prismatic("x"), friction=1.0, static_friction=static)
+    m.add_frame("wall", "ground", ct.Pose(p=(-1.0, 0.0, 0.0)))
+    m.add_spring_between("spring", "wall", "block", stiffness=100.0, rest_length=1.0)
+    return m.system()
+
+
+def test_a_block_on_a_belt_sticks_and_slips_with_a_known_period():
+    """Friction holds with 2 N and slips with 1 N, k = 100 N/m, m = 1 kg, belt u = 0.1 m/s. The block rides to x = 2 / k
+    and slips along d + d cos(w s) + u / w sin(w s) with d = 1 / k, until its velocity is that of the belt again, which
+    takes (2 pi - 2 atan(w d / u)) / w; the ride takes 2 d / u."""
+    speed, w, d = 0.1, 10.0, 0.01
+    s = belt(2.0)
+    ride, slip = 2.0 * d / speed, (2.0 * np.pi - 2.0 * np.arctan(w * d / speed)) / w
+    path = lambda t: (speed * t, speed, 0.0)  # noqa: E731
+    run = ct.simulate(s, [0.0, 0.0], [speed, 0.0], 3.0, motion={"drive": path}, samples=301)
+    first = 0.02 / speed
+    expected = first + np.arange(4) * (ride + slip)
+    sticks = run.v[:, 1] == 0.0
+    for start in expected[:3]:
+        at = (run.t > start + slip + 1e-6) & (run.t < start + slip + ride - 1e-6)
+        assert at.sum() > 5 and sticks[at].all()
+        assert not sticks[(run.t > start + 1e-6) & (run.t < start + slip - 1e-6)].any()
+    x = run.q.sum(axis=1)
+    during = (run.t > first) & (run.t < first + slip)
+    s_t = run.t[during] - first
+    closed = d + d * np.cos(w * s_t) + speed / w * np.sin(w * s_t)
+    np.testing.assert_allclose(x[during], closed, atol=1e-9)
+    assert run.audit().ok
+
+
+def test_friction_that_falls_with_the_slip_is_that_of_the_law(tmp_path):
+    """A block coasts under friction + rise / (1 + (v / w)^2): against SciPy on the law written out, and it stops."""
+    m = ct.Mechanism("coasting", gravity=(0.0, 0.0, 0.0))
+    m.add_body("block", mass=2.0, inertia=0.1)
+    m.add_joint(
+        "x", "ground", "block", ct.Prismatic("x"), friction=1.0, static_friction=3.0, stribeck_velocity=0.2
+    )
+    run = ct.simulate(m.system(), [0.0], [1.0], 2.5, samples=6)
+
+    def law(t, y):
+        return [y[1], -(1.0 + 2.0 / (1.0 + (y[1] / 0.2) ** 2)) / 2.0]
+
+    stops = lambda t, y: y[1]  # noqa: E731
+    stops.terminal = True
+    exact = solve_ivp(law, (0.0, 5.0), [0.0, 1.0], rtol=1e-12, atol=1e-14, events=stops, dense_output=True)
+    moving = run.t < exact.t[-1]
+    np.testing.assert_allclose(run.v[moving, 0], exact.sol(run.t[moving])[1], atol=1e-9)
+    np.testing.assert_allclose(run.q[~moving, 0], exact.y[0, -1], atol=1e-9)
+    assert (~moving).any() and run.audit().ok
+    m.save(tmp_path / "coasting.toml")
+    again = ct.load(tmp_path / "coasting.toml").joints["x"]
+    assert (again.friction, again.static_friction, again.stribeck_velocity) == (1.0, 3.0, 0.2)
+    for wrong in (
+        {"static_friction": 0.5},
+        {"stribeck_velocity": 0.1},
+        {"static_friction": 2.0, "stribeck_velocity": 0},
+    ):
+        with pytest.raises(ct.ModelError, match="joint 'x'"):
+            m.with_joint("x", **{"static_friction": None, "stribeck_velocity": None, **wrong})
+
+
+def test_loops_that_are_cut_elsewhere_stick_alike():
+    """A four-bar with friction in two joints, which hold more than they can each, and which stop it and let it go."""
+    base = four_bar()
+    for friction, duration in ((0.3, 1.5), (10.0, 10.0)):
+        ends = []
+        for cut in "CD":
+            m = base
+            for joint in "AB":
+                m = m.with_joint(joint, friction=friction)
+            s = m.system(cut=[cut])
+            q = s.assemble({"A": 0.6})
+            v = s.velocity(q, {"A": 0.0 if friction > 1.0 else 1.0})
+            run = ct.simulate(s, q, v, duration, samples=4)
+            assert run.audit().ok
+            ends.append(np.concatenate([run["A"], run["B"]], axis=-1))
+            if friction > 1.0:
+                assert np.abs(s.difference(run.q[0], run.q[-1])).max() < 1e-12 and run.steps < 100
+        np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+
+
+def test_sensitivities_are_right_or_refused():
+    """Of a block that slows down, by its start; and one that stops is refused."""
+    s = block(1.0)
+    end = ct.sensitivities(s, [0.0], [3.0], 1.0)
+    np.testing.assert_allclose(end.by_start[-1], [[1.0, 1.0], [0.0, 1.0]], atol=1e-9)
+    with pytest.raises(ct.StateError, match="'slide' sticks or turns round"):
+        ct.sensitivities(s, [0.0], [0.3], 1.0)
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "rk4"])
+def test_a_stepper_and_a_saved_one_stick_as_a_run_does(integrator):
+    """Steps of 10 ms over four half swings and beyond; those of dopri5 are not made smaller in a stepper."""
+    bound = 1e-9 if integrator == "rk4" else 1e-7
+    s, options = oscillator(), {"step": 1e-2} if integrator == "rk4" else {}
+    stepper = ct.Stepper(s, [0.105], [0.0], step=1e-2, integrator=integrator)
+    run = ct.simulate(s, [0.105], [0.0], 2.0, samples=201, integrator=integrator, check=False, **options)
+    for k in range(1, 201):
+        stepper.step()
+        np.testing.assert_allclose(stepper.q, run.q[k], atol=bound)
+        if k == 60:
+            saved = stepper.save_state()
+    assert stepper.v == 0.0
+    stepper.restore_state(saved)
+    for _ in range(60, 200):
+        stepper.step()
+    np.testing.assert_allclose(stepper.q, run.q[-1], atol=bound)

@@ -360,14 +360,20 @@ class Beam(FlexibleBody):
     def _lowest(self, K: Floats, M: Floats, count: int, loads: Floats) -> tuple[Floats, Floats]:
         """Return the lowest eigenvalues that are no rigid motion, and vectors of modal mass 1; with an interface those
         within the span of what loads (n, m) at it do and of the lowest modes."""
-        if self.interface:
-            from scipy.linalg import cho_factor, cho_solve, eigh
+        from scipy.linalg import cho_factor, cho_solve, eigh
 
+        try:
+            if not self.interface:
+                return self._eigen(K, M, count)
             _, moving = self._eigen(K, M, count - len(loads))
             basis = np.linalg.qr(np.hstack([moving, cho_solve(cho_factor(K), loads.T)]))[0]
             values, vectors = eigh(basis.T @ K @ basis, basis.T @ M @ basis)
             return values, basis @ vectors
-        return self._eigen(K, M, count)
+        except (np.linalg.LinAlgError, ValueError):
+            raise ModelError(
+                "Beam: its modes are lost in rounding: check length, area, inertia, density and young, whose stiffness "
+                "and mass differ by too much, or are too large or small for numbers of a computer."
+            ) from None
 
     @staticmethod
     def _eigen(K: Floats, M: Floats, count: int) -> tuple[Floats, Floats]:

@@ -113,7 +113,7 @@ def _units(mechanism: Mechanism, extents: dict[str, float], source: Source) -> I
             continue
         place, who = source.place("body", body.name), f"body {body.name!r}"
         # A body may stand out of the box of its joints, so the box is taken three times as large.
-        if body.mass > DENSEST * (3.0 * size) ** 3 and body.mass > 50.0:
+        if body.mass > 50.0 and (body.mass / DENSEST) ** (1 / 3) > 3.0 * size:
             message = (
                 f"it weighs {body.mass:.4g} kg and is {size:.3g} m long: if these are grams, divide by 1000"
             )

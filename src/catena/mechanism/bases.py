@@ -64,7 +64,10 @@ def _freed(mechanism: Mechanism, fixed: Joint) -> Mechanism:
     none.setflags(write=False)
     free = replace(fixed, kind=kind, damping=none, friction=none, powered=np.zeros(kind.nv, dtype=bool))
     free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
-    return with_joint_replaced(mechanism, replace(free, armature=None, velocity_limit=None))
+    return with_joint_replaced(
+        mechanism,
+        replace(free, armature=None, velocity_limit=None, static_friction=None, stribeck_velocity=None),
+    )
 
 
 def reroot(mechanism: Mechanism, body: str, base: str | None = None) -> Mechanism:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OF_BODY = ("mass", "com", "inertia", "density", "visuals", "collisions", "physical", "flexible")
 OF_JOINT = (
     "kind", "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
-    "armature", "velocity_limit",
+    "armature", "velocity_limit", "static_friction", "stribeck_velocity",
 )  # fmt: skip
 OF_JOINT_SPRING = ("stiffness", "rest", "damping")
 OF_POINT_SPRING = ("stiffness", "rest_length", "damping")
@@ -132,6 +132,7 @@ def _idle(joint: Joint) -> Joint:
     if joint.limits is None and not (joint.damping.any() or joint.friction.any()):
         return joint
     none = np.zeros_like(joint.damping)
+    joint = replace(joint, static_friction=None, stribeck_velocity=None)
     return replace(joint, damping=none, friction=none, limits=None, limit_stiffness=None, limit_damping=None)
 
 
@@ -196,6 +197,8 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
             "limit_damping",
             "armature",
             "velocity_limit",
+            "static_friction",
+            "stribeck_velocity",
         ):
             there.pop(name, None)
         if isinstance(there["actuated"], list):

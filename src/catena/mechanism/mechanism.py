@@ -283,6 +283,8 @@ class Mechanism:
         limit_damping: ArrayLike = 0.0,
         armature: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
+        static_friction: ArrayLike | None = None,
+        stribeck_velocity: ArrayLike | None = None,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child). `parent` and `child` may be frames, from which the poses then count.
@@ -292,11 +294,13 @@ class Mechanism:
         makes them elastic; each is one number or one for each coordinate. `actuated` is whether something can drive
         the joint, or that for each velocity coordinate: (False, True). `armature` is the inertia of rotors as
         the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
+        Friction that sticks holds with up to `static_friction` in runs, `friction` if None, and what is more than
+        `friction` falls with the slip v as 1 / (1 + (v / stribeck_velocity)^2), or at once.
         """
         naming.require_new_joint(self, name)
         joint = make_joint(
             self, name, parent, child, kind, in_parent, in_child, damping, friction, limits, actuated,
-            limit_stiffness, limit_damping, armature, velocity_limit,
+            limit_stiffness, limit_damping, armature, velocity_limit, static_friction, stribeck_velocity,
         )  # fmt: skip
         self._joints[name] = joint
         self._revision += 1

@@ -68,7 +68,7 @@ def make_joint(
     mechanism: Mechanism, name: str, parent: str, child: str, kind: JointKind, in_parent: Pose, in_child: Pose,
     damping: ArrayLike, friction: ArrayLike, limits: ArrayLike | None, actuated: bool | Iterable[bool],
     limit_stiffness: ArrayLike | None, limit_damping: ArrayLike, armature: ArrayLike | None,
-    velocity_limit: ArrayLike | None,
+    velocity_limit: ArrayLike | None, static_friction: ArrayLike | None, stribeck_velocity: ArrayLike | None,
 ) -> Joint:  # fmt: skip
     """Return a joint between bodies or frames of a mechanism as `add_joint` describes it."""
     who = f"joint {name!r}"
@@ -86,17 +86,21 @@ def make_joint(
     # The poses of bodies stay as they were given, to the last digit.
     outer = in_parent if body == parent else base * in_parent
     inner = in_child if other == child else other_base * in_child
+    rubs = validation.coefficients(who, "friction", friction, kind.nv)
+    holds, falls = validation.static_friction(who, static_friction, stribeck_velocity, rubs)
     stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
     return Joint(
         name, body, other, kind, outer, inner,
         validation.coefficients(who, "damping", damping, kind.nv),
-        validation.coefficients(who, "friction", friction, kind.nv),
+        rubs,
         validation.limits(who, limits, kind.nv),
         validation.powered(who, actuated, kind.nv),
         None,
         *stops,
         validation.armature(who, armature, kind),
         validation.velocity_limit(who, velocity_limit, kind.nv),
+        holds,
+        falls,
     )  # fmt: skip
 
 

@@ -52,7 +52,9 @@ class Joint:
 
     `armature` (nv,) is the inertia [kg m^2 or kg] of rotors as the joint feels it and `velocity_limit` (nv,) the
     speed that must not be exceeded, infinite where there is none, or None. The latter is kept for files and plans of
-    motions; dynamics does not know it.
+    motions; dynamics does not know it. In runs friction that sticks holds with up to `static_friction` (nv,), and falls
+    with the slip v as friction + (static_friction - friction) / (1 + (v / stribeck_velocity)^2), or at once; None where
+    it holds with no more than `friction`.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Joint:
     limit_damping: NDArray[np.float64] | None = None
     armature: NDArray[np.float64] | None = None
     velocity_limit: NDArray[np.float64] | None = None
+    static_friction: NDArray[np.float64] | None = None
+    stribeck_velocity: NDArray[np.float64] | None = None
 
     @property
     def actuated(self) -> bool:

@@ -223,6 +223,32 @@ def armature(who: str, value: Any, kind: JointKind) -> NDArray[np.float64] | Non
     return found
 
 
+def static_friction(
+    who: str, value: Any, velocity: Any, friction: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return the friction (nv,) that holds a joint at rest and the velocities (nv,) with which it falls to that of a
+    slip, each None where it is not given."""
+    if value is None:
+        if velocity is not None:
+            raise ModelError(f"{who}: stribeck_velocity needs a static_friction that falls with it")
+        return None, None
+    holds = coefficients(who, "static_friction", value, len(friction))
+    if np.any(holds < friction):
+        raise ModelError(
+            f"{who}: static_friction is {shown(value)}, which is less than friction: give as much or more"
+        )
+    if np.any((holds > 0.0) & (friction == 0.0)):
+        raise ModelError(
+            f"{who}: static_friction needs friction: give what is left of it where the joint slips"
+        )
+    if velocity is None:
+        return holds, None
+    falls = coefficients(who, "stribeck_velocity", velocity, len(friction))
+    if not np.all(falls > 0.0):
+        raise ModelError(f"{who}: stribeck_velocity is {shown(velocity)}: give positive numbers")
+    return holds, falls
+
+
 def velocity_limit(who: str, value: Any, nv: int) -> NDArray[np.float64] | None:
     """Return the highest speeds (nv,) of a joint, infinite where there is none, or None."""
     if value is None:

@@ -21,7 +21,7 @@ from catena.flying.independent import Independent, choose_independent, follow_in
 from catena.given import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 from catena.mechanism.validation import known
 from catena.planning import goals
-from catena.planning.closed_plan import choose_plan
+from catena.planning.closed_plan import choose_plan, closed_jacobian, closed_plan
 from catena.planning.formulas import drives, formula, loop_places
 from catena.planning.motion_plan import MotionPlan
 from catena.planning.objectives import Expression, Objective, objective_of
@@ -133,8 +133,17 @@ def _solved(
     system = task.system
     found = task.program.solve(task.guess(guess), iterations)
     worst = max(found.missed, key=lambda what: found.missed[what])
-    message = found.status
-    if not found.success:
+    message, success = found.status, found.success
+    t, nodes = task.found(found.x)
+    q, v, a, _ = np.split(nodes.T, np.cumsum([system.nq, system.nv, system.nv]), axis=1)
+    if success and (dead := _dead_centre(task, t, q)) is not None:
+        success = False
+        message = f"near t = {dead:.3g} s the leading joints pass a dead centre, where they do not tell how others move"
+        warn(
+            f"plan_motion of {system.mechanism.name!r}: {message}. Conditions hold at nodes, and nobody knows what is "
+            "between; let other joints lead, independent=[...], or ask for a motion that stays away from there."
+        )
+    elif not success:
         told = _REASONS.get(found.status, f"the solver ended with {found.status}")
         message = f"{told}; missed most is that {worst} (by {found.missed[worst]:.2g})"
         if found.missed[worst] < NEARLY:
@@ -145,8 +154,6 @@ def _solved(
             f"plan_motion of {system.mechanism.name!r}: {message}. The best motion found is returned: give more time, "
             "more nodes, wider limits, or a guess."
         )
-    t, nodes = task.found(found.x)
-    q, v, a, _ = np.split(nodes.T, np.cumsum([system.nq, system.nv, system.nv]), axis=1)
     taken = formula(system, "joint forces").value.map(len(t))
     forces = np.asarray(taken(nodes, np.zeros((0, len(t))))).T * task.acting
     own = set(task.chosen.components.tolist())
@@ -155,9 +162,21 @@ def _solved(
     ]
     return MotionPlan(
         system, t, q, v, a, forces[:, : system.nv], {name: forces[:, at] for name, at in drives(system).items()},
-        tuple(leading), aim.name, aim.cost(t, nodes, forces), found.success, message, found.missed[worst],
+        tuple(leading), aim.name, aim.cost(t, nodes, forces), success, message, found.missed[worst],
         found.iterations, perf_counter() - clock,
     )  # fmt: skip
+
+
+def _dead_centre(task: Task, t: np.ndarray, q: np.ndarray) -> float | None:
+    """Return a time near which the determinant of what dependent components follow by changes its sign; None if it does
+    not."""
+    if not len(task.held):
+        return None
+    plan = closed_plan(task.system)
+    J = np.array([closed_jacobian(task.system, plan, here) for here in q])
+    signs = np.sign(np.linalg.det(J[..., task.chosen.dependent]))
+    changes = np.flatnonzero(signs[1:] != signs[0])
+    return float(t[changes[0] + 1]) if len(changes) else None
 
 
 def _spans(duration: Any, objective: Any, track: Any) -> tuple[float, float]:

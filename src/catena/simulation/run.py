@@ -556,6 +556,7 @@ class Run:
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
+            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
@@ -570,6 +571,18 @@ class Run:
         for one in self.keep.sampled:
             found[one.name] = one.on(self.system, self.named)(at, *rows).reshape(over)
         return {one.name: found[one.name] for one in self.keep.signals}
+
+    def _sticking(
+        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray],
+        driven: Mapping[str, np.ndarray], besides: loads.Besides,
+    ) -> Mapping[str, np.ndarray]:  # fmt: skip
+        """Return by how much dry friction that sticks differs from the smooth one, {joint: (..., samples, nv of the
+        joint)}; nothing where it does not stick."""
+        if not getattr(self.mover, "sticks", False):
+            return {}
+        return OnDemand(
+            loads.dry_joints(system), partial(loads.sticking, system, q, v, tau, wrenches, driven, besides)
+        )
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.forces.smooth import STANDSTILL
 from catena.given import entries, real_array, shown
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.linear_intervals import transitions
@@ -151,6 +152,7 @@ def sensitivities(
             if run.batch
             else f"The run ended at t = {run.t[-1]} s, before the {duration} s that were asked for."
         )
+    _require_slips(run)
     wanted = run.t if intervals is None else np.linspace(run.t[0], run.t[-1], intervals + 1)
     far = np.abs(wanted[:, None] - run.t).min(axis=1) > SAME * duration
     nodes = np.sort(np.concatenate([run.t, wanted[far]]))
@@ -170,6 +172,19 @@ def sensitivities(
         wanted, q_there, v_there, beginning.free, beginning.independent, moved, parts[0],
         dict(zip(names, parts[1:], strict=True)), beginning.forced,
     )  # fmt: skip
+
+
+def _require_slips(run: Any) -> None:
+    """Refuse a motion in which dry friction sticks or turns round: what is next to it does so at other times."""
+    for joint in run.stop_forces:
+        own = run.system.slice_v(joint)
+        v = run.v[:, own][:, run.system.plan.friction[own] > 0.0]
+        slow = np.abs(v).min(initial=np.inf) < STANDSTILL
+        if slow or np.any(np.sign(v) != np.sign(v[:1])):
+            raise StateError(
+                f"sensitivities: the friction of joint {joint!r} sticks or turns round on the way, and a motion next "
+                f"to this one does so at another time; give the joint ct.forces.JointFriction instead, which is smooth."
+            )
 
 
 def _require_smooth(options: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import EVERY, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Keep
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
@@ -144,8 +145,8 @@ def simulate(
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
-    returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning; of a run with contacts its changes are, and `run.audit()` tells all. `parameters` are numbers of the
+    returns what there is; the next run of the same loop raises KeyboardInterrupt. With `check` the run is audited, if
+    it is not very large, and what is off is said as a warning; of a run with contacts its changes are, and `run.audit()` tells all. `parameters` are numbers of the
     mechanism that differ from state to state, {"pole.mass": (...)}, as `System.vary` takes them: their batch and that
     of q and v go together, and states run in lanes. A list of systems or of controllers gives a list of trajectories.
 
@@ -173,6 +174,7 @@ def simulate(
     `threading.Event`: its `set()`, from any thread, ends the run behind the step that is being taken, and what there is
     is returned, as after Ctrl-C; `run.ended` says so.
     """
+    raise_in_loop()
     check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
         given = (
@@ -289,15 +291,15 @@ def _each(
     others one behind the other."""
     if not batch:
         return one(states[0], ())
-    if not records:
-        return StateByState(
-            [one(state, index) for index, state in zip(np.ndindex(batch), states, strict=True)], batch
-        )
     found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
     for index, state in zip(np.ndindex(batch), states, strict=True):
+        # Ctrl-C in one of the states is meant for all of them.
+        raise_in_loop()
         try:
             found.append(one(state, index))
         except CatenaError as error:
+            if not records:
+                raise
             failed[index] = str(error)
     require_some(len(found), failed)
     return StateByState(found, (len(found),) if failed else batch, failed)

@@ -25,6 +25,7 @@ from catena.simulation.stepping.drift import Drift, Remedy
 from catena.simulation.stepping.faults import RUNAWAY, joint_of
 from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
 from catena.simulation.stepping.methods.method import method_of
+from catena.simulation.stepping.methods.sticking import STICKING_NUMBERS
 from catena.simulation.structure_changes import is_changing
 from catena.simulation.timeline import Happened, Timeline
 from catena.simulation.turns import near_rows
@@ -161,13 +162,14 @@ class Stepper:
             self._past[NEAR] = b[NEAR]
         if mover.motors:
             given = (*given, FORCE_INPUTS)
-        given, found = (*given, *self._past), (*found, *self._past)
+        self._senses = {name: b[name] for name in (("sense", *STICKING_NUMBERS) if mover.sticks else ())}
+        given, found = (*given, *self._past, *self._senses), (*found, *self._past, *self._senses)
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
         self._second = session.piece(session.row("decide"), None, (), found)
         self._every, self._since = self._drift.every, 0
         self._q, self._v, self._given = b["q"], b["qd"], b[mover.target]
-        self._halt = b["halt"]
+        self._halt, self._accepted = b["halt"], b["accepted"]
 
     def reset(
         self,
@@ -325,18 +327,26 @@ class Stepper:
         else:
             before, past = (self._q.copy(), self._v.copy()), {n: x.copy() for n, x in self._past.items()}
             self._since += 1
+            if self._senses:
+                self._mover.take_senses(self._v)
+                for name, x in self._senses.items():
+                    x[:] = self._mover.kept[name]
             if self._every == 1 or self._since % self._every == 0:
                 status = self._whole()
             else:
                 status = self._first() | self._second()
-            if status or (self._halt.item() if self._states == 1 else self._halt.any()):
+            stays = bool(self._senses) and not self._accepted.all()
+            if status or stays or (self._halt.item() if self._states == 1 else self._halt.any()):
                 self._q[:], self._v[:] = before
                 for name, x in past.items():
                     self._past[name][:] = x
                 self._halt[:] = 0.0
                 self._advance()
+                stays = True
             elif NEAR in self._past:
                 self._mover.near[:] = self._past[NEAR]
+            if self._senses and not stays:
+                self._mover.kept["sense"][:] = self._senses["sense"]
         self.t += self.size
         if self.batch:
             return self.q, self.v

@@ -17,9 +17,13 @@ from catena.formats.toml import write
 from catena.given import shown
 from catena.mechanism import generators
 from catena.mechanism.validation import known
+from catena.studio.motions import pulled, swing
 from catena.studio.parts import sorts
+from catena.studio.reading import Reading
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, Session
+from catena.view.movie import movie
+from catena.view.player.payload import payload
 
 RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"
 """The run that a mechanism of the gallery begins with."""
@@ -50,7 +54,8 @@ class Answers:
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
-            "bring": self.bring, "sorts": lambda question: {"sorts": sorts()},
+            "resume": self.resume, "bring": self.bring,
+            "pull": self.pull, "wiggle": self.wiggle, "sorts": lambda question: {"sorts": sorts()},
             "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
             "cancel": self.cancel, "python": lambda question: {"python": session.python()},
         }  # fmt: skip
@@ -83,6 +88,11 @@ class Answers:
         self.session.undo(_base(question))
         return self.session.state()
 
+    def resume(self, question: Question) -> dict[str, Any]:
+        """Go on with what a studio that ended has left behind."""
+        self.session.resume(_base(question))
+        return self.session.state()
+
     def redo(self, question: Question) -> dict[str, Any]:
         """Go forward by one step."""
         self.session.redo(_base(question))
@@ -90,17 +100,14 @@ class Answers:
 
     def pose(self, question: Question) -> dict[str, Any]:
         """Move the mechanism that is shown: the questions of a view. Nothing is kept."""
-        reading = self.session.good
-        if reading is None:
-            raise StateError("there is no mechanism yet to move.")
+        reading = self._shown()
         answer = reading.questions.answer(dict(question))
         return answer | {"points": reading.points_at(answer["q"])}
 
     def drop(self, question: Question) -> dict[str, Any]:
         """Keep where the mechanism was moved to, as one step of the history: {"q", "base"}."""
-        reading, base = self.session.good, _base(question)
-        if reading is None or reading.scenario is None:
-            raise StateError("there is no mechanism yet to move.")
+        reading, base = self._shown(), _base(question)
+        assert reading.scenario is not None
         q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
         system = reading.scenario.system
         if reading.document.get("linkage") and not any(
@@ -166,6 +173,23 @@ class Answers:
         revision = session.revision
         for answer in self.runner.run(session.text, session.name, session.folder, traces, what):
             yield answer | {"revision": revision}
+
+    def wiggle(self, question: Question) -> dict[str, Any]:
+        """One of the ways in which the mechanism can move, to be played: {"way"}, counted from 0."""
+        reading = self._shown()
+        assert reading.scenario is not None
+        course = swing(reading.scenario.system, reading.q, question.get("way"))
+        return {"movie": payload(movie(course, progress=False))}
+
+    def pull(self, question: Question) -> dict[str, Any]:
+        """Go on with a motion while a point of a body is pulled: {"q", "v", "t", "seconds", "body", "point", "to"}."""
+        return pulled(self._shown(), question)
+
+    def _shown(self) -> Reading:
+        reading = self.session.good
+        if reading is None or reading.scenario is None:
+            raise StateError("there is no mechanism yet to move.")
+        return reading
 
     def share(self, question: Question) -> Iterator[dict[str, Any]]:
         """Run the scenario as it is, and give the page that stands alone."""

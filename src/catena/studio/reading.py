@@ -107,6 +107,18 @@ class Reading:
             )
         return told
 
+    def ways(self) -> int:
+        """In how many independent ways it can move where it is."""
+        if self.scenario is None:
+            return 0
+        system = self.scenario.system
+        if not system.constrained:
+            return int(system.nv)
+        K = np.asarray(system.closure_jacobian(self.q))
+        return int(
+            system.nv - np.linalg.matrix_rank(K, tol=1e-9 * max(1.0, float(np.abs(K).max(initial=0.0))))
+        )
+
     def why_not_run(self) -> str:
         """Why a run would show nothing; empty where something moves it."""
         if self.unfinished:
@@ -165,7 +177,9 @@ class Reading:
         """The named numbers."""
         if self.scenario is not None:
             return {
-                n: float(x) for n, x in self.scenario.parameters.items() if np.ndim(x) == 0 and "." not in n
+                n: float(np.asarray(x, dtype=np.float64))
+                for n, x in self.scenario.parameters.items()
+                if np.ndim(x) == 0 and "." not in n
             }
         found: dict[str, float] = {}
         for name, value in (self.document or {}).get("parameters", {}).items():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena.errors import FormatError, StateError
+from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import write_complete
 from catena.given import shown
 from catena.studio.edits import apply
@@ -58,6 +59,8 @@ class Session:
         self._lock = threading.RLock()
         self.name = name
         self.reading = Reading(text, name, folder)
+        self.left = self._left_behind()
+        """The text that a studio which ended left behind without saving, empty where there is none."""
         self.good = self.reading if self.reading.is_good else None
 
     @property
@@ -127,9 +130,39 @@ class Session:
                 if there != self.saved and there != self.text:
                     raise Stale(f"{file.name} was changed by somebody else since it was opened here.")
             write_complete(file, self.text.encode("utf-8"))
+            with suppress(OSError):
+                self.draft.unlink(missing_ok=True)
             self.file, self.saved, self.name = file, self.text, file.name
             self._tell()
             return file
+
+    def resume(self, base: int) -> None:
+        """Go on with the text that was left behind."""
+        with self._lock:
+            self._require(base)
+            if not self.left:
+                raise StateError("nothing was left behind.")
+            text, self.left = self.left, ""
+            self._push(Entry(text, "resume"), Reading(text, self.name, self.folder))
+
+    @property
+    def draft(self) -> Path:
+        """The file beside the saved one that keeps a text which is not saved yet."""
+        return self.folder / f".{Path(self.name).stem}.draft.toml"
+
+    def _left_behind(self) -> str:
+        with suppress(OSError):
+            there = self.draft.read_text(encoding="utf-8", errors="replace")
+            return there if there != self.text else ""
+        return ""
+
+    def _keep_draft(self) -> None:
+        """Keep what is not saved, in case Python ends; a folder that cannot be written keeps nothing."""
+        with suppress(OSError, CatenaError):
+            if self.text == self.saved:
+                self.draft.unlink(missing_ok=True)
+            else:
+                write_complete(self.draft, self.text.encode("utf-8"))
 
     def path(self, name: Any) -> Path:
         """The file of a name, which lies in the folder."""
@@ -154,7 +187,8 @@ class Session:
                 "can_undo": self._past[-2].made_by and self._past[-1].made_by if len(self._past) > 1 else "",
                 "can_redo": self._future[-1].made_by if self._future else "",
                 "fault": {"words": fault[0], "line": fault[1]} if fault else None,
-                "words": now.words(), "unfinished": now.unfinished, "why_not_run": now.why_not_run(),
+                "left": bool(self.left), "words": now.words(),
+                "ways": now.ways(), "unfinished": now.unfinished, "why_not_run": now.why_not_run(),
                 "scene": shown_by.scene(),
                 "drawing": shown_by.drawing(), "parts": shown_by.parts(),
             }  # fmt: skip
@@ -190,6 +224,7 @@ class Session:
 
     def _tell(self) -> None:
         self.revision += 1
+        self._keep_draft()
 
 
 def _plain_name(name: str) -> str:

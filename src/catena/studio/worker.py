@@ -53,7 +53,7 @@ def computed(order: dict[str, Any]) -> dict[str, Any]:
     if order.get("what") == "page":
         return {"kind": "done", "page": page(shown_movie)}
     shown = payload(shown_movie)
-    return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run)}
+    return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run), "states": states(run)}
 
 
 def told(run: Trajectory) -> dict[str, Any]:
@@ -70,6 +70,14 @@ def told(run: Trajectory) -> dict[str, Any]:
             for change in run.transitions
         ],
     }  # fmt: skip
+
+
+def states(run: Trajectory) -> dict[str, Any] | None:
+    """Times and states of a run of one structure, at a hundred samples or so, to go on from; None of any other."""
+    if len(run.segments) != 1:
+        return None
+    every = max(1, len(run.t) // 120)
+    return {name: np.asarray(getattr(run, name))[::every].tolist() for name in ("t", "q", "v")}
 
 
 def impulses(found: Mapping[str, np.ndarray]) -> list[str]:

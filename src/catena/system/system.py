@@ -76,6 +76,7 @@ from catena.system.reaching import Reach, inverse_kinematics, reach
 from catena.system.response import Responder
 from catena.system.resultants import along_beam
 from catena.system.statics import Equilibrium, checked_guess, equilibrium
+from catena.system.sticking import Sticking, interval, sticking
 from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ if TYPE_CHECKING:
     from catena.view.live.view import View
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
+# Sets of parameters that a system remembers to have varied.
+MOST_VARIED = 8
 
 
 class System:
@@ -127,6 +130,7 @@ class System:
         self._closed = closed_chains.is_closed(self._plan)
         self._elements: Elements | None = None
         self._bare: System | None = None
+        self._varied: dict[tuple[Any, ...], VariedSystem] = {}
         self._acts = has_forces(mechanism)
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._settling.described)
@@ -561,10 +565,19 @@ class System:
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
+        known = self._varied.get(variation.sort)
+        if known is not None:
+            return known.like(variation)
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = self._planned(variation.representative, made, self._settling.accuracy)
         base.settle()
-        return VariedSystem(base, variation, self)
+        found = VariedSystem(base, variation, self)
+        if found.count:
+            # One state is enough to remember what all values of these parameters have in common.
+            if len(self._varied) >= MOST_VARIED:
+                del self._varied[next(iter(self._varied))]
+            self._varied[variation.sort] = found.chosen(np.zeros(1, dtype=int), ())
+        return found
 
     def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
@@ -706,6 +719,29 @@ class System:
         outside = self._outside(f_ext, base_acceleration)
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
         return self._without_own(q, v, taken)
+
+    def sticking(
+        self, q: State, v: State, tau: State | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
+        prescribed: Given | None = None, near: Mapping[str, ArrayLike] | None = None,
+    ) -> Sticking:  # fmt: skip
+        """Return how the mechanism goes on with dry friction in joints of the tree as it is in runs: `vdot`, the
+        `force` of friction, its `sense` and its `limit`, each (..., nv), and whether it `holds`.
+
+        A component that moves, if ever so slowly, rubs with all of its friction; one whose velocity is zero sticks,
+        with whatever force that takes, or begins to slip. The other arguments are those of `hybrid_dynamics`, and
+        `forward_dynamics` is the same with friction that goes smoothly through rest.
+        """
+        require_near(near)
+        return sticking(self, q, v, tau, f_ext, prescribed, near)
+
+    def inverse_dynamics_interval(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None
+    ) -> np.ndarray:
+        """Return the least and the largest joint forces, (..., nv, 2), that produce the accelerations `vdot` with dry
+        friction as it is in runs. Of a component that stays at rest they lie apart by twice its friction; of others
+        they are the same. It is for trees; the arguments are those of `inverse_dynamics`."""
+        self._require_tree("inverse_dynamics_interval")
+        return interval(self, q, v, vdot, f_ext)
 
     def hybrid_dynamics(
         self, q: State, v: State, tau: State | None, prescribed: Given,

@@ -31,6 +31,10 @@ from catena.spatial import Pose, Transform
 from catena.structure import Plan
 
 # What no such number may be less than zero of, by the word that its name has.
+# Words of numbers whose size changes no plan, only whether they are zero.
+SCALES = ("mass", "damping", "friction", "armature", "stiffness")
+# Tapes whose constants are kept as formulas.
+MOST_TAPES = 64
 NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
 
 
@@ -96,41 +100,94 @@ class Variation:
             changed[p.name] = np.where(p.value == 0.0, largest, p.value)
         return with_values(self.mechanism, changed)
 
+    @cached_property
+    def sort(self) -> tuple[Any, ...]:
+        """Return what variations have in common that have the same formulas: names of parameters, and what stands in
+        the place of zeros of the mechanism. How large a mass or a damping is there makes no difference."""
+        found: list[Any] = []
+        for p in self.parameters:
+            largest = np.abs(self.values[p.name]).reshape(-1, len(p.value)).max(axis=0, initial=0.0)
+            there = np.where(p.value == 0.0, largest, 0.0)
+            if set(p.name.split(".")) & set(SCALES):
+                there = np.sign(there)
+            found.append((p.name, there.tobytes()))
+        return tuple(found)
+
     def symbolic(self, plan: Plan) -> SymbolicPlan:
         """Return a plan of the representative mechanism with symbols for the parameters."""
         return symbolic_plan(self.representative, plan, self.values, exact=False)
 
 
-class ConstantRows:
-    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape."""
+class ConstantFormulas:
+    """One plan with symbols for parameters, and the constants of tapes as functions of these, which variations of the
+    same parameters share."""
 
     def __init__(self, variation: Variation, plan: Plan) -> None:
+        self._variation, self._plan = variation, plan
+        self.of_tapes: dict[tuple[Any, ...], tuple[Any, int, np.ndarray]] = {}
+        """The function for a tape, how many constants it gives, and where those of forces begin."""
+
+    @cached_property
+    def symbolic(self) -> SymbolicPlan:
+        """Return the plan with symbols."""
+        return self._variation.symbolic(self._plan)
+
+    def function(self, entries: Sequence[Any]) -> Any:
+        """Return expressions of the parameters as a function of all of them."""
+        import casadi
+
+        symbols = [x for s in self.symbolic.symbols.values() for x in s]
+        return casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
+
+
+class ConstantRows:
+    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape, by the
+    formulas of rows that are `like` these where there are some."""
+
+    def __init__(self, variation: Variation, plan: Plan, like: ConstantRows | None = None) -> None:
         self.variation, self.plan = variation, plan
+        shared = like is not None and like.plan is plan
+        self._formulas = like._formulas if like is not None and shared else ConstantFormulas(variation, plan)
         self._rows: dict[tuple[Any, ...], np.ndarray] = {}
         self._stops: dict[PlacedForce, np.ndarray] = {}
         self._ends: dict[PlacedForce, tuple[str, str]] = {}
 
-    @cached_property
+    @property
     def _symbolic(self) -> SymbolicPlan:
-        return self.variation.symbolic(self.plan)
+        return self._formulas.symbolic
 
     def constants(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
         """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
         key = (has_loops, forces, frame)
         if key not in self._rows:
-            plan = self._symbolic.plan
-            nodes = Constants.of(plan, plan.gravity).values
-            twins = [self._twin(force) for force in forces]
-            asked = None if frame is None else plan.body_pose[frame]
-            parts = constant_parts(plan, nodes, has_loops, twins, asked)
-            rows = self.evaluate([x for row in parts.rows for x in row])
-            for force, start in zip(forces, parts.starts[2] // 8, strict=True):
+            # Where wrenches from outside act is not said by their forces.
+            told = (*key, tuple(self._ends.get(force) for force in forces))
+            known = self._formulas.of_tapes
+            if told not in known:
+                if len(known) >= MOST_TAPES:
+                    known.clear()
+                known[told] = self._of_tape(has_loops, forces, frame)
+            function, count, starts = known[told]
+            rows = self._values(function, count)
+            for force, start in zip(forces, starts, strict=True):
                 if force in self._stops:
                     own = self._stops[force]
                     at = int(start) + 24
                     rows[..., at : at + own.shape[-1]] = own
             self._rows[key] = rows
         return self._rows[key]
+
+    def _of_tape(
+        self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None
+    ) -> tuple[Any, int, np.ndarray]:
+        """Return the constants of a tape as a function of the parameters, how many, and where those of forces begin."""
+        plan = self._symbolic.plan
+        nodes = Constants.of(plan, plan.gravity).values
+        twins = [self._twin(force) for force in forces]
+        asked = None if frame is None else plan.body_pose[frame]
+        parts = constant_parts(plan, nodes, has_loops, twins, asked)
+        entries = [x for row in parts.rows for x in row]
+        return self._formulas.function(entries), len(entries), parts.starts[2] // 8
 
     def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
@@ -155,10 +212,10 @@ class ConstantRows:
 
     def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
         """Return expressions of the parameters for all states, (*batch, entries)."""
-        import casadi
+        return self._values(self._formulas.function(entries), len(entries))
 
-        symbols = [x for s in self._symbolic.symbols.values() for x in s]
-        function = casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
+    def _values(self, function: Any, count: int) -> np.ndarray:
+        """Return the values (*batch, count) of a function of the parameters for all states."""
         batch = self.variation.batch
         given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
         rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
@@ -166,7 +223,7 @@ class ConstantRows:
         if found.shape[1] == 1 and prod(batch) != 1:
             # Nothing depends on the parameters.
             found = np.repeat(found, prod(batch), axis=1)
-        return np.ascontiguousarray(found.T).reshape(*batch, len(entries))
+        return np.ascontiguousarray(found.T).reshape(*batch, count)
 
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""

@@ -155,14 +155,22 @@ class VariedSystem(System):
         """Return the system of some states (n,), counted through the batch of the parameters, in batch dimensions."""
         return self._with(self.variation.chosen(states, batch))
 
+    def like(self, variation: Variation) -> VariedSystem:
+        """Return the system of other values of the same parameters, with the programs and formulas of this one."""
+        return self._with(variation)
+
     def _with(self, variation: Variation) -> VariedSystem:
         other = VariedSystem(self.base, variation, self._origin)
         mine = self._settling.described, self._settling.effective
         assert isinstance(mine[0], VariedEvaluator) and isinstance(mine[1], VariedEvaluator)
-        described = mine[0].with_rows(ConstantRows(variation, mine[0].plan), other._evaluator_of)
+        described = mine[0].with_rows(
+            ConstantRows(variation, mine[0].plan, mine[0].rows), other._evaluator_of
+        )
         effective = described
         if mine[1] is not mine[0]:
-            effective = mine[1].with_rows(ConstantRows(variation, mine[1].plan), other._evaluator_of)
+            effective = mine[1].with_rows(
+                ConstantRows(variation, mine[1].plan, mine[1].rows), other._evaluator_of
+            )
         other._take_over(described, effective)
         return other
 

@@ -3,8 +3,9 @@
 from catena.view.course import Course
 from catena.view.drawing import draw
 from catena.view.gantt import gantt
+from catena.view.parts import Part, Span
 from catena.view.picture import Picture
-from catena.view.scene import Part, Scene, Span, picture, scene
+from catena.view.scene import Scene, picture, scene
 from catena.view.structure_diagram import structure_diagram
 
 __all__ = [

@@ -68,7 +68,9 @@ def rails(
 ) -> tuple[list[Solid], Floats]:
     """Two rails along the axis of a joint to ground, over the way [m] that its body goes, and the strokes (n, 2, 3)
     behind the lower one, for a picture in which `up` and `across` are the vertical and the horizontal direction."""
-    axis = site.on_parent[:3, :3] @ np.asarray(site.joint.kind.axis, dtype=np.float64)  # type: ignore[attr-defined]
+    kind = site.joint.kind
+    assert isinstance(kind, Prismatic)
+    axis = site.on_parent[:3, :3] @ np.asarray(kind.axis, dtype=np.float64)
     start, end = (site.on_parent[:3, 3] + (x + side * 3.4 * r) * axis for x, side in zip(way, (-1.0, 1.0)))
     beside = np.cross(np.cross(up, across), axis)
     beside = beside if beside @ up > 1e-9 or (abs(beside @ up) <= 1e-9 and beside @ across < 0.0) else -beside

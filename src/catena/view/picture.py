@@ -15,7 +15,8 @@ from catena.view.force_glyphs import arrow_strokes, span_strokes
 from catena.view.solids import Mesh, tapered_bar
 
 if TYPE_CHECKING:
-    from catena.view.scene import Part, Scene
+    from catena.view.parts import Part
+    from catena.view.scene import Scene
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class Picture:
 
 def picture_of(scene: Scene, poses: Mapping[str, Floats]) -> Picture:
     """The picture of a scene with its bodies and frames at these poses (4, 4)."""
-    from catena.view.scene import Part
+    from catena.view.parts import Part
 
     r = scene.bar_radius
     parts = [part.moved(poses[part.body]) for part in scene.parts]

@@ -229,7 +229,8 @@ def scene(
 
 def body_colours(shape: Scene) -> dict[str, theme.Colour]:
     """The colours of bodies, by which they are known again in the scene of another structure."""
-    return {part.name: part.colour for part in (*shape.parts, *shape.skins) if part.role == "body"}
+    found = {part.name: part.colour for part in shape.parts if part.role == "body"}
+    return found | {skin.name: skin.colour for skin in shape.skins}
 
 
 def _carrier_poses(system: System, flexing: Iterable[Flexing], q: Floats) -> dict[str, Floats]:

@@ -21,10 +21,11 @@ from catena.cli.commands import (
     run,
     schema,
     studio,
+    study,
     view,
     warm,
 )
 
 COMMANDS = (
-    run, view, studio, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
+    run, study, view, studio, info, check, convert, fmu, count, critical_path, demo, models, schema, warm, completion,
 )  # fmt: skip

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError, warn
-from catena.forces import Buoyancy
+from catena.forces import PointSpring
 from catena.formats.markup import quoted
+from catena.formats.mjcf.geoms import Geoms
 from catena.formats.mjcf.inertias import inertial, needs_balance
 from catena.formats.mjcf.joint_values import SERVOS, joint_values
 from catena.formats.mjcf.keyframes import StateOf
+from catena.formats.mjcf.lifts import lifts_at_mass_centres
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
+from catena.formats.mjcf.texts import attributes_text, number_text, numbers_text, polynomial_text, pose_text
 from catena.formats.named import NamedParts
-from catena.formats.shape_files import path_from
 from catena.formats.trees import BALL, FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
 from catena.mechanism import (
@@ -30,13 +32,10 @@ from catena.mechanism import (
     Joint,
     LinearCoupling,
     Mechanism,
-    PointSpring,
     PolynomialCoupling,
-    Shape,
 )
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.mechanism import HOME, NOWHERE
-from catena.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 from catena.spatial import Pose
 
 APART = 0.1
@@ -79,11 +78,11 @@ class _Writer:
             self.branches[branch.parent].append(branch)
         self.by_joint = {branch.joint.name: branch for branch in branches}
         self.sites: dict[str, list[str]] = {name: [] for name in mechanism.bodies}
-        self.meshes: dict[tuple[str, Any], str] = {}
+        self.geoms = Geoms(mechanism, path.absolute().parent)
         self.tendons: list[str] = []
         self.servos: list[str] = []
         self._site_names: set[str] = set()
-        self.lifts = _lifts_at_mass_centres(mechanism)
+        self.lifts = lifts_at_mass_centres(mechanism)
 
     def _rank(self, joint: Joint) -> tuple[int, bool]:
         """Joints that cannot close a loop in MuJoCo go into the tree first, and of others those of which there is
@@ -113,8 +112,8 @@ class _Writer:
         world = self._body_content(self.mechanism.bodies[GROUND], 2)
         world += self._children(GROUND, 2)
         assets = [
-            f'    <mesh name="{name}" file={quoted(file)} scale="{_numbers(scale)}"/>'
-            for (file, scale), name in self.meshes.items()
+            f'    <mesh name="{name}" file={quoted(file)} scale="{numbers_text(scale)}"/>'
+            for (file, scale), name in self.geoms.meshes.items()
         ]
         actuators = self._actuators()
         keys = self._keyframes(len(actuators))
@@ -124,7 +123,7 @@ class _Writer:
             f"<mujoco model={name}>",
             f'  <compiler angle="radian" autolimits="true" inertiafromgeom="false"{self._bounds()}/>',
         ]
-        lines.append(f'  <option gravity="{_numbers(self.mechanism.gravity)}"/>')
+        lines.append(f'  <option gravity="{numbers_text(self.mechanism.gravity)}"/>')
         for tag, content in (
             ("asset", assets),
             ("worldbody", world),
@@ -147,7 +146,7 @@ class _Writer:
                 *odd,
             )
         balance = ' balanceinertia="true"' if odd else ""
-        return f' boundmass="{_number(SMALLEST)}" boundinertia="{_number(SMALLEST)}"{balance}'
+        return f' boundmass="{number_text(SMALLEST)}" boundinertia="{number_text(SMALLEST)}"{balance}'
 
     def _children(self, parent: str, depth: int) -> list[str]:
         lines: list[str] = []
@@ -161,7 +160,7 @@ class _Writer:
             branch, level = item
             indent = "  " * level
             lift = self._lift(branch.child)
-            lines.append(f"{indent}<body name={quoted(branch.child)}{_placed(self._place(branch))}{lift}>")
+            lines.append(f"{indent}<body name={quoted(branch.child)}{pose_text(self._place(branch))}{lift}>")
             lines += [
                 f"{indent}  <joint name={quoted(motion_name(branch, motion))}{self._joint_options(branch, motion)}/>"
                 for motion in branch.motions
@@ -177,7 +176,7 @@ class _Writer:
         if not lifts:
             return ""
         mass = sum(getattr(self.mechanism.forces[name].kind, "mass", 0.0) for name in lifts)
-        return f' gravcomp="{_number(mass / self.mechanism.bodies[body].mass)}"'
+        return f' gravcomp="{number_text(mass / self.mechanism.bodies[body].mass)}"'
 
     def _place(self, branch: Branch) -> Pose:
         """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
@@ -194,26 +193,26 @@ class _Writer:
         options: dict[str, str] = {"type": motion.type}
         if motion.type in (HINGE, SLIDE):
             frame = branch.in_child
-            options |= {"pos": _numbers(frame.p), "axis": _numbers(frame.R @ motion.axis)}
+            options |= {"pos": numbers_text(frame.p), "axis": numbers_text(frame.R @ motion.axis)}
             if joint.limits is not None and np.isfinite(joint.limits[k]).any():
-                options["range"] = _numbers(np.clip(joint.limits[k], -LARGEST, LARGEST))
+                options["range"] = numbers_text(np.clip(joint.limits[k], -LARGEST, LARGEST))
             if values.stiffness[k].any():
                 options |= {
-                    "stiffness": _polynomial(values.stiffness[k]),
-                    "springref": _number(values.rest[k]),
+                    "stiffness": polynomial_text(values.stiffness[k]),
+                    "springref": number_text(values.rest[k]),
                 }
-            return _attributes(options | self._dynamics(joint, slice(k, k + 1)))
+            return attributes_text(options | self._dynamics(joint, slice(k, k + 1)))
         turned = self._is_turned(branch)
         if motion.type == BALL:
-            options["pos"] = _numbers(branch.in_child.p)
+            options["pos"] = numbers_text(branch.in_child.p)
         if joint.limits is not None and np.isfinite(joint.limits).any():
             self.lost.add("limits of spherical and free joints", joint.name)
         if values.stiffness.any():
             if motion.type == BALL and _is_even(values.stiffness) and not values.stiffness[:, 1:].any():
-                options["stiffness"] = _number(values.stiffness[0, 0])
+                options["stiffness"] = number_text(values.stiffness[0, 0])
             else:
                 self.lost.add("springs by axis of spherical joints, and springs of free joints", joint.name)
-        return _attributes(options | self._dynamics(joint, slice(None), turned))
+        return attributes_text(options | self._dynamics(joint, slice(None), turned))
 
     def _is_turned(self, branch: Branch) -> bool:
         """Whether a free body has other dampers in MuJoCo, which sees it from its own frame, in axes of the world."""
@@ -236,9 +235,9 @@ class _Writer:
             if turned or not _is_even(numbers):
                 self.lost.add(f"{word} by axis of spherical and free joints", joint.name)
             elif np.ndim(numbers[0]):
-                found[key] = _polynomial(numbers[0])
+                found[key] = polynomial_text(numbers[0])
             else:
-                found[key] = _number(numbers[0])
+                found[key] = number_text(numbers[0])
         return found
 
     def _body_content(self, body: Body, level: int) -> list[str]:
@@ -250,37 +249,14 @@ class _Writer:
             lines.append(indent + inertial(self.path, body))
         for shape in body.visuals:
             touches = shape in body.collisions
-            lines.append(indent + self._geom(shape, "" if touches else ' contype="0" conaffinity="0"'))
+            lines.append(indent + self.geoms.text(shape, "" if touches else ' contype="0" conaffinity="0"'))
         hidden = [shape for shape in body.collisions if shape not in body.visuals]
-        lines += [indent + self._geom(shape, ' group="3"') for shape in hidden]
+        lines += [indent + self.geoms.text(shape, ' group="3"') for shape in hidden]
         return lines + [indent + site for site in self.sites[body.name]]
-
-    def _geom(self, shape: Shape, more: str) -> str:
-        if isinstance(shape, Box):
-            form = f'type="box" size="{_numbers(np.array(shape.size) / 2)}"'
-        elif isinstance(shape, Sphere):
-            form = f'type="sphere" size="{_number(shape.radius)}"'
-        elif isinstance(shape, Ellipsoid):
-            form = f'type="ellipsoid" size="{_numbers(shape.radii)}"'
-        elif isinstance(shape, Cylinder | Capsule):
-            word = "cylinder" if isinstance(shape, Cylinder) else "capsule"
-            form = f'type="{word}" size="{_numbers((shape.radius, shape.length / 2))}"'
-        elif isinstance(shape, Mesh):
-            key = (path_from(shape, self.path.absolute().parent), shape.scale)
-            form = f'type="mesh" mesh="{self.meshes.setdefault(key, f"mesh {len(self.meshes)}")}"'
-        name = f" name={quoted(shape.name)}" if shape.name and self._is_only(shape) else ""
-        colour = "" if shape.colour is None else f' rgba="{_numbers(shape.colour)}"'
-        return f"<geom{name} {form}{_placed(shape.pose)}{colour}{more}/>"
-
-    def _is_only(self, shape: Shape) -> bool:
-        """Whether no other shape has its name, which MuJoCo does not allow."""
-        bodies = self.mechanism.bodies.values()
-        found = [s for b in bodies for s in {*b.visuals, *b.collisions} if s.name == shape.name]
-        return len(found) == 1
 
     def _site(self, body: str, name: str, pose: Pose) -> None:
         self._site_names.add(name)
-        self.sites[body].append(f"<site name={quoted(name)}{_placed(pose)}/>")
+        self.sites[body].append(f"<site name={quoted(name)}{pose_text(pose)}/>")
 
     def _equalities(self) -> list[str]:
         lines: list[str] = []
@@ -347,34 +323,37 @@ class _Writer:
             return []
         ends = " ".join(f"joint{k + 1}={quoted(name)}" for k, name in enumerate(names))
         padded = numbers + [0.0] * (DEGREE + 1 - len(numbers))
-        return [f'    <joint name={quoted(coupling.name)} {ends} polycoef="{_numbers(padded)}"/>']
+        return [f'    <joint name={quoted(coupling.name)} {ends} polycoef="{numbers_text(padded)}"/>']
 
     def _tendon_coupling(self, coupling: LinearCoupling, names: list[str]) -> list[str]:
         """A sum over more than two joints: the length of a tendon that runs over them."""
         tendon = quoted(coupling.name)
         self.tendons.append(f"    <fixed name={tendon}>")
         for name, factor in zip(names, coupling.coefficients.values(), strict=True):
-            self.tendons.append(f'      <joint joint={quoted(name)} coef="{_number(factor)}"/>')
+            self.tendons.append(f'      <joint joint={quoted(name)} coef="{number_text(factor)}"/>')
         self.tendons.append("    </fixed>")
         numbers = [coupling.offset, *[0.0] * DEGREE]
-        return [f'    <tendon name={tendon} tendon1={tendon} polycoef="{_numbers(numbers)}"/>']
+        return [f'    <tendon name={tendon} tendon1={tendon} polycoef="{numbers_text(numbers)}"/>']
 
     def _add_springs_between(self) -> None:
-        """Springs between frames are tendons between sites."""
+        """Springs along a line over frames are tendons over sites."""
         taken = set(self.mechanism.couplings)
-        for spring in self.mechanism.springs.values():
-            if not isinstance(spring, PointSpring):
+        for spring in self.mechanism.force_elements.values():
+            kind = spring.kind
+            if not isinstance(kind, PointSpring):
                 continue
-            ends = [self._site_of(frame) for frame in (spring.frame_a, spring.frame_b)]
+            ends = [self._site_of(frame) for frame in spring.frames or ()]
             name = free_name(spring.name, taken)
             taken.add(name)
             numbers = {
-                "stiffness": _number(spring.stiffness),
-                "springlength": _number(spring.rest_length),
-                "damping": _number(spring.damping),
+                "stiffness": number_text(kind.stiffness),
+                "springlength": number_text(kind.rest_length),
+                "damping": number_text(kind.damping),
             }
             sites = "".join(f"<site site={quoted(end)}/>" for end in ends)
-            self.tendons.append(f"    <spatial name={quoted(name)}{_attributes(numbers)}>{sites}</spatial>")
+            self.tendons.append(
+                f"    <spatial name={quoted(name)}{attributes_text(numbers)}>{sites}</spatial>"
+            )
 
     def _site_of(self, frame: str) -> str:
         """The site of a frame; the one of a body is made when it is needed."""
@@ -406,8 +385,8 @@ class _Writer:
                 name = actuator.name if len(actuator.components) == 1 else f"{actuator.name} {k + 1}"
                 limits = actuator.limits[k]
                 is_bound = np.isfinite(limits).any()
-                bound = f' ctrlrange="{_numbers(np.clip(limits, -LARGEST, LARGEST))}"' if is_bound else ""
-                gear = _number(actuator.gear[k])
+                bound = f' ctrlrange="{numbers_text(np.clip(limits, -LARGEST, LARGEST))}"' if is_bound else ""
+                gear = number_text(actuator.gear[k])
                 lines.append(f'    <motor name={quoted(name)} joint={quoted(driven)} gear="{gear}"{bound}/>')
         return lines + self._plain_motors(bool(lines))
 
@@ -436,21 +415,21 @@ class _Writer:
             self.lost.add(SERVOS, name)
             return []
         options = {
-            "gear": _number(servo.gear),
+            "gear": number_text(servo.gear),
             "gaintype": "affine",
-            "gainprm": _numbers(servo.gain),
+            "gainprm": numbers_text(servo.gain),
             "biastype": "affine",
-            "biasprm": _numbers(servo.bias),
+            "biasprm": numbers_text(servo.bias),
         }
         kept = self._kept_signal(name)
         if servo.signal != kept:
             # A keyframe does not tell it: that the range has no other value does.
             beyond = servo.signal * 1e-9 if servo.signal else -LEAST * np.sign(kept)
-            options["ctrlrange"] = _numbers(sorted((servo.signal, servo.signal + beyond)))
+            options["ctrlrange"] = numbers_text(sorted((servo.signal, servo.signal + beyond)))
         if servo.limits:
-            options["forcerange"] = _numbers(servo.limits)
+            options["forcerange"] = numbers_text(servo.limits)
         self.servos.append(name)
-        return [f"    <general name={quoted(name)} joint={quoted(driven)}{_attributes(options)}/>"]
+        return [f"    <general name={quoted(name)} joint={quoted(driven)}{attributes_text(options)}/>"]
 
     def _kept_signal(self, servo: str) -> float:
         """The signal of a servo in the keyframe that motions start from."""
@@ -473,12 +452,12 @@ class _Writer:
             numbers = StateOf(state)
             ctrl = [float(state.signals.get(servo, 0.0)) for servo in self.servos]
             options = {
-                "qpos": _numbers(x for branch in order for x in numbers.qpos(branch)),
-                "qvel": _numbers(x for branch in order for x in numbers.qvel(branch)),
+                "qpos": numbers_text(x for branch in order for x in numbers.qpos(branch)),
+                "qvel": numbers_text(x for branch in order for x in numbers.qvel(branch)),
             }
             if any(ctrl):
-                options["ctrl"] = _numbers([*ctrl, *[0.0] * (actuators - len(ctrl))])
-            lines.append(f"    <key name={quoted(name)}{_attributes(options)}/>")
+                options["ctrl"] = numbers_text([*ctrl, *[0.0] * (actuators - len(ctrl))])
+            lines.append(f"    <key name={quoted(name)}{attributes_text(options)}/>")
         return lines
 
     def _in_order(self) -> Iterator[Branch]:
@@ -498,58 +477,26 @@ class _Writer:
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in self.lifts]
+        told = {name for name, f in m.forces.items() if isinstance(f.kind, PointSpring)} | self.lifts.keys()
+        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in told]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
         if m.sensors:
             self.lost.add("sensors", *m.sensors)
-        told = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
+        free = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
         is_named = any(m.initial is state for state in m.states.values())
-        starts = [name for name in {**m.initial.q, **m.initial.v} if name not in told or name in m.initial.v]
+        starts = [name for name in {**m.initial.q, **m.initial.v} if name not in free or name in m.initial.v]
         if starts and not is_named:
             self.lost.add("initial states of the joints", *starts)
         for joint in m.joints.values():
             if joint.velocity_limit is not None:
                 self.lost.add("limits of speed of the joints", joint.name)
+            if joint.static_friction is not None:
+                self.lost.add("friction at rest beyond that of slips of the joints", joint.name)
             if joint.limit_stiffness is not None:
                 self.lost.add("elastic stops of the joints", joint.name)
-
-
-def _lifts_at_mass_centres(mechanism: Mechanism) -> dict[str, str]:
-    """The forces that bear weight in the mass centre of a body, with the names of the bodies."""
-    found = {}
-    for force in mechanism.forces.values():
-        if isinstance(force.kind, Buoyancy) and force.frames is not None:
-            name = force.frames[1]
-            frame = mechanism.frames.get(name)
-            body, place = (name, np.zeros(3)) if frame is None else (frame.body, frame.pose.p)
-            if mechanism.bodies[body].mass and np.array_equal(place, mechanism.bodies[body].com):
-                found[force.name] = body
-    return found
 
 
 def _is_even(numbers: Any) -> bool:
     """Whether all rows are the same."""
     return bool((numbers == numbers[0]).all())
-
-
-def _polynomial(coefficients: Any) -> str:
-    """A number, or the coefficients of a polynomial."""
-    return _numbers(coefficients) if np.any(coefficients[1:]) else _number(coefficients[0])
-
-
-def _attributes(options: dict[str, str]) -> str:
-    return "".join(f' {key}="{value}"' for key, value in options.items())
-
-
-def _placed(pose: Pose) -> str:
-    where = f' pos="{_numbers(pose.p)}"' if pose.p.any() else ""
-    return where if np.array_equal(pose.R, np.eye(3)) else f'{where} quat="{_numbers(pose.quat)}"'
-
-
-def _numbers(values: Any) -> str:
-    return " ".join(map(_number, values))
-
-
-def _number(value: Any) -> str:
-    return repr(float(value) + 0.0)

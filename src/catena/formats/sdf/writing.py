@@ -207,6 +207,8 @@ class _Writer:
             limit["effort"] = motor.limits[0, 1]
         if joint.velocity_limit is not None and np.isfinite(joint.velocity_limit[k]):
             limit["velocity"] = joint.velocity_limit[k]
+        if joint.static_friction is not None:
+            self.lost.add("friction at rest beyond that of slips of the joints", joint.name)
         if joint.limit_stiffness is not None:
             self.lost.add("elastic stops of the joints", joint.name)
         dynamics = {"damping": joint.damping[k], "friction": joint.friction[k]}

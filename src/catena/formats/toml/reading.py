@@ -22,7 +22,7 @@ from catena.formats.toml.kinds import AXES, BUILT_IN, keys_of, make_kind
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.linkages import add_linkage
 from catena.formats.toml.parameters import read_parameters
-from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS, RUN_MANY, RUN_ONCE
+from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS, RUN_MANY, RUN_ONCE, STUDY
 from catena.formats.toml.tables import Document, Table
 from catena.given import shown, suggestion
 from catena.joints import JointKind
@@ -176,10 +176,10 @@ def _check_top(top: Table, needed: tuple[str, ...]) -> None:
         top.fail(
             f"format is {shown(version)}, this Catena knows {FORMAT}: read it with a newer Catena", "format"
         )
-    top.check_keys((), ("format", *ONCE, *MANY, *RUN_ONCE, *RUN_MANY))
+    top.check_keys((), ("format", *ONCE, *MANY, *RUN_ONCE, *RUN_MANY, STUDY))
     if needed and "mechanism" not in top:
         top.fail('there is no [mechanism] table: a model begins with [mechanism] and name = "..."')
-    for word in (*ONCE, *RUN_ONCE):
+    for word in (*ONCE, *RUN_ONCE, STUDY):
         if word in top and not isinstance(top.content[word], dict):
             top.fail(f"{word!r} must be one table: write [{word}]", word)
     for word in (*MANY, *RUN_MANY):
@@ -215,6 +215,8 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         "limit_damping",
         "armature",
         "velocity_limit",
+        "static_friction",
+        "stribeck_velocity",
     )
     options = _options(table, *numbers)
     for side in ("in_parent", "in_child"):

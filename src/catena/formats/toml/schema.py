@@ -20,6 +20,9 @@ RUN_ONCE = ("run", "view")
 RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
 """Tables of a run, one for each thing that acts or happens. A [[wrench]] that changes belongs to the run as well."""
 
+STUDY = "study"
+"""The table that says how a run is varied, see `studies.file`; whoever saves a scenario leaves it as it is."""
+
 KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mechanism": (("name",), ("gravity",)),
     "ground": ((), ("visual", "collision")),
@@ -72,6 +75,8 @@ KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "locked_at",
             "armature",
             "velocity_limit",
+            "static_friction",
+            "stribeck_velocity",
         ),
     ),
     "frame": (("name", "body"), ("pose",)),

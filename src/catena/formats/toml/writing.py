@@ -218,6 +218,10 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "armature", _spread(joint.armature)
     if joint.velocity_limit is not None:
         yield "velocity_limit", _spread(joint.velocity_limit)
+    if joint.static_friction is not None:
+        yield "static_friction", _spread(joint.static_friction)
+    if joint.stribeck_velocity is not None:
+        yield "stribeck_velocity", _spread(joint.stribeck_velocity)
     if joint.locked_at is not None:
         yield "locked_at", _single(joint.locked_at)
 

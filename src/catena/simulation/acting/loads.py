@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, warn
+from catena.forces.smooth import smooth_sign
 from catena.system import System
 
 Wrenches = Mapping[str, np.ndarray]
@@ -22,7 +23,8 @@ Wrenches = Mapping[str, np.ndarray]
 class Besides:
     """What is known of joints at the states of a run besides the control forces at those of the tree, each
     {joint: (..., n)}: the control forces of `motors` at joints that close loops, the forces of rigid `stops` at joints
-    of the tree, and the positions `near` which loop joints are next to, so that whole turns count."""
+    of the tree and by how much friction that sticks there differs from the smooth one, and the positions `near` which
+    loop joints are next to, so that whole turns count."""
 
     motors: Wrenches = field(default_factory=dict)
     stops: Wrenches = field(default_factory=dict)
@@ -99,6 +101,23 @@ def with_drives_or_nan(
         return found
 
 
+def dry_joints(system: System) -> tuple[str, ...]:
+    """Return the joints of the tree that have dry friction."""
+    return tuple(j for j in system.joints if np.any(system.plan.friction[system.slice_v(j)] > 0.0))
+
+
+def sticking(
+    system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
+    besides: Besides = NOTHING,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return by how much dry friction that sticks differs from the one that goes smoothly through rest, {joint: (...,
+    nv of the joint)}."""
+    acting, near = given(system, q, tau, besides), besides.near or None
+    found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
+    beyond = found.force + system.plan.friction * smooth_sign(v)
+    return {joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system)}
+
+
 def reactions(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, vdot: np.ndarray | None,
     besides: Besides = NOTHING,
@@ -138,6 +157,7 @@ def powers(
     and of the mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
     stopped = [_dot(x, v[..., system.slice_v(joint)]) for joint, x in besides.stops.items()]
+    # Stops give and take nothing; what is left of it rubs.
     turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
     own, nothing = system.force_powers(q, v, besides.near), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)
@@ -145,8 +165,8 @@ def powers(
         drives[system.slice_v(joint)] = True
     return {
         "actuators": sum(turned, _dot(tau * ~drives, v)),
-        "friction": own.get("friction", nothing),
-        "wrenches": sum([*outside, *stopped], own.get("wrenches", nothing)),
+        "friction": sum(stopped, own.get("friction", nothing)),
+        "wrenches": sum(outside, own.get("wrenches", nothing)),
         "motion": _dot(tau * drives, v),
     }
 

@@ -75,6 +75,11 @@ class StateByState(Trajectory):
         return tuple(part for run in self.states for part in run.segments)
 
     @property
+    def kept(self) -> Mapping[str, np.ndarray]:
+        """Return nothing: runs state by state gather no signals."""
+        return {}
+
+    @property
     def transitions(self) -> tuple[Transition, ...]:  # type: ignore[override]
         """Return what happened in all states, one state behind the other, with the index of the state."""
         return tuple(

@@ -72,8 +72,9 @@ class Segment(Energies):
 
     Of joints that close loops, `loop_forces` are the control forces (..., samples, nv of the joint) of those that got
     some, and `loop_positions` the positions (..., samples, nq of the joint), with all their turns, of those that
-    something looked at. `stop_forces` are the forces (..., samples, nv of the joint) of rigid stops in joints of the
-    tree. `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
+    something looked at. `stop_forces` are forces (..., samples, nv of the joint) that hold joints of the tree: those of
+    rigid stops, and those by which dry friction that sticks differs from the one that goes smoothly through rest.
+    `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
     forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch. `kept` are the
     signals that a run was asked to keep, {name: (...)} or, at its samples, {name: (..., samples)}.
     """

@@ -445,7 +445,8 @@ class Trajectory(Energies):
 
     @cached_property
     def stop_forces(self) -> Mapping[str, np.ndarray]:
-        """Return the forces (..., samples, nv of the joint) of rigid stops in joints of the tree."""
+        """Return the forces (..., samples, nv of the joint) that hold joints of the tree: of rigid stops, and of
+        friction that sticks, beyond the one that goes smoothly through rest."""
         return self._acting("stop_forces", lambda part, name: np.zeros(_kind(part, name).nv))
 
     @cached_property

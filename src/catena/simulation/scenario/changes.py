@@ -20,7 +20,7 @@ ACTIONS = ("unlock", "detach", "attach", "lock", "free", "fix")
 NEEDED = ("name", "parent", "child", "kind")
 OPTIONS = (
     "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
-    "armature", "velocity_limit",
+    "armature", "velocity_limit", "static_friction", "stribeck_velocity",
 )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
+from catena.system.sticking import DryFriction
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -126,8 +127,9 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        if self.sticks:
-            self.absent |= STICKING_INPUTS.keys() - {"sense"}
+        self.dry = DryFriction.of(self.system) if self.sticks else None
+        if self.dry is not None:
+            self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -162,6 +164,8 @@ class CompiledSteps:
             found[wrench] = np.zeros(6 * system.plan.n)
         if self.excitation.forces or self.motors:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
+        if self.dry is not None:
+            found |= self.dry.told
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
@@ -251,7 +255,7 @@ class CompiledSteps:
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
         if self.sticks:
-            self._take_senses(v)
+            self.take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -280,7 +284,7 @@ class CompiledSteps:
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
 
-    def _take_senses(self, v: np.ndarray) -> None:
+    def take_senses(self, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
         rubs = self.system.plan.friction > 0.0
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))

@@ -1,6 +1,6 @@
 // The text of the scenario to be read and typed, with faults on their lines, and the program that computes the same.
 
-import { EditorState, EditorView, StreamLanguage, defaultHighlightStyle, defaultKeymap, highlightActiveLine, history, historyKeymap, keymap, lineNumbers, lintGutter, setDiagnostics, syntaxHighlighting, toml } from "./vendor/codemirror.js";
+import { EditorState, EditorView, StreamLanguage, classHighlighter, defaultKeymap, highlightActiveLine, history, historyKeymap, keymap, lineNumbers, lintGutter, setDiagnostics, syntaxHighlighting, toml } from "./vendor/codemirror.js";
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { ask, say, set_text, side, state } from "./store.js";
 
@@ -11,11 +11,11 @@ export function Text() {
   useEffect(() => {
     const send = async () => { timer.current = 0; const text = view.current.state.doc.toString(); if (text === state.value.text) return; try { await set_text({ text }); } catch (error) { say(error.message, true); } };
     view.current = new EditorView({ parent: host.current, state: EditorState.create({ doc: state.value.text, extensions: [
-      lineNumbers(), lintGutter(), highlightActiveLine(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), StreamLanguage.define(toml), syntaxHighlighting(defaultHighlightStyle), EditorView.lineWrapping,
+      lineNumbers(), lintGutter(), highlightActiveLine(), history(), keymap.of([...defaultKeymap, ...historyKeymap]), StreamLanguage.define(toml), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": "text of the scenario" }),
       EditorView.updateListener.of((update) => { if (update.docChanged && !is_ours.current) { clearTimeout(timer.current); timer.current = setTimeout(send, PATIENCE); } }),
     ] }) });
-    window.catena.editor = view.current;
+    view.current.scrollDOM.tabIndex = 0; window.catena.editor = view.current;
     return () => { clearTimeout(timer.current); view.current.destroy(); };
   }, []);
   const { text, fault } = state.value;

@@ -101,7 +101,7 @@ function Parameter({ one, rerun }) {
 export function Inspector({ rerun }) {
   const { parts } = state.value, chosen = selected.value, Part = chosen && PARTS[chosen.kind];
   return html`<section class="inspector" aria-label="Inspector">
-    ${Part ? html`<${Part} name=${chosen.name} key=${`${chosen.kind} ${chosen.name}`} />` : html`<h3>${state.value.name.replace(/\.toml$/, "")}</h3><p class="hint">Choose a bar, a point, a joint or a body to see its numbers.</p>
+    ${Part ? html`<${Part} name=${chosen.name} key=${`${chosen.kind} ${chosen.name}`} />` : html`<h2 class="h3">${state.value.name.replace(/\.toml$/, "")}</h2><p class="hint">Choose a bar, a point, a joint or a body to see its numbers.</p>
       <${Field} label="weight" name="gravity" unit="m/s\u00b2" value=${bare(parts.gravity)} change=${(gravity) => act("set gravity", { gravity })} />
       <${Field} label="duration" name="duration" unit="s" value=${bare(parts.duration)} change=${(duration) => act("set run", { duration })} />`}
     ${parts.parameters.length > 0 && html`<h3>Parameters</h3>${parts.parameters.map((one) => html`<${Parameter} key=${one.name} one=${one} rerun=${rerun} />`)}`}

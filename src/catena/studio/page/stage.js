@@ -33,7 +33,7 @@ export class Stage {
       if (!this.sees_all()) this.player.fit();
       if (time !== null) { this.player.set_time(time); if (was_playing) this.player.play(); }
       this.shows = run;
-    } else if (this.shows || this.revision !== state.value.revision) {
+    } else if ((this.shows && !this.shows.is_wiggle) || this.revision !== state.value.revision) {
       this.player.load(structuredClone(state.value.scene), this.opened !== state.value.name); this.opened = state.value.name; this.shows = null; this.moved = null;
     }
     // The eye stays when the room around the scene changes; whoever wants to see all of it says so.
@@ -48,6 +48,11 @@ export class Stage {
     for (let k = 0; k < 8; k++) { const [x, y] = eye.project(camera, [k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]]); if (Math.max(Math.abs(x), Math.abs(y)) > 0.97) return false; }
     return true;
   }
+
+  // A way in which it can move, played until something else is done.
+  wiggle(movie) { this.player.load(structuredClone(movie)); this.player.touched = true; this.shows = { is_wiggle: true }; this.use_tool(); this.player.play(); }
+
+  end_wiggle() { if (this.shows && this.shows.is_wiggle) { this.shows = {}; this.show(); } }
 
   set_ghost(movie) {
     const other = structuredClone(movie);
@@ -186,15 +191,36 @@ export class Stage {
   // Moving the mechanism by the pointer: the player grips, Python closes the loops.
 
   drag_start(grip) {
-    if (this.is_run || !this.q) return;
+    if (!this.is_run && !this.q) return;
     const { rows } = this.player, k = 12 * grip.body, away = [0, 1, 2].map((i) => grip.point[i] - rows[k + 4 * i + 3]), point = [0, 1, 2].map((j) => rows[k + j] * away[0] + rows[k + 4 + j] * away[1] + rows[k + 8 + j] * away[2]);
     this.grip = { body: this.player.data.scenes[0].bodies[grip.body], point }; this.dragged = false; this.player.chosen = grip.body;
+    if (this.is_run) this.pull();
   }
 
-  drag(to) { if (this.grip) { this.dragged = true; this.move({ q: this.q, ...this.grip, to }); } }
+  // Pull on the model as it runs: its motion goes on from where it is under the pull of the pointer, and for a moment
+  // after it is let go. The run itself stays what it was.
+  async pull() {
+    const { player } = this, run = shown_run.value, { states } = run; if (this.pulling) return;
+    if (!states) { say("A run whose structure changes cannot be pulled.", true); this.grip = null; return; }
+    player.pause(); let k = 0; while (k + 1 < states.t.length && states.t[k + 1] <= player.time) k++;
+    let now = { t: states.t[k], q: states.q[k], v: states.v[k] }, after = 0; this.pulling = true; this.pulls = 0;
+    const segment = player.segment_at(player.data.segments, player.time), kept = { ...segment };
+    say("It is pulled; let go to let it run on.");
+    try {
+      while ((this.grip || after < 25) && shown_run.value === run && !player.playing) {
+        if (!this.grip) after++;
+        const found = await ask("pull", { ...now, seconds: 0.04, ...(this.grip && this.to ? { body: this.grip.body, point: this.grip.point, to: this.to } : {}) });
+        now = { t: found.t, q: found.q, v: found.v }; this.pulled = now; this.pulls++;
+        Object.assign(segment, { poses: Float32Array.from(found.poses), t: new Float64Array([player.time]), motions: 1, amplitudes: null, larger: null, arrows: [] }); player.trails = null; player.hurry();
+      }
+    } catch (error) { say(error.message, true); }
+    this.pulling = false; this.to = null; Object.assign(segment, kept); player.trails = null; player.redraw(); say("");
+  }
+
+  drag(to) { if (this.is_run) { this.to = to; return; } if (this.grip) { this.dragged = true; this.move({ q: this.q, ...this.grip, to }); } }
 
   async drag_end() {
-    this.grip = null; this.player.chosen = 0; this.player.redraw(); if (!this.dragged || !this.q) return;
+    this.grip = null; this.player.chosen = 0; this.player.redraw(); if (this.is_run) return; if (!this.dragged || !this.q) return;
     while (this.busy) await new Promise((done) => setTimeout(done, 10));
     this.dragged = false; try { await drop({ q: this.q }); } catch (error) { say(error.message, true); }
   }

@@ -42,7 +42,7 @@ let turn = Promise.resolve();
 export function in_turn(work) { const done = turn.then(work); turn = done.catch(() => {}); return done; }
 
 const asked = (name) => (question = {}) => in_turn(async () => { const found = take(await ask(name, { ...question, base: state.value.revision })); message.value = null; return found; });
-export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), set_text = asked("text");
+export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), resume = asked("resume"), set_text = asked("text");
 const edit = asked("act");
 export const act = (name, args, merge = "") => edit({ name, arguments: args, merge });
 
@@ -75,7 +75,7 @@ export async function compute({ replaces = false, traces = [] } = {}) {
     for await (const answer of lines("run", { traces })) {
       if (answer.kind === "failed") say(answer.error, true);
       if (answer.kind === "cancelled") say("The run was cancelled.");
-      if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest };
+      if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest, states: answer.states };
     }
   } catch (error) { say(error.message, true); }
   batch(() => {

@@ -4,7 +4,7 @@ import { effect, html, render, useEffect, useRef, useState } from "./vendor/prea
 import { Field, Inspector, Told } from "./inspector.js";
 import { Python, Text } from "./editor.js";
 import { Stage } from "./stage.js";
-import { ask, bring, cancel, compute, forget, is_guiding, is_starting, keep, lines, lost, mechanism_name, message, open, redo, running, runs, save, say, selected, shown_run, side, state, take, tool, undo } from "./store.js";
+import { ask, bring, cancel, compute, forget, is_guiding, is_starting, keep, lines, lost, mechanism_name, message, open, redo, resume, running, runs, save, say, selected, shown_run, side, state, take, tool, undo } from "./store.js";
 
 const TOOLS = [
   ["select", "Select", "V", "choose, and drag what can move"], ["bar", "Bar", "B", "draw bars: press at one end, let go at the other"], ["ground", "Ground", "G", "put a point on the ground, or let it go"],
@@ -27,7 +27,7 @@ function play() { if (shown_run.value && shown_run.value.revision === state.valu
 
 function back_to_drawing() { shown_run.value = null; stage.show(); }
 
-function use_tool(name) { tool.value = name; if (name !== "select" && shown_run.value) back_to_drawing(); say((TOOLS.find((one) => one[0] === name) || [])[3]); if (stage) stage.player.redraw(); }
+function use_tool(name) { if (stage) stage.end_wiggle(); tool.value = name; if (name !== "select" && shown_run.value) back_to_drawing(); say((TOOLS.find((one) => one[0] === name) || [])[3]); if (stage) stage.player.redraw(); }
 
 async function save_as(over = false) {
   let name = ""; if (!state.value.file) { name = prompt("Save under which name?", state.value.name); if (!name) return; }
@@ -57,7 +57,7 @@ function hand_over(content, name, type) { const link = document.createElement("a
 
 function Head() {
   const now = state.value;
-  return html`<header class="head"><strong class="brand">Catena</strong><span class="title" title=${now.file || "not saved yet"}>${mechanism_name.value}${now.is_saved ? "" : "*"}</span><span class="gap"></span>
+  return html`<header class="head"><h1 class="brand">Catena</h1><span class="title" title=${now.file || "not saved yet"}>${mechanism_name.value}${now.is_saved ? "" : "*"}</span><span class="gap"></span>
     <button type="button" disabled=${!now.can_undo} title="undo (Ctrl+Z)" onClick=${() => attempt(undo())}>Undo</button><button type="button" disabled=${!now.can_redo} title="do again (Ctrl+Shift+Z)" onClick=${() => attempt(redo())}>Redo</button>
     <i></i><button type="button" onClick=${() => { is_starting.value = true; }}>Open</button><button type="button" title="save (Ctrl+S)" onClick=${() => save_as()}>Save</button>
     <button type="button" title="one page with motion and plots, which plays anywhere" disabled=${!!now.why_not_run || !!running.value} onClick=${share}>Share</button><i></i><button type="button" aria-pressed=${side.value === "text"} onClick=${() => { side.value = side.value === "text" ? "" : "text"; }}>Text</button><button type="button" aria-pressed=${side.value === "python"} onClick=${() => { side.value = side.value === "python" ? "" : "python"; }}>Python</button>
@@ -69,8 +69,9 @@ function Tools() {
 }
 
 function Status() {
-  const now = state.value, fault = now.fault;
-  return html`<p class="status" role="status"><b class=${fault ? "bad" : now.unfinished ? "open" : "good"}></b>${fault ? `Line ${fault.line}: ${fault.words}` : now.words}</p>`;
+  const now = state.value, fault = now.fault, [way, set_way] = useState(0), can = now.scene.live && !fault && !now.unfinished && now.ways > 0;
+  const wiggle = async () => { try { const found = await ask("wiggle", { way: way % now.ways }); set_way((way + 1) % now.ways); shown_run.value = null; stage.wiggle(found.movie); } catch (error) { say(error.message, true); } };
+  return html`<p class="status" role="status"><b class=${fault ? "bad" : now.unfinished ? "open" : "good"}></b>${fault ? `Line ${fault.line}: ${fault.words}` : now.words} ${can && html`<button type="button" title="see it move in each way in turn" onClick=${wiggle}>Wiggle${now.ways > 1 ? ` ${(way % now.ways) + 1} of ${now.ways}` : ""}</button>`}</p>`;
 }
 
 function Guide() {
@@ -88,16 +89,16 @@ function Start() {
   const [found, set_found] = useState(null);
   useEffect(() => { attempt(ask("gallery").then(set_found)); }, []);
   const begin = (question, guided = false) => attempt(open(question).then(() => { is_starting.value = false; is_guiding.value = guided; shown_run.value = null; runs.value = []; selected.value = null; tool.value = guided || question.blank ? "bar" : "select"; stage.show(); }));
-  return html`<div class="start" role="dialog" aria-label="Start"><div><header><h1>Catena studio</h1>${state.value.revision > 0 || !state.value.unfinished ? html`<button type="button" aria-label="back to the drawing" onClick=${() => { is_starting.value = false; }}>Back</button>` : null}</header>
+  return html`<div class="start" role="dialog" aria-label="Start"><div><div class="top"><h2 class="welcome">Catena studio</h2>${state.value.revision > 0 || !state.value.unfinished ? html`<button type="button" aria-label="back to the drawing" onClick=${() => { is_starting.value = false; }}>Back</button>` : null}</div>
     <div class="row"><button type="button" class="card" onClick=${() => begin({ blank: true }, true)}><b>First build</b>A four-bar of your own, step by step</button><button type="button" class="card" onClick=${() => begin({ blank: true })}><b>Blank</b>An empty plane to draw on</button></div>
-    ${found && found.files.length > 0 && html`<h2>Open</h2><div class="cards">${found.files.map((file) => html`<button type="button" class="card" onClick=${() => begin({ file })}><b>${file}</b></button>`)}</div>`}
-    <h2>Gallery</h2><div class="cards">${found ? found.gallery.map((one) => html`<button type="button" class="card" onClick=${() => begin({ generator: one.name })}><b>${one.name.replace(/_/g, " ")}</b>${one.about}</button>`) : html`<p class="hint">One moment</p>`}</div></div></div>`;
+    ${found && found.files.length > 0 && html`<h3>Open</h3><div class="cards">${found.files.map((file) => html`<button type="button" class="card" onClick=${() => begin({ file })}><b>${file}</b></button>`)}</div>`}
+    <h3>Gallery</h3><div class="cards">${found ? found.gallery.map((one) => html`<button type="button" class="card" onClick=${() => begin({ generator: one.name })}><b>${one.name.replace(/_/g, " ")}</b>${one.about}</button>`) : html`<p class="hint">One moment</p>`}</div></div></div>`;
 }
 
 function Bottom() {
   const now = state.value, shown = shown_run.value, busy = running.value, [seconds, set_seconds] = useState(0);
   useEffect(() => { if (!busy) return undefined; const timer = setInterval(() => set_seconds((performance.now() - busy.since) / 1000), 200); return () => clearInterval(timer); }, [busy]);
-  return html`<div class="runs" aria-label="Runs">
+  return html`<section class="runs" aria-label="Runs">
     ${busy ? html`<button type="button" class="run" onClick=${cancel}>Cancel</button><span class="hint" role="status">computing, ${seconds.toFixed(0)} s</span>` : html`<button type="button" class="run" aria-disabled=${!!now.why_not_run} title=${now.why_not_run || "run it (space)"} onClick=${run}>Run</button>`}
     ${now.why_not_run && !busy && html`<span class="hint reason">${now.why_not_run}</span>`}
     <span class="gap"></span>
@@ -106,7 +107,7 @@ function Bottom() {
       <button type="button" aria-label=${`delete run ${one.name}`} onClick=${() => { forget(one.id); stage.show(); }}>\u00d7</button></span>`)}
     ${runs.value.length > 1 && shown && html`<label class="compare">beside <select aria-label="run to compare with" onChange=${(event) => { const other = runs.value.find((one) => String(one.id) === event.target.value); for (const plot of stage.player.plots) plot.ghost = undefined; if (other) stage.set_ghost(other.movie); else stage.player.plots.forEach((plot) => plot.draw()); }}><option value="">nothing</option>${runs.value.filter((one) => one.id !== shown.id).map((one) => html`<option value=${one.id}>${one.name}</option>`)}</select></label>`}
     ${shown && html`<button type="button" onClick=${back_to_drawing}>Drawing</button>`}
-  </div>`;
+  </section>`;
 }
 
 function keys() {
@@ -135,9 +136,10 @@ function App() {
     return () => { watched(); looks(); room.disconnect(); };
   }, []);
   return html`<div class="studio"><${Head} />${lost.value && html`<p class="banner" role="alert">Python has ended or cannot be reached. What you drew is still here: <button type="button" onClick=${() => hand_over(state.value.text, state.value.name, "text/plain")}>Download the text</button> or start the studio again.</p>`}
-    <div class="middle"><${Tools} /><div class="scene"><div class="player" ref=${scene}></div><${Status} />${message.value && html`<p class=${`message${message.value.is_fault ? " fault" : ""}`} role=${message.value.is_fault ? "alert" : "status"}>${message.value.words}</p>`}</div>
+    ${state.value.left && html`<p class="banner" role="status">A studio that ended has left work behind that was not saved. <button type="button" onClick=${() => attempt(resume().then(() => { is_starting.value = false; stage.show(); }))}>Resume it</button></p>`}
+    <main class="middle"><${Tools} /><div class="scene"><div class="player" ref=${scene}></div><${Status} />${message.value && html`<p class=${`message${message.value.is_fault ? " fault" : ""}`} role=${message.value.is_fault ? "alert" : "status"}>${message.value.words}</p>`}</div>
     ${side.value === "text" && html`<${Text} />`}${side.value === "python" && html`<${Python} />`}
-    <div class="right">${is_guiding.value && html`<${Guide} />`}<${Inspector} rerun=${rerun} /><${Told} /><div class="catena plots" ref=${plots}></div></div></div><${Bottom} />${is_starting.value && html`<${Start} />`}</div>`;
+    <div class="right">${is_guiding.value && html`<${Guide} />`}<${Inspector} rerun=${rerun} /><${Told} /><div class="catena plots" ref=${plots}></div></div></main><${Bottom} />${is_starting.value && html`<${Start} />`}</div>`;
 }
 
 // Another window, or the program that started the studio, may have changed the text.

@@ -91,9 +91,9 @@ class Player {
 
   build() {
     const { root, data } = this;
-    root.classList.add("catena"); root.tabIndex = -1;
+    root.classList.add("catena"); root.tabIndex = -1; if (root.parentElement === document.body) root.setAttribute("role", "main");
     root.innerHTML = `<div class="stage"><canvas class="gl" aria-label="The mechanism in space"></canvas><div class="names"></div>
-      <header><strong></strong><span class="facts"></span></header>
+      <header><strong role="heading" aria-level="1"></strong><span class="facts"></span></header>
       <div class="tools" role="toolbar" aria-label="View"></div><div class="options" hidden></div><p class="note" role="status" hidden></p><p class="key" hidden></p></div>
       <aside></aside><footer></footer>`;
     this.stage = root.querySelector(".stage"); this.canvas = root.querySelector("canvas.gl"); this.names = root.querySelector(".names");

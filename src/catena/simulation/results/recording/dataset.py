@@ -151,7 +151,7 @@ def _of_joints(run: Segment) -> tuple[tuple[str, str, Mapping[str, np.ndarray]],
     """Return what is kept of joints besides what is along q, v and tau: how it is called, what it is, and by joint."""
     return (
         ("loop_force", "control forces at a joint that closes a loop", run.loop_forces),
-        ("stop_force", "forces of rigid stops", run.stop_forces),
+        ("stop_force", "forces of rigid stops, and of friction that sticks", run.stop_forces),
         ("loop_position", "positions of a joint that closes a loop, with all turns", run.loop_positions),
         ("contact_force", "forces of a contact in the axes of its plane", run.contact_forces),
     )

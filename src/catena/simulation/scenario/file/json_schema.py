@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.formats.toml.json_schema import NAME, NUMBER, SWITCH, TEXT, Schema, json_schema
-from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
+from catena.formats.toml.schema import RUN_MANY, RUN_ONCE, STUDY
 from catena.simulation.scenario.file.words import (
     CONTROLLERS,
     DIRECTIONS,
@@ -64,6 +64,8 @@ def scenario_schema() -> Schema:
         definitions[word] = _controllers() if word == "controller" else _table(*KEYS[word])
         one = {"$ref": f"#/$defs/{word}"}
         found["properties"][word] = one if word in RUN_ONCE else {"type": "array", "items": one}
+    found["properties"][STUDY] = {"$ref": f"#/$defs/{STUDY}"}
+    definitions[STUDY] = _study()
     definitions["plan"] = _table(*KEYS["plan"])
     remedies = [_table(("kind",), keys, kind={"const": word}) for word, keys in REMEDIES.items()]
     definitions["remedy"] = {"oneOf": remedies}
@@ -72,6 +74,32 @@ def scenario_schema() -> Schema:
     definitions["wrench"]["properties"]["path"] = {"$ref": "#/$defs/path"}
     definitions["initial"]["properties"]["assemble"] = SWITCH
     return found
+
+
+def _study() -> Schema:
+    """The table that says how a run is varied."""
+    row = {"type": "array", "items": NUMBER}
+    way = {
+        "type": "object",
+        "properties": dict.fromkeys(("grid", "uniform", "latin", "sobol", "halton", "normal"), row),
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+    }
+    whole = {"type": "integer", "minimum": 0}
+    return {
+        "type": "object",
+        "properties": {
+            "vary": {"type": "object", "additionalProperties": {"anyOf": [row, way]}},
+            "outcomes": {"type": "object", "additionalProperties": TEXT},
+            "keep": SORTS["keep"],
+            "samples": {"type": "integer", "minimum": 1},
+            "chunk": {"type": "integer", "minimum": 1},
+            "seed": whole,
+        },
+        "required": ["vary"],
+        "additionalProperties": False,
+    }
 
 
 def _table(required: Any, optional: Any, **more: Schema) -> Schema:

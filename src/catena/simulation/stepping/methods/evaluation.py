@@ -88,8 +88,8 @@ class Stages:
     def middle(self) -> int:
         """Return the stage in about the middle of a step whose last stage is at its end; 0 where there is none."""
         times = self.method.times
-        inner = [k for k, c in enumerate(times) if 0.0 < c < 1.0]
-        if self.method.tableau is None or not inner or times[-1] != 1.0:
+        inner = [k for k, c in enumerate(times) if 0.01 < c < 0.99]
+        if self.method.tableau is None or not inner or times[-1] < 0.99:
             return 0
         return min(inner, key=lambda k: abs(times[k] - 0.5))
 

@@ -42,8 +42,8 @@ FAR = 1e300
 LOOSE, AIM, MOST = 1e-10, 5e-10, 1e-9
 # Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding.
 REST, STILL = 1e-12, 1e-11
-# A slip ends where it is slower than so many tolerances.
-ENDED = 10.0
+# A slip ends where it is slower than so many tolerances, of which this is the largest part of a velocity.
+ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
 TOGETHER, PIVOTS = 8, 400
 # The least part of a step that is left of it, and how often the root of a polynomial is improved.
@@ -117,7 +117,7 @@ def held(body: Any) -> np.ndarray:
 @at_ground
 def begin_judging(ground: Any) -> None:
     """Nothing is wrong, and nothing is passed yet."""
-    ground.wrong, ground.passed, ground.ahead, ground.turned = 0.0, 1.0, FAR, 0.0
+    ground.wrong, ground.goes_on, ground.rests_in, ground.pivoted = 0.0, 1.0, FAR, 0.0
 
 
 @dataclass(frozen=True)
@@ -148,10 +148,10 @@ class Judging:
                 way = where(end[k] > 0.0, 1.0, -1.0)
                 over = [way * f - (1.0 + AIM) * limit for f in (body.hold_0[k], body.hold_1[k], end[k])]
                 part = where(torn, _hold_ends(over, self.middle), part)
-            ground.passed = where(part < ground.passed, part, ground.passed)
+            ground.goes_on = where(part < ground.goes_on, part, ground.goes_on)
             slows = both(both(rubs, slips(s)), both(s * v1 > slow, s * a1 < 0.0))
             left = where(slows, s * v1 / where(slows, -s * a1, 1.0), FAR)
-            ground.ahead = where(left < ground.ahead, left, ground.ahead)
+            ground.rests_in = where(left < ground.rests_in, left, ground.rests_in)
 
     def change(self, body: Any, ground: Any) -> None:
         """Change senses of a joint: at the start, where a step was not taken because they are wrong, and at the end of
@@ -162,15 +162,15 @@ class Judging:
         taken, revised = ground.accepted > 0.5, both(ground.wrong > 0.5, ground.dt > 0.0)
         for k, s in enumerate(body.sense):
             rubs, limit = self._rubs(body, k)
-            others = where(ground.pivots > TOGETHER, ground.turned, 0.0)
+            others = where(ground.pivots > TOGETHER, ground.pivoted, 0.0)
             wrong = both(both(revised, others < 0.5), both(rubs, self._is_wrong(body, k, limit)))
-            ground.turned = where(wrong, 1.0, ground.turned)
+            ground.pivoted = where(wrong, 1.0, ground.pivoted)
             begins = where(body.hold_0[k] > 0.0, -1.0, 1.0)
             new = where(wrong, where(sticks(s), begins, 0.0), s)
             if self.middle:
                 tears = both(both(taken, rubs), both(sticks(s), absolute(end[k]) > (1.0 + LOOSE) * limit))
                 new = where(tears, where(end[k] > 0.0, -1.0, 1.0), new)
-            at_rest = both(s * body.qd[k] <= _slow(ground, body.v0[k]), s * body.qdd[k] < 0.0)
+            at_rest = both(s * body.qd[k] <= _slow(ground, body.v0[k]), s * body.qdd[k] < -STILL)
             new = where(both(both(taken, rubs), both(slips(s), at_rest)), 0.0, new)
             senses.append(new)
             rates.append(where(sticks(new), 0.0, body.qd[k]))
@@ -214,13 +214,14 @@ def slips(sense: Any) -> Any:
 def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
     """Decide besides about a step: it is taken only if its senses go on, and what it was rejected for says nothing
     about the size `planned` before; the next one ends where the first of them changes."""
-    right = both(ground.wrong < 0.5, ground.passed >= 1.0)
+    right = both(ground.wrong < 0.5, ground.goes_on >= 1.0)
     if is_adaptive:
-        ground.h = where(ground.accepted > 0.5, where(right, ground.h, planned), ground.h)
+        says_nothing = where(ground.wrong > 0.5, 1.0, where(right, 0.0, ground.accepted))
+        ground.h = where(says_nothing > 0.5, planned, ground.h)
     ground.accepted = where(right, ground.accepted, 0.0)
     taken, cut, moving = ground.accepted > 0.5, ground.capped > 0.5, ground.dt > 0.0
-    sooner = where(ground.passed < 1.0, ground.passed * ground.dt, ground.cap)
-    cap = where(taken, where(cut, ground.ahead, FAR), where(ground.wrong > 0.5, FAR, sooner))
+    sooner = where(ground.goes_on < 1.0, ground.goes_on * ground.dt, ground.cap)
+    cap = where(taken, where(cut, ground.rests_in, FAR), where(ground.wrong > 0.5, FAR, sooner))
     ground.cap = where(moving, cap, ground.cap)
     pivots = where(taken, 0.0, where(ground.wrong > 0.5, ground.pivots + 1.0, ground.pivots))
     ground.pivots = where(moving, pivots, ground.pivots)
@@ -230,8 +231,9 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
 
 
 def _slow(ground: Any, v: Any) -> Any:
-    """Return the velocity at which a slip that began with v is at rest."""
-    return ENDED * (ground.atol + ground.rtol * absolute(v))
+    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides."""
+    tolerance, least = ground.atol + ground.rtol * absolute(v), REST + FINE * absolute(v)
+    return ENDED * where(tolerance < least, tolerance, least)
 
 
 def _slip_ends(f0: Any, d0: Any, f1: Any, d1: Any) -> Any:

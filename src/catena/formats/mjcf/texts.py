@@ -1,0 +1,35 @@
+"""Numbers, poses and attributes as MJCF writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catena.spatial import Pose
+
+
+def polynomial_text(coefficients: Any) -> str:
+    """A number, or the coefficients of a polynomial."""
+    return numbers_text(coefficients) if np.any(coefficients[1:]) else number_text(coefficients[0])
+
+
+def attributes_text(options: dict[str, str]) -> str:
+    """Attributes, each after a blank."""
+    return "".join(f' {key}="{value}"' for key, value in options.items())
+
+
+def pose_text(pose: Pose) -> str:
+    """The attributes of a pose, each after a blank; none for those at their defaults."""
+    where = f' pos="{numbers_text(pose.p)}"' if pose.p.any() else ""
+    return where if np.array_equal(pose.R, np.eye(3)) else f'{where} quat="{numbers_text(pose.quat)}"'
+
+
+def numbers_text(values: Any) -> str:
+    """Numbers with blanks between them."""
+    return " ".join(map(number_text, values))
+
+
+def number_text(value: Any) -> str:
+    """A number to the last digit; zero has no sign."""
+    return repr(float(value) + 0.0)
