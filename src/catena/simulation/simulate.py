@@ -146,9 +146,10 @@ def simulate(
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
     returns what there is; the next run of the same loop raises KeyboardInterrupt. With `check` the run is audited, if
-    it is not very large, and what is off is said as a warning; of a run with contacts its changes are, and `run.audit()` tells all. `parameters` are numbers of the
-    mechanism that differ from state to state, {"pole.mass": (...)}, as `System.vary` takes them: their batch and that
-    of q and v go together, and states run in lanes. A list of systems or of controllers gives a list of trajectories.
+    it is not very large, and what is off is said as a warning; of a run with contacts its changes are, and
+    `run.audit()` tells all. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass":
+    (...)}, as `System.vary` takes them: their batch and that of q and v go together, and states run in lanes. A list of
+    systems or of controllers gives a list of trajectories.
 
     Angles of joints that something looks at keep counting turns, also where a joint closes a loop. Such a joint begins
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
