@@ -182,16 +182,9 @@ def simulate(
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
             changes, parameters, near, on_error, start, keep,
         )  # fmt: skip
-        pairs = zip(given, NOTHING, strict=True)
-        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
-            raise StateError(
-                "A scenario says all of its run: leave the other arguments out, and change it by "
-                "scenario.with_(duration=...)."
-            )
+        _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
     kept = Keep.of(keep)
-    if not is_one_of(on_error, ("raise", "record")):
-        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
@@ -204,13 +197,8 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
-        raise StateError(
-            "observe is for one system and one controller, without on_error='record': run the others one by one."
-        )
     records = on_error == "record"
-    if records and (count > 1 or isinstance(system, Sequence)):
-        raise StateError("on_error='record' is for a batch of one system and one controller.")
+    _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
     if records and not contacts and not is_changing(events):
         if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
@@ -280,6 +268,28 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _require_nothing(given: Sequence[Any]) -> None:
+    """Raise an error unless all arguments beside a scenario are left out."""
+    pairs = zip(given, NOTHING, strict=True)
+    if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
+        raise StateError(
+            "A scenario says all of its run: leave the other arguments out, and change it by "
+            "scenario.with_(duration=...)."
+        )
+
+
+def _require_possible(on_error: Any, observe: Any, are_several: bool) -> None:
+    """Raise an error where several systems or controllers, or states that fail, are asked for what one run gives."""
+    if not is_one_of(on_error, ("raise", "record")):
+        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
+    if observe is not None and (are_several or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
+    if are_several and on_error == "record":
+        raise StateError("on_error='record' is for a batch of one system and one controller.")
 
 
 def _each(
