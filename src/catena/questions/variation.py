@@ -7,7 +7,7 @@ turning to canonical axes) is done by planning itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,25 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.elements.placed_forces import FRICTION, applied_wrench, at_joint, between
+from catena.dynamics.elements.placed_forces import FRICTION, at_joint, between
 from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError, raise_for_states
-from catena.forces import PlacedForce
-from catena.forces.placed import FRAMES
+from catena.forces import JointStop, PlacedForce
 from catena.forces.stretch import Stretch
 from catena.given import real_array, shown
 from catena.kernels import Constants, arrays, constant_parts
-from catena.mechanism import Mechanism
+from catena.kernels.evaluation import ConstantsByState, Evaluator
+from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
 
 # What no such number may be less than zero of, by the word that its name has.
-# Words of numbers whose size changes no plan, only whether they are zero.
-SCALES = ("mass", "damping", "friction", "armature", "stiffness")
-# Tapes whose constants are kept as formulas.
-MOST_TAPES = 64
 NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
 
 
@@ -100,94 +96,51 @@ class Variation:
             changed[p.name] = np.where(p.value == 0.0, largest, p.value)
         return with_values(self.mechanism, changed)
 
-    @cached_property
-    def sort(self) -> tuple[Any, ...]:
-        """Return what variations have in common that have the same formulas: names of parameters, and what stands in
-        the place of zeros of the mechanism. How large a mass or a damping is there makes no difference."""
-        found: list[Any] = []
-        for p in self.parameters:
-            largest = np.abs(self.values[p.name]).reshape(-1, len(p.value)).max(axis=0, initial=0.0)
-            there = np.where(p.value == 0.0, largest, 0.0)
-            if set(p.name.split(".")) & set(SCALES):
-                there = np.sign(there)
-            found.append((p.name, there.tobytes()))
-        return tuple(found)
-
     def symbolic(self, plan: Plan) -> SymbolicPlan:
         """Return a plan of the representative mechanism with symbols for the parameters."""
         return symbolic_plan(self.representative, plan, self.values, exact=False)
 
 
-class ConstantFormulas:
-    """One plan with symbols for parameters, and the constants of tapes as functions of these, which variations of the
-    same parameters share."""
+class VariedConstants(ConstantsByState):
+    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape.
 
-    def __init__(self, variation: Variation, plan: Plan) -> None:
-        self._variation, self._plan = variation, plan
-        self.of_tapes: dict[tuple[Any, ...], tuple[Any, int, np.ndarray]] = {}
-        """The function for a tape, how many constants it gives, and where those of forces begin."""
+    `alone` finds what runs algorithms for one state, and `stops` the parameters (*batch, n) of the rigid stops of a
+    joint, which depend on the inertia that it feels in each state.
+    """
+
+    def __init__(
+        self, variation: Variation, plan: Plan, alone: Callable[[int], Evaluator],
+        stops: Callable[[str], np.ndarray],
+    ) -> None:  # fmt: skip
+        self.variation, self.plan, self.batch = variation, plan, variation.batch
+        self._alone, self._stops = alone, stops
+        self._rows: dict[tuple[Any, ...], np.ndarray] = {}
 
     @cached_property
-    def symbolic(self) -> SymbolicPlan:
-        """Return the plan with symbols."""
-        return self._variation.symbolic(self._plan)
-
-    def function(self, entries: Sequence[Any]) -> Any:
-        """Return expressions of the parameters as a function of all of them."""
-        import casadi
-
-        symbols = [x for s in self.symbolic.symbols.values() for x in s]
-        return casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
-
-
-class ConstantRows:
-    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape, by the
-    formulas of rows that are `like` these where there are some."""
-
-    def __init__(self, variation: Variation, plan: Plan, like: ConstantRows | None = None) -> None:
-        self.variation, self.plan = variation, plan
-        shared = like is not None and like.plan is plan
-        self._formulas = like._formulas if like is not None and shared else ConstantFormulas(variation, plan)
-        self._rows: dict[tuple[Any, ...], np.ndarray] = {}
-        self._stops: dict[PlacedForce, np.ndarray] = {}
-        self._ends: dict[PlacedForce, tuple[str, str]] = {}
-
-    @property
     def _symbolic(self) -> SymbolicPlan:
-        return self._formulas.symbolic
+        return self.variation.symbolic(self.plan)
 
-    def constants(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
+    def alone(self, state: int) -> Evaluator:
+        """Return what runs algorithms for one state."""
+        return self._alone(state)
+
+    def rows(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
         """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
         key = (has_loops, forces, frame)
         if key not in self._rows:
-            # Where wrenches from outside act is not said by their forces.
-            told = (*key, tuple(self._ends.get(force) for force in forces))
-            known = self._formulas.of_tapes
-            if told not in known:
-                if len(known) >= MOST_TAPES:
-                    known.clear()
-                known[told] = self._of_tape(has_loops, forces, frame)
-            function, count, starts = known[told]
-            rows = self._values(function, count)
-            for force, start in zip(forces, starts, strict=True):
-                if force in self._stops:
-                    own = self._stops[force]
+            plan = self._symbolic.plan
+            nodes = Constants.of(plan, plan.gravity).values
+            twins = [self._twin(force) for force in forces]
+            asked = None if frame is None else plan.body_pose[frame]
+            parts = constant_parts(plan, nodes, has_loops, twins, asked)
+            rows = self.evaluate([x for row in parts.rows for x in row])
+            for force, start in zip(forces, parts.starts[2] // 8, strict=True):
+                if self._is_rigid_stop(force):
+                    own = self._stops(force.at)
                     at = int(start) + 24
                     rows[..., at : at + own.shape[-1]] = own
             self._rows[key] = rows
         return self._rows[key]
-
-    def _of_tape(
-        self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None
-    ) -> tuple[Any, int, np.ndarray]:
-        """Return the constants of a tape as a function of the parameters, how many, and where those of forces begin."""
-        plan = self._symbolic.plan
-        nodes = Constants.of(plan, plan.gravity).values
-        twins = [self._twin(force) for force in forces]
-        asked = None if frame is None else plan.body_pose[frame]
-        parts = constant_parts(plan, nodes, has_loops, twins, asked)
-        entries = [x for row in parts.rows for x in row]
-        return self._formulas.function(entries), len(entries), parts.starts[2] // 8
 
     def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
@@ -202,20 +155,18 @@ class ConstantRows:
         """Return the inertias (*batch, nv) of the rotors of the tree's joints."""
         return self.evaluate(list(rotor_inertias(self._symbolic.plan)))
 
-    def tell_stops(self, force: PlacedForce, numbers: np.ndarray) -> None:
-        """Take these parameters (*batch, n) for stops that depend on the inertia that a joint feels."""
-        self._stops[force] = numbers
-
-    def tell_ends(self, force: PlacedForce, frame: str, axes: str) -> None:
-        """Say what frame a wrench from outside acts on, and whose axes it has."""
-        self._ends[force] = frame, axes
+    def _is_rigid_stop(self, force: PlacedForce) -> bool:
+        """Return whether a force is the stop of a joint that takes its stiffness from the inertia that it feels."""
+        if not isinstance(force.kind, JointStop) or not force.name.endswith(LIMITS):
+            return False
+        return self.variation.mechanism.joints[force.name.removesuffix(LIMITS)].limit_stiffness is None
 
     def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
         """Return expressions of the parameters for all states, (*batch, entries)."""
-        return self._values(self._formulas.function(entries), len(entries))
+        import casadi
 
-    def _values(self, function: Any, count: int) -> np.ndarray:
-        """Return the values (*batch, count) of a function of the parameters for all states."""
+        symbols = [x for s in self._symbolic.symbols.values() for x in s]
+        function = casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
         batch = self.variation.batch
         given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
         rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
@@ -223,7 +174,7 @@ class ConstantRows:
         if found.shape[1] == 1 and prod(batch) != 1:
             # Nothing depends on the parameters.
             found = np.repeat(found, prod(batch), axis=1)
-        return np.ascontiguousarray(found.T).reshape(*batch, count)
+        return np.ascontiguousarray(found.T).reshape(*batch, len(entries))
 
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
@@ -233,23 +184,15 @@ class ConstantRows:
             kind = copy(kind)
             for name in kind.named_params():
                 object.__setattr__(kind, name, getattr(kinds[force.whole], name))
-        elements = self.variation.representative.force_elements
-        if force.whole in elements:
-            element = elements[force.whole]
-            if force.owner and element.frames is not None:
-                stretches = between(plan, force.owner, kind, element.frames)
-                return next(one for one in stretches if one.name == force.name)
-            if element.frames is not None:
-                (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
-                return replace(
-                    force,
-                    kind=kind.under(plan.gravity),
-                    on_a=Transform.from_pose(pose_a),
-                    on_b=Transform.from_pose(pose_b),
-                )
-        elif force.site == FRAMES:
-            return applied_wrench(plan, *self._ends[force])
-        elif force.name.endswith(FRICTION):
+        elements = self.variation.mechanism.force_elements
+        if force.owner:
+            frames = elements[force.owner].frames
+            assert frames is not None
+            return next(one for one in between(plan, force.owner, kind, frames) if one.name == force.name)
+        if force.frames is not None:
+            on_a, on_b = (Transform.from_pose(plan.body_pose[name][1]) for name in force.frames)
+            return replace(force, kind=kind.under(plan.gravity), on_a=on_a, on_b=on_b)
+        if force.name.endswith(FRICTION) and force.name not in elements:
             damping, friction = _resistances(plan, force.at)
             kind = copy(kind)
             for name, row in (("damping", damping), ("friction", friction)):
