@@ -218,7 +218,7 @@ class Run:
 
     def _know_turns(self, state: int, passed: Passed) -> None:
         """Let events know how loop joints have turned in what one state has passed."""
-        system = self.system.alone(state)
+        system = self.system.state(state)
         near = self.excitation.near_by_joint(passed.work[:, self.sources :])
         along = TurnsAlong(system, tuple(near), {})
         along.know(passed.t, passed.q, passed.v, near)
@@ -456,7 +456,7 @@ class Run:
         of the last interval are not known: there the motion is a quartic."""
         t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
         h = t[-1] - t[-2] or 1.0
-        way = self.system.alone(0).difference(q[-2], q[-1])
+        way = self.system.state(0).difference(q[-2], q[-1])
         beyond, faster = way - h * (v[-2] + 0.5 * h * vdot[-1]), h * (v[-1] - v[-2] - h * vdot[-1])
         last = vdot[-1] + (6.0 * faster - 12.0 * beyond) / h**2
         ahead = np.concatenate([vdot[1:], last[None]])
@@ -714,11 +714,11 @@ class Run:
         name, worst = self.system.mechanism.name, float(np.max(errors[state]))
         where = f" in state {state}" if self.batch else ""
         try:
-            near, rates = self.system.alone(state).project(self.q[state], self.v[state])
+            near, rates = self.system.state(state).project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.alone(state).assemble(guess=self.q[state], slack=0.0)
+                near = self.system.state(state).assemble(guess=self.q[state], slack=0.0)
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"

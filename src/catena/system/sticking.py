@@ -17,12 +17,12 @@ from catena import dynamics
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
+from catena.dynamics.loops.prescribed import prescribed_accelerations
 from catena.errors import SimulationError, StateError
 from catena.forces.smooth import smooth_sign
 from catena.kernels import Algorithm, arrays
 from catena.structure import Plan
 from catena.system.by_name import Given, as_arrays
-from catena.system.prescribed import prescribed_accelerations
 
 if TYPE_CHECKING:
     from catena.system.system import System

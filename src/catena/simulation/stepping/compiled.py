@@ -615,7 +615,7 @@ class CompiledSteps:
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
                 continue
-            own = self.system.alone(int(self.owner[state]))
+            own = self.system.state(int(self.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
 
 
