@@ -75,9 +75,7 @@ def same(one, other):
     assert [(x.name, x.t) for x in one.events] == [(x.name, x.t) for x in other.events]
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 30))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 30))])
 def test_all_ways_give_the_same_numbers(seed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     one = scenario(seed)
