@@ -12,7 +12,7 @@ help:
 	@echo "make slow        the tests that take longer, and those that compute as several processors: half an hour"
 	@echo "make fuzz        mechanisms, calls and files made by chance, a million of them: hours"
 	@echo "make bench       speed side by side with other engines"
-	@echo "make lint        ruff, mypy, import directions and private names only"
+	@echo "make lint        ruff, mypy, import directions, private names and what rooms may hold only"
 	@echo "make docs-check  run the Python blocks of the documentation"
 	@echo "make vendor      fetch what the page of the studio takes from others, with npm"
 	@echo "make clean       remove .venv, caches and build products"
@@ -32,6 +32,7 @@ lint: $(INSTALLED)
 	$(BIN)/python -m mypy
 	$(BIN)/python tools/check_imports.py
 	$(BIN)/python tools/check_privates.py
+	$(BIN)/python tools/check_rooms.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not fuzz"
@@ -39,6 +40,7 @@ test: lint
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python tools/mutants.py
 	$(BIN)/python tools/processors.py turns
 
 fuzz: $(INSTALLED)

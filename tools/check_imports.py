@@ -20,6 +20,7 @@ ORDER = (
     "sources",
     "errors",
     "given",
+    "thresholds",
     "hooks",
     "formulas",
     "spatial",

@@ -55,6 +55,7 @@ def _protocols(trees: dict[str, ast.Module]) -> Iterator[str]:
 
 def _beside(trees: dict[str, ast.Module]) -> Iterator[str]:
     rooms, beside = _tuple(trees["kernels/cache.py"], "ROOMS"), _tuple(trees["sources.py"], "BESIDE")
+    beside += tuple(file for file in ("thresholds.py",) if file in trees)
     for place in beside:
         if not any(_is_in(file, (place,)) for file in trees):
             yield f"sources.py:1: BESIDE names {place!r}, and there is no such file or folder."

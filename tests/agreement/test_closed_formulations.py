@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.dynamics.loops.closed_chains import FORMULATIONS
 from catena.dynamics.loops.formulations import LoopProblem
 from catena.mechanism.generators import four_bar, n_four_bars
 from catena.mechanism.generators.shapes import cylinder
-from catena.system.closed_chains import FORMULATIONS
 
 METHODS = ("auto", *(name for name in FORMULATIONS if name != "kkt"))
 RANDOM = 40

@@ -41,7 +41,7 @@ def test_links_lead_to_files(page):
         assert not path or "://" in target or (page.parent / path).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/kernels.md"])
 def test_paths_and_targets_that_a_page_about_the_house_names_exist(name):
     """Paths in backquotes, of files and folders; those in a row of the table of rooms are in its room."""
     text = FENCED.sub("", (ROOT / name).read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def test_paths_and_targets_that_a_page_about_the_house_names_exist(name):
 
 
 def test_the_kernels_of_the_drawing_exist():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
     drawing = text[text.index("an algorithm: steps and sweeps") : text.index("**Steps become units.**")]
     files = re.findall(r"\w+\.py", drawing)
     assert len(files) > 10

@@ -13,8 +13,7 @@ def test_every_test_that_the_tables_name_exists():
     missing = [
         f"{file}::{function}"
         for file, function in named
-        if not (ROOT / file).is_file()
-        or f"def {function}(" not in (ROOT / file).read_text(encoding="utf-8")
+        if not (ROOT / file).is_file() or f"def {function}(" not in (ROOT / file).read_text(encoding="utf-8")
     ]
     assert not missing, missing
 

@@ -14,7 +14,8 @@ def modules(named):
     for path in re.findall(r"`([^`]+)`", named):
         # A name without a folder is in that of the one before.
         folder = path.rpartition("/")[0] if "/" in path else folder
-        module = import_module(f"catena.{folder}.{path.rpartition('/')[2]}".replace("/", "."))
+        where = f"catena/{folder}/{path.rpartition('/')[2]}".replace("//", "/").replace("/", ".")
+        module = import_module(where)
         yield module
         for found in iter_modules(getattr(module, "__path__", ())):
             yield import_module(f"{module.__name__}.{found.name}")

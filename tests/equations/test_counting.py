@@ -8,7 +8,7 @@ import pytest
 
 import catena as ct
 from catena.equations import graph_of
-from catena.equations.counting import Count, count_operations
+from catena.equations.counting import OperationCount, count_operations
 from catena.equations.fitting import fit
 from catena.equations.papers import counts as papers
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
@@ -40,7 +40,7 @@ def test_operations_are_sorted_and_shared():
     y = array([a * b + c, b * a - c, (a + b) / c, (a * a) / c, -(a * b), 2.0 * a, 0.0 * a + 1.0 * b])
     found = count_operations(graph_of("y", {"x": x}, {"y": y}).op)
     # a b and 1 / c are there once, a sign is free, twice a is an addition.
-    assert found == Count(multiplications=4, additions=4, divisions=1)
+    assert found == OperationCount(multiplications=4, additions=4, divisions=1)
     assert found.M == 5 and found.A == 4 and found.total == 9
 
 
@@ -145,7 +145,7 @@ def test_bodies_and_steps_add_up_to_all():
             (found.folded_by_body, found.folded),
             (found.folded_by_step, found.folded),
         ):
-            total = Count()
+            total = OperationCount()
             for count in parts.values():
                 total = total + count
             assert total == whole

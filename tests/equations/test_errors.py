@@ -111,7 +111,7 @@ def test_a_loop_closed_by_a_kind_that_iterates_is_refused():
             return ct.Revolute("z").motion_space(q)
 
         @property
-        def resists_alike(self):
+        def has_constant_constraint_space(self):
             return False
 
     m = ct.Mechanism("loop")

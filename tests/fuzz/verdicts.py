@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import catena as ct
+from catena.dynamics.loops.closed_chains import pose_problem, solve
 from catena.dynamics.loops.elimination import borrowers
-from catena.system.closed_chains import pose_problem, solve
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 

@@ -104,7 +104,10 @@ def test_a_reduced_kind_moves_as_the_whole_one_and_keeps_a_part_of_what_it_resis
         X = reduced.transform(q)
         found = reduced.transform(reduced.coordinates(X))
         np.testing.assert_allclose([*found.entries()], [*X.entries()], atol=1e-9)
-        assert (reduced.resists_alike, reduced.moves_alike) == (kind.resists_alike, kind.moves_alike)
+        assert (reduced.has_constant_constraint_space, reduced.has_constant_motion_space) == (
+            kind.has_constant_constraint_space,
+            kind.has_constant_motion_space,
+        )
 
 
 def test_closed_derivatives_equal_the_derived_ones():

@@ -9,7 +9,7 @@ import pytest
 
 from catena.kernels.cpu import target
 from catena.kernels.driver import with_runs
-from catena.kernels.matrices import LaneWork, Panel, PlainWork
+from catena.kernels.matrices import LaneWork, MatrixPanel, PlainWork
 from catena.kernels.matrix_kernels import LARGEST_INVERSE, kernels
 from catena.kernels.program import aligned
 
@@ -94,7 +94,7 @@ def work(request):
 def in_pairs(work, rows, columns):
     """A matrix whose columns lie in pairs that are four slots apart."""
     row = 2 * columns * work.slot
-    return Panel(work.reserve(2 * rows * columns), rows, columns, row, work.slot, 4 * work.slot)
+    return MatrixPanel(work.reserve(2 * rows * columns), rows, columns, row, work.slot, 4 * work.slot)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7])

@@ -14,7 +14,7 @@ from catena.kernels import (
     with_ground,
 )
 from catena.mechanism.generators import chain, humanoid
-from catena.simulation.stepping.methods.variant import Numbers
+from catena.simulation.stepping.methods.variant import GroundField
 
 
 def ground(ground):
@@ -50,7 +50,7 @@ def counting(occasional=(0, 0)):
     return Algorithm(
         "counting", ground, (begin, collect, rarely, mix), inputs={"q": POSITION, "qd": VELOCITY},
         outputs={"q": POSITION, "qd": VELOCITY},
-        ground_inputs={"count": Numbers(1), "rare": Numbers(1)}, ground_outputs=("count", "total", "rare"),
+        ground_inputs={"count": GroundField(1), "rare": GroundField(1)}, ground_outputs=("count", "total", "rare"),
         rewritten=frozenset({"q", "qd"}), replayed=True, occasional=occasional,
     )  # fmt: skip
 

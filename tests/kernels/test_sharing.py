@@ -9,10 +9,10 @@ import pytest
 
 import catena as ct
 from benchmarks.states import random_states
+from catena.dynamics.loops import closed_chains
 from catena.kernels import is_plain
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import chain, n_four_bars
-from catena.system import closed_chains
 
 
 @pytest.fixture(autouse=True)

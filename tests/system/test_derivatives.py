@@ -8,7 +8,7 @@ import catena as ct
 from benchmarks.peers.pinocchio_model import to_pinocchio
 from benchmarks.states import closed_states, random_states
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism, spatial_four_bar
-from catena.system.derivatives import has_lanes
+from catena.questions.derivatives import has_lanes
 
 
 def differences(f, n, h=2e-3):

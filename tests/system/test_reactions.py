@@ -98,3 +98,26 @@ def test_the_child_is_the_one_that_was_named(agree):
     on_ground = lamp("ground").reactions(q, v, tau)["hook"]
     R = lamp("lamp").pose(q, "lamp").R
     agree(on_ground, -np.concatenate([R @ on_lamp[:3], R @ on_lamp[3:]]), 1e-14)
+
+
+@pytest.mark.parametrize("flipped", [False, True], ids=["as described", "the other way round"])
+def test_of_a_slide_in_a_redundant_loop_they_do_not_depend_on_the_plan(flipped):
+    """A planar linkage has redundant constraints, so that reactions are the smallest; the moment at a slide counts
+    about the middle of its two sides, whether it closes the loop or is passed either way round."""
+    m = ct.Mechanism("slider crank")
+    for name, x in (("crank", 0.1), ("rod", 0.25), ("slider", 0.0), ("rail", 0.0)):
+        m.add_body(name, mass=1.0, com=(x, 0.02, 0.01), inertia=(0.01, 0.02, 0.03))
+    m.add_joint("R", "ground", "rail", ct.Revolute("y"), Pose(p=(0.1, 0, 0)), Pose(p=(0, 0, 0.05)))
+    m.add_joint("A", "ground", "crank", ct.Revolute("y"))
+    m.add_joint("B", "crank", "rod", ct.Revolute("y"), Pose(p=(0.2, 0, 0)))
+    m.add_joint("C", "rod", "slider", ct.Revolute("y"), Pose(p=(0.5, 0, 0)))
+    ends = [("rail", Pose(p=(0.3, 0, 0.02))), ("slider", Pose(p=(0.02, 0, 0.03)))][:: -1 if flipped else 1]
+    m.add_joint("S", ends[0][0], ends[1][0], ct.Prismatic("x"), ends[0][1], ends[1][1])
+    found = []
+    for cut in "SAR":
+        s = m.system(cut=[cut])
+        q = s.assemble({"A": 0.6, "R": 0.1}, guess={"S": -0.2 if flipped else 0.2})
+        found.append(s.reactions(q, s.velocity(q, {"A": 2.0, "R": 0.3})))
+    for other in found[1:]:
+        for joint, wrench in found[0].items():
+            np.testing.assert_allclose(other[joint], wrench, atol=1e-8)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from catena.dynamics.loops import closed_chains
 from catena.mechanism.generators import arm7, humanoid, n_four_bars, random_mechanism, stewart
-from catena.system import closed_chains, reaction_forces
+from catena.system import reaction_forces
 
 UNIQUE = {
     "arm": arm7(),

@@ -9,8 +9,8 @@ import pytest
 import catena as ct
 from benchmarks.states import random_states
 from catena.dynamics import articulated_body
+from catena.dynamics.loops import closed_chains
 from catena.mechanism.generators import arm7, four_bar, random_mechanism
-from catena.system import closed_chains
 
 
 def test_slices_follow_the_order_in_which_joints_were_added(mixed):

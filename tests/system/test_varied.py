@@ -81,6 +81,17 @@ def test_everything_asked_of_a_varied_system_is_that_of_each_mechanism(case, ask
     np.testing.assert_allclose(ask(varied, q, v), expected, rtol=1e-11, atol=1e-13)
 
 
+def test_rotors_of_each_state_are_in_its_mass_matrix():
+    rotors, q, m = (
+        np.array([0.1, 0.3, 0.4]),
+        np.array([0.2, 0.7]),
+        cart_pole().with_joint("hinge", armature=0.2),
+    )
+    found = m.system().mass_matrix(q, parameters={"hinge.armature": rotors})
+    alone = [m.with_joint("hinge", armature=x).system().mass_matrix(q) for x in rotors]
+    np.testing.assert_allclose(found, alone, rtol=1e-12)
+
+
 def test_a_closed_mechanism_varies_in_lanes():
     m = ct.generators.four_bar()
     s = m.system()
@@ -124,10 +135,17 @@ def test_wrong_parameters_are_named(case, given, words):
         cart_pole().system().forward_dynamics(q, v, tau, parameters=given)
 
 
-def test_what_belongs_to_one_mechanism_says_so(case):
-    varied = cart_pole().system().vary(case[0])
-    with pytest.raises(ct.CatenaError, match=r"state\(k\).linearise"):
-        varied.linearise(np.zeros(2))
+def test_what_belongs_to_one_mechanism_is_told_for_each(case):
+    """Answers that are more than arrays come as an array of them, each as its own mechanism gives it."""
+    given, q, _, _, alone = case
+    varied = cart_pole().system().vary(given)
+    for at, which in ((q, q), (np.zeros(2), np.zeros((len(alone), 2)))):
+        found = varied.linearise(at)
+        assert found.shape == (len(alone),)
+        for mine, own, x in zip(found, alone, which, strict=True):
+            np.testing.assert_allclose(mine.A, own.linearise(x).A, rtol=1e-9, atol=1e-9)
+    own = [s.inertial_parameters() for s in alone]
+    np.testing.assert_allclose(varied.inertial_parameters(), own, rtol=1e-12)
     with pytest.raises(ct.CatenaError, match="no state 99"):
         varied.state(99)
 
@@ -218,13 +236,20 @@ def test_one_variant_that_does_not_close_is_named_and_limits_are_kept_in_lanes()
         varied.assemble({"A": np.zeros((2, 1))})
 
 
-@pytest.mark.parametrize("ask", [
-    lambda s: s.drive("A"), lambda s: s.branches({"A": 0.1}), lambda s: s.reach({"coupler": (0.1, 0, 0.1)}),
-    lambda s: s.inverse_kinematics({"coupler": (0.1, 0, 0.1)}),
-])  # fmt: skip
-def test_searches_of_one_mechanism_say_so(ask):
-    with pytest.raises(ct.StateError, match="belongs to one mechanism"):
-        ask(four_bar().system().vary({"coupler.mass": [1.0, 2.0]}))
+def test_searches_are_those_of_each_mechanism():
+    varied = four_bar().system().vary({"B.in_parent.p.length": [0.4, 0.42]})
+    for k, (drive, branches, reach) in enumerate(
+        zip(
+            varied.drive("A", samples=5),
+            varied.branches({"A": 0.1}),
+            varied.reach({"coupler": (0.1, 0, 0.1)}),
+            strict=True,
+        )
+    ):
+        own = varied.state(k)
+        np.testing.assert_allclose(drive.q, own.drive("A", samples=5).q, atol=1e-9)
+        np.testing.assert_allclose(branches, own.branches({"A": 0.1}), atol=1e-9)
+        np.testing.assert_allclose(reach.q, own.reach({"coupler": (0.1, 0, 0.1)}).q, atol=1e-9)
 
 
 def spinning_top():

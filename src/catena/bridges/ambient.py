@@ -42,7 +42,7 @@ class Bridged:
         for name, size in self.parameters:
             values[name] = p[first] if size == 1 else p[first : first + size]
             first += size
-        return self.system.vary(values).alone(0)
+        return self.system.vary(values).state(0)
 
     def value(self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """vdot or tau, (..., nv)."""

@@ -6,11 +6,11 @@ from catena.equations.graph import ExpressionGraph
 from catena.equations.lanes import program_of
 from catena.equations.named import EQUATIONS, derive
 from catena.equations.parameters import Parameter, SymbolicPlan, plan_in_numbers, symbolic_plan
-from catena.equations.unrolling import Call, Unrolled, unroll
+from catena.equations.unrolling import Unrolled, UnrolledCall, unroll
 
 __all__ = [
     "EQUATIONS",
-    "Call",
+    "UnrolledCall",
     "Equations",
     "ExpressionGraph",
     "Parameter",

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.equations.folding import ROUNDING, RULES
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
-from catena.equations.unrolling import Call, Unrolled
+from catena.equations.unrolling import Unrolled, UnrolledCall
 from catena.errors import KernelError
 
 # Products of more factors than this are not compared factor by factor.
@@ -32,7 +32,7 @@ def graph_of(
     name: str,
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
-    calls: Sequence[Call] = (),
+    calls: Sequence[UnrolledCall] = (),
     made: Sequence[Sequence[Any]] = (),
     literal: bool = False,
     shared: bool = True,
@@ -168,7 +168,7 @@ class GraphBuilder:
         name: str,
         shapes: Mapping[str, tuple[int, ...]],
         results: list[int],
-        calls: Sequence[Call] = (),
+        calls: Sequence[UnrolledCall] = (),
         parameters: frozenset[str] = frozenset(),
     ) -> ExpressionGraph:
         """The graph of what the results need."""

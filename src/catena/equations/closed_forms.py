@@ -25,7 +25,7 @@ from catena.spatial.scalars import array, reciprocal
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ConstraintChoice:
     """What a reference configuration decides: independent rows (r,), dependent coordinates (r,) in the order in which
     elimination takes them with those rows, and independent coordinates (nv - r,)."""
 
@@ -34,7 +34,7 @@ class Choice:
     independent: np.ndarray
 
 
-def choose(evaluator: Evaluator, q: np.ndarray) -> Choice:
+def choose(evaluator: Evaluator, q: np.ndarray) -> ConstraintChoice:
     """The choice of the running code at a closed configuration q (nq,)."""
     problem = motion_problem(evaluator, q)
     rank, nv = int(problem.rank[0]), evaluator.plan.nv
@@ -45,7 +45,7 @@ def choose(evaluator: Evaluator, q: np.ndarray) -> Choice:
     independent = partition(J, np.zeros(len(J)), unit, rank).independent
     dependent = np.array([k for k in range(nv) if k not in set(independent.tolist())], dtype=np.int64)
     order = _pivots((J * unit)[np.ix_(rows, dependent)])
-    return Choice(rows[[i for i, _ in order]], dependent[[j for _, j in order]], independent)
+    return ConstraintChoice(rows[[i for i, _ in order]], dependent[[j for _, j in order]], independent)
 
 
 def _pivots(A: np.ndarray) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ def joint_form(derivation: Derivation) -> JointForm:
     return JointForm(H, force, rows)
 
 
-def with_multipliers(derivation: Derivation, choice: Choice) -> dict[str, np.ndarray]:
+def with_multipliers(derivation: Derivation, choice: ConstraintChoice) -> dict[str, np.ndarray]:
     """vdot (nv,) and the multipliers (m,) of all constraints, zero for those that were left out."""
     form = joint_form(derivation)
     J, gamma = form.rows.J[choice.rows], form.rows.gamma[choice.rows]
@@ -102,7 +102,7 @@ def with_multipliers(derivation: Derivation, choice: Choice) -> dict[str, np.nda
     return {"vdot": vdot, "multipliers": array(list(multipliers))}
 
 
-def _transformation(form: JointForm, choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+def _transformation(form: JointForm, choice: ConstraintChoice) -> tuple[np.ndarray, np.ndarray]:
     """E (nv, d) and the drift (nv,) of vdot = E vdot_i + drift."""
     J, gamma = form.rows.J[choice.rows], form.rows.gamma[choice.rows]
     nv, d = len(form.force), len(choice.independent)
@@ -116,7 +116,7 @@ def _transformation(form: JointForm, choice: Choice) -> tuple[np.ndarray, np.nda
 
 
 def least_forces(
-    derivation: Derivation, choice: Choice, actuated: np.ndarray, lever: np.ndarray
+    derivation: Derivation, choice: ConstraintChoice, actuated: np.ndarray, lever: np.ndarray
 ) -> dict[str, np.ndarray]:
     """The least forces tau (nv,) of the `actuated` components (nv,) that produce a vdot which opens no loop, moments
     being divided by their `lever` (nv,)."""
@@ -143,7 +143,7 @@ class MinimalForm:
     force: np.ndarray
 
 
-def minimal_form(derivation: Derivation, choice: Choice) -> MinimalForm:
+def minimal_form(derivation: Derivation, choice: ConstraintChoice) -> MinimalForm:
     """The equations of motion of the independent coordinates."""
     form = joint_form(derivation)
     E, drift = _transformation(form, choice)
@@ -158,7 +158,7 @@ def minimal_form(derivation: Derivation, choice: Choice) -> MinimalForm:
     return MinimalForm(_plain(E), _plain(drift), _plain(M), _plain(force))
 
 
-def minimal(derivation: Derivation, choice: Choice) -> dict[str, np.ndarray]:
+def minimal(derivation: Derivation, choice: ConstraintChoice) -> dict[str, np.ndarray]:
     """vdot (nv,) by way of the independent coordinates."""
     form = minimal_form(derivation, choice)
     accelerations = ldl_solve(form.mass_matrix, form.force)

@@ -16,7 +16,7 @@ from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.unrolling import Played
 from catena.joints import JointKind
 from catena.kernels import Constants, build_tape, target
-from catena.kernels.code import Unit, unit_for
+from catena.kernels.code import CompiledUnit, unit_for
 from catena.kernels.constants import constant_parts
 from catena.kernels.traced_records import TracedStep
 from catena.kernels.tracing import (
@@ -31,7 +31,7 @@ from catena.structure import Plan
 
 
 @dataclass(frozen=True)
-class Count:
+class OperationCount:
     """Numbers of operations. `sines` are sines and cosines, `others` comparisons, magnitudes and all other
     functions."""
 
@@ -42,11 +42,11 @@ class Count:
     sines: int = 0
     others: int = 0
 
-    def __add__(self, other: "Count") -> "Count":
-        return Count(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+    def __add__(self, other: "OperationCount") -> "OperationCount":
+        return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
-    def __mul__(self, times: int) -> "Count":
-        return Count(*(getattr(self, f.name) * times for f in fields(self)))
+    def __mul__(self, times: int) -> "OperationCount":
+        return OperationCount(*(getattr(self, f.name) * times for f in fields(self)))
 
     @property
     def M(self) -> int:
@@ -71,13 +71,13 @@ _SORT = {
 FREE = frozenset({CONSTANT, INPUT, "neg"})
 
 
-def count_operations(operations: Iterable[str]) -> Count:
+def count_operations(operations: Iterable[str]) -> OperationCount:
     """How many operations of each sort there are among operations by name."""
-    found = {f.name: 0 for f in fields(Count)}
+    found = {f.name: 0 for f in fields(OperationCount)}
     for op in operations:
         if op not in FREE:
             found[_SORT.get(op, "others")] += 1
-    return Count(**found)
+    return OperationCount(**found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,20 +85,20 @@ class Counts:
     """The operations of equations: in the general code and after folding, in all, by body (or loop), and by step."""
 
     name: str
-    general: Count
-    folded: Count
-    general_by_body: Mapping[str, Count]
-    folded_by_body: Mapping[str, Count]
-    folded_by_step: Mapping[str, Count] = field(default_factory=dict)
+    general: OperationCount
+    folded: OperationCount
+    general_by_body: Mapping[str, OperationCount]
+    folded_by_body: Mapping[str, OperationCount]
+    folded_by_step: Mapping[str, OperationCount] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        heads = [f.name for f in fields(Count)] + ["total"]
+        heads = [f.name for f in fields(OperationCount)] + ["total"]
         width = max(
             len(w) for w in (*self.general_by_body, *self.folded_by_body, "after folding", "general code")
         )
         lines = [f"{self.name}: operations", " " * width + "".join(f"{h:>16}" for h in heads)]
 
-        def row(who: str, count: Count) -> str:
+        def row(who: str, count: OperationCount) -> str:
             return f"{who:<{width}}" + "".join(f"{getattr(count, h):>16}" for h in heads)
 
         lines += [
@@ -110,7 +110,9 @@ class Counts:
         return "\n".join(lines)
 
 
-def count_graph(graph: ExpressionGraph) -> tuple[Count, dict[str, Count], dict[str, Count]]:
+def count_graph(
+    graph: ExpressionGraph,
+) -> tuple[OperationCount, dict[str, OperationCount], dict[str, OperationCount]]:
     """The operations of a graph in all, by body, and by step."""
     bodies: dict[str, list[str]] = {}
     steps: dict[str, list[str]] = {}
@@ -127,19 +129,19 @@ def count_graph(graph: ExpressionGraph) -> tuple[Count, dict[str, Count], dict[s
 
 
 def count_equations(
-    name: str, plan: Plan, graph: ExpressionGraph, played: Iterable[Played], outside: Count
+    name: str, plan: Plan, graph: ExpressionGraph, played: Iterable[Played], outside: OperationCount
 ) -> Counts:
     """The counts of equations that come from these algorithms, and from operations `outside` their steps."""
     general, by_body = outside, {"between algorithms": outside} if outside.total else {}
     for one in played:
         for who, count in count_general(plan, one).items():
-            by_body[who] = by_body.get(who, Count()) + count
+            by_body[who] = by_body.get(who, OperationCount()) + count
             general = general + count
     folded, folded_by_body, by_step = count_graph(graph)
     return Counts(name, general, folded, by_body, folded_by_body, by_step)
 
 
-def count_general(plan: Plan, played: Played) -> dict[str, Count]:
+def count_general(plan: Plan, played: Played) -> dict[str, OperationCount]:
     """The operations of an algorithm's tape on a plan, by body, by loop, and for "ground", "multipliers" and
     "frame"."""
     algorithm, absent, lanes = played.algorithm, played.absent, target().lanes
@@ -147,9 +149,9 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     constants = Constants.of(plan, plan.gravity)
     tape = build_tape(algorithm, plan, constants, absent, place)
     ground = trace_ground(algorithm, absent)
-    costs: dict[int, Count] = {}
+    costs: dict[int, OperationCount] = {}
 
-    def learn(unit: Unit, traced: Traced) -> None:
+    def learn(unit: CompiledUnit, traced: Traced) -> None:
         for key, address in unit.steps.items():
             if address not in costs:
                 costs[address] = count_step(traced.steps[key])
@@ -169,7 +171,7 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     owners = {int(start): "/".join(plan.bodies[i]) or "ground" for i, start in enumerate(constants.start)}
     loop_start = constant_parts(plan, constants.values, True, (), None).starts[0]
     owners |= {int(start): f"loop {loop.name}" for start, loop in zip(loop_start, plan.loop_joints)}
-    result: dict[str, Count] = {}
+    result: dict[str, OperationCount] = {}
     multiplier_steps = (
         set(unit_for(algorithm, "multiplier", None, absent, lanes).steps.values())
         if algorithm.is_scheduled
@@ -178,11 +180,11 @@ def count_general(plan: Plan, played: Played) -> dict[str, Count]:
     for address, *_, at in tape.calls.tolist():
         who = "frame" if address in frame_steps else owners[at]
         who = "multipliers" if address in multiplier_steps else who
-        result[who] = result.get(who, Count()) + costs[address]
+        result[who] = result.get(who, OperationCount()) + costs[address]
     return result
 
 
-def count_step(step: TracedStep) -> Count:
+def count_step(step: TracedStep) -> OperationCount:
     """The operations of one traced step, each done once."""
     inputs = {"slots": np.array(list(step.loads.values()), dtype=object)}
     outputs = {"results": np.array(list(step.stores.values()), dtype=object)}

@@ -16,9 +16,9 @@ import numpy as np
 
 from catena.equations.counting import FREE
 from catena.equations.graph import ExpressionGraph
-from catena.equations.scheduled import Schedule
+from catena.equations.scheduled import OperationSchedule
 from catena.equations.sums import ORDERS, WRITTEN, with_sums
-from catena.equations.unrolling import Call
+from catena.equations.unrolling import UnrolledCall
 from catena.errors import EquationsError
 
 OPERATIONS, STEPS = "operations", "steps"
@@ -131,7 +131,7 @@ class DataFlow:
             most = max(most, now)
         return most
 
-    def schedule(self, processors: int) -> Schedule:
+    def schedule(self, processors: int) -> OperationSchedule:
         """What so many processors reach by list scheduling: whenever one is free it takes the task that is ready and
         has the longest chain after it."""
         if processors < 1:
@@ -164,7 +164,7 @@ class DataFlow:
                     waits[successor] -= 1
                     if not waits[successor]:
                         heapq.heappush(ready, (-self.remaining[successor], successor))
-        return Schedule(self, processors, start, processor)
+        return OperationSchedule(self, processors, start, processor)
 
     def __str__(self) -> str:
         path = self.critical_path
@@ -209,7 +209,7 @@ def _of_operations(graph: ExpressionGraph, costs: Costs) -> DataFlow:
     return DataFlow(graph.name, cost, before, labels, *_owners(calls), graph, task_of)
 
 
-def _owners(calls: Sequence[Call | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _owners(calls: Sequence[UnrolledCall | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The bodies and the steps that tasks belong to."""
     return tuple(c.who if c else "results" for c in calls), tuple(c.step if c else "results" for c in calls)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.dynamics.elements.element_force import element_force
 from catena.equations.parameters import SymbolicPlan
-from catena.equations.unrolling import Call, Played, Unrolled, new_symbols, unroll
+from catena.equations.unrolling import Played, Unrolled, UnrolledCall, new_symbols, unroll
 from catena.errors import EquationsError, ModelError
 from catena.forces import PlacedForce
 from catena.kernels import Algorithm
@@ -36,7 +36,7 @@ class Derivation:
         sizes = {"q": plan.plan.nq, "base_acceleration": 6}
         self.arguments = {a: new_symbols(a, sizes.get(a, plan.plan.nv)) for a in arguments}
         self.wrenches = {f: new_symbols(f"f_ext_{f}", 6) for f in wrenches}
-        self.calls: list[Call] = []
+        self.calls: list[UnrolledCall] = []
         self.made: list[list[Any]] = []
         self.played: list[Played] = []
 
@@ -97,7 +97,7 @@ class Derivation:
 
     def note(self, step: str, who: str, values: Iterable[Any]) -> None:
         """Keep expressions that were made outside the steps of an algorithm, under the name of a step."""
-        self.calls.append(Call(step, -1, who))
+        self.calls.append(UnrolledCall(step, -1, who))
         self.made.append([x for x in values if is_symbolic(x) and not x.is_constant()])
 
     def unrolled(self, outputs: dict[str, np.ndarray]) -> Unrolled:

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.equations.numeric import FUNCTIONS
 from catena.equations.quick_symbols import quick_symbols
-from catena.equations.unrolling import Call, new_symbols
+from catena.equations.unrolling import UnrolledCall, new_symbols
 from catena.spatial.scalars import array
 
 CONSTANT, INPUT = "constant", "input"
@@ -37,7 +37,7 @@ class ExpressionGraph:
     inputs: Mapping[str, int]
     outputs: Mapping[str, np.ndarray]
     owner: np.ndarray
-    calls: tuple[Call, ...] = ()
+    calls: tuple[UnrolledCall, ...] = ()
     parameters: frozenset[str] = frozenset()
 
     def __len__(self) -> int:

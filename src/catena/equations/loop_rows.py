@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import Sort, loop_elimination, sort_for
+from catena.dynamics.loops.elimination import EliminationShape, loop_elimination, sort_for
 from catena.dynamics.loops.elimination.steps import drag, start, velocities
 from catena.dynamics.loops.elimination.ties import tell_loop
 from catena.dynamics.loops.formulations.certified_elimination import knows_joints
@@ -47,7 +47,7 @@ class RotorRow:
 
 
 @lru_cache(maxsize=8)
-def loop_constraints(sort: Sort, whereabouts: bool = False) -> Algorithm:
+def loop_constraints(sort: EliminationShape, whereabouts: bool = False) -> Algorithm:
     """How tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `whereabouts`
     also how bodies stand and move."""
     told = {"pose": Transform, "v": Motion} if whereabouts else {}

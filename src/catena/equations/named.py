@@ -14,7 +14,7 @@ from catena.dynamics.loops.formulations.certified_elimination import elimination
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.tree.rotors import with_rotors
 from catena.equations.closed_forms import (
-    Choice,
+    ConstraintChoice,
     choose,
     joint_form,
     least_forces,
@@ -58,7 +58,7 @@ class Request:
         """The plan in numbers."""
         return self.derivation.symbolic.values
 
-    def choice(self) -> Choice:
+    def choice(self) -> ConstraintChoice:
         """The independent constraints and coordinates at the configuration that was given for it."""
         if self.at is None:
             name = self.derivation.name

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
+class OperationSchedule:
     """When each task begins, and on which of the `processors` it runs (-1 for tasks that take no time)."""
 
     flow: "DataFlow"

@@ -27,7 +27,7 @@ from catena.equations.unrolling import unroll
 from catena.kernels import Algorithm, Program, cache, engine, target
 from catena.kernels.code import sources_of
 from catena.kernels.other_process import finish, start_python
-from catena.mechanism.profiles import Formula
+from catena.mechanism.profiles import FormulaProfile
 from catena.structure import Plan
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -84,7 +84,7 @@ class Order:
             digests.update(cache.digest_file(f) for f in files)
         numbers = hashlib.sha256()
         terms = [(coupling, term) for coupling in plan.couplings for term in coupling.terms]
-        if any(isinstance(term.profile, Formula) for _, term in terms):
+        if any(isinstance(term.profile, FormulaProfile) for _, term in terms):
             return None
         for coupling, term in terms:
             what = (coupling.offset, coupling.constraints, coupling.inertia, term.node, term.loop, term.sign)
@@ -137,6 +137,11 @@ class Specialiser:
                     self._begun[key] = threading.Thread(target=self._make, args=(key, order), daemon=True)
                     self._begun[key].start()
         return found
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that was asked for is specialised."""
+        return self.wait(0.0)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until everything that was asked for is there; False if it is not after `timeout` seconds."""

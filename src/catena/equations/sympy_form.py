@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
 from catena.equations.labels import entry_names, owner_of, rates_are_derivatives
-from catena.equations.trigonometric import Polynomial, Quotient, TooManyTerms
+from catena.equations.trigonometric import Quotient, TooManyTerms, TrigonometricPolynomial
 from catena.errors import EquationsError
 from catena.spatial.scalars import TINY
 
@@ -164,16 +164,18 @@ class _Readable:
         for k in range(len(graph)):
             self.nodes.append(self._node(k))
 
-    def _term(self, *exponents: tuple[int, int], coefficient: tuple[Fraction, Fraction]) -> Polynomial:
+    def _term(
+        self, *exponents: tuple[int, int], coefficient: tuple[Fraction, Fraction]
+    ) -> TrigonometricPolynomial:
         key = [0] * self.size
         for position, power in exponents:
             key[position] += power
-        return Polynomial({tuple(key): coefficient}, self.angles)
+        return TrigonometricPolynomial({tuple(key): coefficient}, self.angles)
 
     def _number(self, x: float) -> Quotient:
         exact = Fraction(f"{x:.15g}")
         if not exact:
-            return Quotient(Polynomial({}, self.angles))
+            return Quotient(TrigonometricPolynomial({}, self.angles))
         return Quotient(self._term(coefficient=(exact, Fraction(0))))
 
     def _node(self, k: int) -> Quotient:
@@ -212,7 +214,7 @@ class _Readable:
                 below = below * self._sum(polynomial) ** -power
         return top / below
 
-    def _sum(self, polynomial: Polynomial) -> Any:
+    def _sum(self, polynomial: TrigonometricPolynomial) -> Any:
         sympy = self.sympy
         waves: dict[tuple[int, ...], dict[tuple[int, ...], tuple[Fraction, Fraction]]] = {}
         for key, (x, y) in polynomial.terms.items():

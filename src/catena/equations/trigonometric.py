@@ -19,7 +19,7 @@ CANCELLED = Fraction(1, 10**13)
 MOST_TERMS = 4000
 
 
-class Polynomial:
+class TrigonometricPolynomial:
     """A sum of terms {exponents: coefficient}. The first `angles` exponents belong to e^(i angle), the others to
     symbols; all may be negative. Coefficients are pairs of real and imaginary parts."""
 
@@ -28,7 +28,7 @@ class Polynomial:
     def __init__(self, terms: dict[Key, Coefficient], angles: int) -> None:
         self.terms, self.angles = terms, angles
 
-    def __add__(self, other: Polynomial) -> Polynomial:
+    def __add__(self, other: TrigonometricPolynomial) -> TrigonometricPolynomial:
         terms = dict(self.terms)
         for key, (x, y) in other.terms.items():
             a, b = terms.get(key, (Fraction(0), Fraction(0)))
@@ -39,13 +39,13 @@ class Polynomial:
                 terms[key] = total
         return self._with(terms)
 
-    def __neg__(self) -> Polynomial:
+    def __neg__(self) -> TrigonometricPolynomial:
         return self._with({key: (-x, -y) for key, (x, y) in self.terms.items()})
 
-    def __sub__(self, other: Polynomial) -> Polynomial:
+    def __sub__(self, other: TrigonometricPolynomial) -> TrigonometricPolynomial:
         return self + (-other)
 
-    def __mul__(self, other: Polynomial) -> Polynomial:
+    def __mul__(self, other: TrigonometricPolynomial) -> TrigonometricPolynomial:
         terms: dict[Key, Coefficient] = {}
         for key, (a, b) in self.terms.items():
             for also, (x, y) in other.terms.items():
@@ -54,14 +54,14 @@ class Polynomial:
                 terms[where] = _sum(p, a * x - b * y), _sum(q, a * y + b * x)
         return self._with({key: c for key, c in terms.items() if any(c)})
 
-    def _with(self, terms: dict[Key, Coefficient]) -> Polynomial:
+    def _with(self, terms: dict[Key, Coefficient]) -> TrigonometricPolynomial:
         if len(terms) > MOST_TERMS:
             raise TooManyTerms(f"an entry has more than {MOST_TERMS} terms")
-        return Polynomial(terms, self.angles)
+        return TrigonometricPolynomial(terms, self.angles)
 
-    def scaled(self, key: Key, coefficient: Coefficient) -> Polynomial:
+    def scaled(self, key: Key, coefficient: Coefficient) -> TrigonometricPolynomial:
         """This times one term."""
-        return self * Polynomial({key: coefficient}, self.angles)
+        return self * TrigonometricPolynomial({key: coefficient}, self.angles)
 
     @property
     def is_zero(self) -> bool:
@@ -78,11 +78,11 @@ class Polynomial:
         columns = list(zip(*self.terms, strict=True))
         return (0,) * self.angles + tuple(min(c) for c in columns[self.angles :])
 
-    def divided_by(self, other: Polynomial) -> Polynomial | None:
+    def divided_by(self, other: TrigonometricPolynomial) -> TrigonometricPolynomial | None:
         """The quotient where there is no remainder, else None."""
         low = [min(a) - min(b) for a, b in zip(zip(*self.terms), zip(*other.terms))]
         high = [max(a) - max(b) for a, b in zip(zip(*self.terms), zip(*other.terms))]
-        quotient, rest = Polynomial({}, self.angles), self
+        quotient, rest = TrigonometricPolynomial({}, self.angles), self
         head, coefficient = other.leading()
         while not rest.is_zero:
             key, x = rest.leading()
@@ -90,7 +90,7 @@ class Polynomial:
             if any(not a <= k <= b for a, k, b in zip(low, step, high)):
                 return None
             factor = quotient_of(x, coefficient)
-            quotient = quotient + Polynomial({step: factor}, self.angles)
+            quotient = quotient + TrigonometricPolynomial({step: factor}, self.angles)
             rest = rest - other.scaled(step, factor)
         return quotient
 
@@ -120,7 +120,11 @@ class Quotient:
 
     __slots__ = ("factors", "top")
 
-    def __init__(self, top: Polynomial, factors: dict[Any, tuple[Polynomial, int]] | None = None) -> None:
+    def __init__(
+        self,
+        top: TrigonometricPolynomial,
+        factors: dict[Any, tuple[TrigonometricPolynomial, int]] | None = None,
+    ) -> None:
         self.top, self.factors = top, factors or {}
 
     def __mul__(self, other: Quotient) -> Quotient:
@@ -149,7 +153,7 @@ class Quotient:
     def __sub__(self, other: Quotient) -> Quotient:
         return self + (-other)
 
-    def _over(self, common: dict[Any, tuple[Polynomial, int]]) -> Polynomial:
+    def _over(self, common: dict[Any, tuple[TrigonometricPolynomial, int]]) -> TrigonometricPolynomial:
         """The numerator when these factors are taken out."""
         top = self.top
         for name, (polynomial, power) in common.items():
@@ -178,7 +182,7 @@ class Quotient:
         one = quotient_of((Fraction(1), Fraction(0)), head)
         minus = tuple(-k for k in content)
         rest = top.scaled(minus, one)
-        inverse = Polynomial({minus: one}, top.angles)
+        inverse = TrigonometricPolynomial({minus: one}, top.angles)
         factors = {n: (p, -power) for n, (p, power) in self.factors.items()}
         if len(rest.terms) == 1:
             ((key, c),) = rest.terms.items()

@@ -25,7 +25,7 @@ from catena.structure.plan import Loop
 
 
 @dataclass(frozen=True)
-class Call:
+class UnrolledCall:
     """One call of a step: its name, the name of the algorithm's sweep it belongs to, the owner's node (-1 for none)
     and the owner as a reader knows it."""
 
@@ -56,7 +56,7 @@ class Unrolled:
     inputs: Mapping[str, np.ndarray]
     parameters: Mapping[str, np.ndarray]
     outputs: Mapping[str, np.ndarray]
-    calls: tuple[Call, ...] = ()
+    calls: tuple[UnrolledCall, ...] = ()
     made: tuple[list[Any], ...] = ()
     played: tuple[Played, ...] = ()
 
@@ -140,7 +140,7 @@ class _SymbolicRun(PlainRun):
 
 
 @dataclass
-class _Step:
+class _UnrolledStep:
     """A step that tells a run about its calls."""
 
     run: "_Recording"
@@ -159,7 +159,7 @@ class _Recording(_SymbolicRun):
     """A run that notes what each call of a step makes."""
 
     def __init__(self, algorithm: Algorithm, *arguments: Any) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[UnrolledCall] = []
         self.made: list[list[Any]] = []
         self._seen: dict[int, Any] = {}
         noted = replace(algorithm, sweeps=tuple(self._noted(s) for s in algorithm.sweeps))
@@ -169,7 +169,9 @@ class _Recording(_SymbolicRun):
     def _noted(self, sweep: Sweep) -> Sweep:
         # Steps on call are noted when a schedule calls them.
         return (
-            sweep if isinstance(sweep, (Schedule, OnCall)) else replace(sweep, step=_Step(self, sweep.step))
+            sweep
+            if isinstance(sweep, (Schedule, OnCall))
+            else replace(sweep, step=_UnrolledStep(self, sweep.step))
         )
 
     def call(self, entry: Entry) -> None:
@@ -191,7 +193,7 @@ class _Recording(_SymbolicRun):
             if owner == 0
             else self._loop_of(records[0])
         )
-        self.calls.append(Call(step, owner, who))
+        self.calls.append(UnrolledCall(step, owner, who))
         self.made.append(new)
 
     def _collect(self, entries: list[Any], new: list[Any]) -> None:

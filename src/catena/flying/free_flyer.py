@@ -23,15 +23,14 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.given import can_take, entries, is_positive, real_array, shown
+from catena.given import can_take, is_positive, real_array, shown
 from catena.joints import Free
 from catena.joints.around import described
+from catena.kernels import arrays
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
 from catena.system import System
-
-# Singular values of H_bm below this part of the largest are zero.
-RANK = 1e-10
+from catena.thresholds import RANK_EXACT
 
 
 class FreeFlyer:
@@ -84,7 +83,9 @@ class FreeFlyer:
             self.joints = tuple(
                 name for name in names if led & set(_places(system.nv, [system.slice_v(name)]).tolist())
             )
-        elif independent is not None and set(entries(independent)) != set(names):
+        elif independent is not None and set(
+            arrays.as_list("independent", independent, str, "joints")
+        ) != set(names):
             raise ModelError(
                 f"FreeFlyer: {system.mechanism.name!r} has no loops that its base hangs on, so all its joints are "
                 "independent: leave out independent"
@@ -189,7 +190,7 @@ class FreeFlyer:
         if H_bm.ndim > 2:
             raise StateError("reaction_null looks at one configuration; give q with shape (nq,).")
         _, s, Vt = np.linalg.svd(H_bm)
-        rank = int(np.count_nonzero(s > RANK * max(s.max(initial=0.0), 1e-300)))
+        rank = int(np.count_nonzero(s > RANK_EXACT * max(s.max(initial=0.0), 1e-300)))
         return Vt[rank:].T
 
     def full_velocity(self, q: ArrayLike, v_m: ArrayLike, momentum: ArrayLike | None = None) -> np.ndarray:

@@ -30,11 +30,10 @@ from catena.mechanism.elements import driven
 from catena.mechanism.validation import known
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
-from catena.system.inverse_dynamics import opened
+from catena.system.dynamics_calls import opened
+from catena.thresholds import RANK_MOVING
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-# Directions that move the equations by less than this part of the largest are not told by the motion.
-RANK = 1e-9
 # A number is told if less than this part of it is along such directions.
 TOLD = 1e-6
 # Equations of a component count at most so many times as much as those of the one that scatters most.
@@ -250,7 +249,7 @@ def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
     size = np.linalg.norm(A, axis=0)
     size = np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(A / size, full_matrices=False)
-    kept = s > RANK * s.max(initial=0.0)
+    kept = s > RANK_MOVING * s.max(initial=0.0)
     change = (Vt[kept].T @ ((U[:, kept].T @ b) / s[kept])) / size
     rank = int(kept.sum())
     scatter = float(np.linalg.norm(b - A @ change)) / np.sqrt(max(1, len(b) - rank))

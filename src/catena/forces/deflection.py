@@ -33,7 +33,7 @@ def deflection(kind: JointKind, origin: Any, q: Any) -> tuple[Any, np.ndarray | 
     if is_vector(kind):
         return d, None
     directions = np.eye(kind.nv)
-    if not kind.params() and kind.moves_alike:
+    if not kind.params() and kind.has_constant_motion_space:
         # Motions that are the same everywhere: following one of them is an exponential.
         S = kind.motion_space(kind.neutral())
         back = np.linalg.pinv(np.asarray(S.array, dtype=np.float64))

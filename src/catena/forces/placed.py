@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from catena.forces.contract import ForceKind
 from catena.joints import JointKind
@@ -20,7 +20,8 @@ class PlacedForce:
     nodes. It is LOOP for one at the `joint` that closes a loop, with the same for the parent's and the child's side of
     the joint, and TREE for one at the joint of node b, whose parent a is. One that does not act (`acts`) is told and
     counted, but bodies do not feel it: the friction of joints, which the dynamics applies by itself. `at` is the name
-    of the joint. A stretch of a line over several frames has the name of the whole as its `owner`.
+    of the joint, `frames` are those of the two ends. A stretch of a line over several frames has the name of the whole
+    as its `owner`.
     """
 
     name: str
@@ -33,6 +34,7 @@ class PlacedForce:
     joint: JointKind | None = None
     acts: bool = True
     at: str = ""
+    frames: tuple[str, str] | None = None
     owner: str = ""
 
     @property
@@ -77,3 +79,12 @@ class PlacedForce:
         """The numbers that the code reads: both transforms (12 each), the parameters of the kind and of the joint."""
         joint = self.joint.params() if self.joint is not None else ()
         return [*self.on_a.entries(), *self.on_b.entries(), *self.kind.params(), *joint]
+
+    def with_constants(self, numbers: Sequence[float]) -> PlacedForce:
+        """The same force with other numbers, in the order of `constants`."""
+        at = 24 + len(self.kind.params())
+        return replace(
+            self, on_a=Transform.from_entries(numbers[:12]), on_b=Transform.from_entries(numbers[12:24]),
+            kind=self.kind.with_params(numbers[24:at]),
+            joint=None if self.joint is None else self.joint.with_params(numbers[at:]),
+        )  # fmt: skip

@@ -22,7 +22,7 @@ class Writing(NamedTuple):
     where: Place | str
 
 
-class Entry(NamedTuple):
+class FormulaEntry(NamedTuple):
     """A value on the stack, and the step of what it depends on that has none, with the reason."""
 
     value: Any
@@ -55,16 +55,16 @@ def number(steps: Sequence[Step], values: Mapping[Name, Any], writing: Writing) 
         if step.word == "name":
             given[step.value] = _real(step, looked_up(step, values, writing), writing)
     arrays = any(isinstance(value, np.ndarray) for value in given.values())
-    stack: list[Entry] = []
+    stack: list[FormulaEntry] = []
     apply = _on_arrays if arrays else _on_floats
     with np.errstate(all="ignore"):
         for step in steps:
             inputs = stack[len(stack) - step.takes :]
             del stack[len(stack) - step.takes :]
             if step.word == "name":
-                stack.append(Entry(given[step.value], None))
+                stack.append(FormulaEntry(given[step.value], None))
             elif step.word in ("number", "pi"):
-                stack.append(Entry(math.pi if step.word == "pi" else step.value, None))
+                stack.append(FormulaEntry(math.pi if step.word == "pi" else step.value, None))
             elif step.word == "if":
                 stack.append(_chosen(*inputs))
             else:
@@ -91,45 +91,45 @@ def _real(step: Step, value: Any, writing: Writing) -> Any:
     return found if found.ndim else float(found)
 
 
-def _on_floats(step: Step, inputs: list[Entry]) -> Entry:
+def _on_floats(step: Step, inputs: list[FormulaEntry]) -> FormulaEntry:
     fault = _first(inputs)
     if fault is not None:
-        return Entry(math.nan, fault)
+        return FormulaEntry(math.nan, fault)
     try:
         value = _operation(step, floats=True)(*(one.value for one in inputs))
     except ZeroDivisionError:
-        return Entry(math.nan, (step, "this divides by zero"))
+        return FormulaEntry(math.nan, (step, "this divides by zero"))
     except ValueError:
-        return Entry(math.nan, (step, f"{step.word} is not defined there"))
+        return FormulaEntry(math.nan, (step, f"{step.word} is not defined there"))
     except OverflowError:
-        return Entry(math.nan, (step, "the numbers become too large"))
+        return FormulaEntry(math.nan, (step, "the numbers become too large"))
     if not math.isfinite(value) and all(math.isfinite(one.value) for one in inputs):
-        return Entry(value, (step, "the numbers become too large"))
-    return Entry(value, None)
+        return FormulaEntry(value, (step, "the numbers become too large"))
+    return FormulaEntry(value, None)
 
 
-def _on_arrays(step: Step, inputs: list[Entry]) -> Entry:
+def _on_arrays(step: Step, inputs: list[FormulaEntry]) -> FormulaEntry:
     value = _operation(step, floats=False)(*(one.value for one in inputs))
     fault = _first(inputs)
     if fault is None and not np.isfinite(value).all() and all(np.isfinite(one.value).all() for one in inputs):
         fault = (step, "this divides by zero" if step.word in ("/", "mod") else "this is not defined there")
-    return Entry(value, fault)
+    return FormulaEntry(value, fault)
 
 
-def _first(inputs: Sequence[Entry]) -> tuple[Step, str] | None:
+def _first(inputs: Sequence[FormulaEntry]) -> tuple[Step, str] | None:
     return next((one.fault for one in inputs if one.fault is not None), None)
 
 
-def _chosen(condition: Entry, a: Entry, b: Entry) -> Entry:
+def _chosen(condition: FormulaEntry, a: FormulaEntry, b: FormulaEntry) -> FormulaEntry:
     """The one of two values that a condition chooses, with its fault; of what is not chosen nothing is asked."""
     if not isinstance(condition.value, np.ndarray):
         chosen = a if condition.value else b
-        return Entry(chosen.value, condition.fault or chosen.fault)
+        return FormulaEntry(chosen.value, condition.fault or chosen.fault)
     value = np.where(condition.value, a.value, b.value)
     fault = condition.fault
     if fault is None and not np.isfinite(value).all():
         fault = a.fault or b.fault
-    return Entry(value, fault)
+    return FormulaEntry(value, fault)
 
 
 def _operation(step: Step, floats: bool) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from catena.errors import FormulaError
 from catena.formulas.canonical import canonical
 from catena.formulas.computing import Writing, names, number, symbols
 from catena.formulas.dimensions import check
-from catena.formulas.grammar import Name, Program, Step, read_program
+from catena.formulas.grammar import Name, ParsedProgram, Step, read_program
 from catena.formulas.places import Place, fail
 from catena.formulas.units import Dimension
 from catena.given import shown
@@ -40,7 +40,7 @@ class Formula:
         return check(self._program.steps, self.text, self.where)
 
     @cached_property
-    def _program(self) -> Program:
+    def _program(self) -> ParsedProgram:
         return read_program(self.text, self.where)
 
     @cached_property

@@ -64,14 +64,14 @@ class Step(NamedTuple):
     column: int
 
 
-class Program(NamedTuple):
+class ParsedProgram(NamedTuple):
     """The steps of a formula, and the words in units without brackets that a name could be mistaken for."""
 
     steps: tuple[Step, ...]
     doubtful: frozenset[str]
 
 
-def read_program(text: str, where: Place | str) -> Program:
+def read_program(text: str, where: Place | str) -> ParsedProgram:
     """Return the program of a formula; a FormulaError says what is wrong with the text, and where."""
     if len(text) > LONGEST:
         fail(f"a formula has {len(text)} characters: give at most {LONGEST}", text, LONGEST, where)
@@ -100,13 +100,13 @@ class _Reader:
         self.steps: list[Step] = []
         self.doubtful: set[str] = set()
 
-    def program(self) -> Program:
+    def program(self) -> ParsedProgram:
         """Read all of the text."""
         self._condition()
         token = self._next
         if token.kind != "end":
             self._unexpected(token)
-        return Program(tuple(self.steps), frozenset(self.doubtful))
+        return ParsedProgram(tuple(self.steps), frozenset(self.doubtful))
 
     @property
     def _next(self) -> Token:

@@ -87,12 +87,12 @@ class SameMotion(Around):
         return self.kind.constraint_space(q)
 
     @property
-    def resists_alike(self) -> bool:
-        return self.kind.resists_alike
+    def has_constant_constraint_space(self) -> bool:
+        return self.kind.has_constant_constraint_space
 
     @property
-    def moves_alike(self) -> bool:
-        return self.kind.moves_alike
+    def has_constant_motion_space(self) -> bool:
+        return self.kind.has_constant_motion_space
 
     def coordinates(self, X: Transform) -> np.ndarray:
         return self.kind.coordinates(X)

@@ -139,7 +139,7 @@ class JointKind(ABC):
         return ForceSpace(orthogonal_complement(self.motion_space(q).array))
 
     @property
-    def resists_alike(self) -> bool:
+    def has_constant_constraint_space(self) -> bool:
         """Whether `constraint_space` is the same wherever the joint stands. Numbers."""
         here = self.constraint_space(self.neutral()).array
         rng = np.random.default_rng(0)
@@ -147,7 +147,7 @@ class JointKind(ABC):
         return all(np.array_equal(here, self.constraint_space(q).array) for q in places)
 
     @property
-    def moves_alike(self) -> bool:
+    def has_constant_motion_space(self) -> bool:
         """Whether `motion_space` is the same wherever the joint stands. Numbers."""
         here = self.motion_space(self.neutral()).array
         there = self.integrate(self.neutral(), np.linspace(0.3, 0.9, self.nv))

@@ -170,11 +170,11 @@ class Modal(JointKind):
         )
 
     @property
-    def resists_alike(self) -> bool:
+    def has_constant_constraint_space(self) -> bool:
         return False
 
     @property
-    def moves_alike(self) -> bool:
+    def has_constant_motion_space(self) -> bool:
         return not (self.turns or self.curves)
 
     @property

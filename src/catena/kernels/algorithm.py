@@ -25,13 +25,13 @@ that it acts on (the ground may be one): fields that every body keeps at the sam
 a body that names `below` as its neighbour sees the shared fields of its parent.
 
 What an owner offers besides its own fields:
-  body:   joint (a joint kind), moves_alike, placement (Transform from the parent's frame to the joint), inertia
-          (RigidInertia), damping, friction (nv,), and the algorithm's inputs
+  body:   joint (a joint kind), has_constant_motion_space, placement (Transform from the parent's frame to the joint),
+          inertia (RigidInertia), damping, friction (nv,), and the algorithm's inputs
   ground: gravity (3,), and the algorithm's ground inputs
   frame:  placement (Transform from the body's frame to the frame)
   loop:   joint, on_parent and on_child (Transforms from the frames of the two bodies to the joint), damping,
-          friction, scale (the usual angular and linear mobility of a body), resists_alike, moves_alike,
-          neutral
+          friction, scale (the usual angular and linear mobility of a body), has_constant_constraint_space,
+          has_constant_motion_space, neutral
   term:   profile (of one joint in a coupling), its sign, offset (of the coupling, at its first joint), scale, columns
   force:  kind (a force kind), site (how it is placed: at frames, at a joint of the tree, at a loop), acts (or is only
           told), on_a and on_b (Transforms from the frames of the two bodies to its frames), joint (where it acts at

@@ -23,7 +23,7 @@ from catena.kernels.lowering import lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.platforms import Platform
 from catena.kernels.undisturbed import hold_in_forks
-from catena.mechanism.profiles import Formula, Profile
+from catena.mechanism.profiles import FormulaProfile, Profile
 from catena.spatial.on_symbols import on_symbols
 
 building = threading.RLock()
@@ -31,7 +31,7 @@ building = threading.RLock()
 hold_in_forks(building)
 # Units that are kept although no tape may need them; a kind without parameters has some for every value it takes.
 MOST_UNITS = 512
-units: dict[tuple[object, ...], "Unit"] = {}
+units: dict[tuple[object, ...], "CompiledUnit"] = {}
 """The units in memory, the oldest first."""
 _loops: dict[int, engine.Code] = {}
 # What differs between owners of one sort.
@@ -39,7 +39,7 @@ Kind = JointKind | PlacedForce | Profile | None
 
 
 @dataclass(frozen=True)
-class Unit:
+class CompiledUnit:
     """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its
     fields, and the size of the flows. The addresses are good as long as somebody holds the code."""
 
@@ -52,7 +52,7 @@ class Unit:
 
 def unit_for(
     algorithm: Algorithm, owner: str, kind: Kind, absent: frozenset[str], lanes: int, varying: bool = False
-) -> Unit:
+) -> CompiledUnit:
     """Return the steps that an owner does: a "body" on a joint of this kind, a "loop" that one closes, a joint of a
     coupling with a profile of this kind ("term"), a "force" of this kind placed as this one is; and without a kind the
     "ground" (with the clearing of flows), the "frame" that was asked for, the "multiplier" of any loop, and "views"
@@ -85,7 +85,7 @@ def _unit(
     kind: Kind,
     lanes: int,
     varying: bool,
-) -> Unit:
+) -> CompiledUnit:
     kinds = tuple(type(k) for k in _kinds(kind))
     written = _digests(algorithm, algorithm.sources)
     name = algorithm.code or algorithm.name
@@ -114,26 +114,31 @@ def _new_unit(
     varying: bool,
     kinds: tuple[type, ...],
     written: tuple[str, ...],
-) -> Unit:
+) -> CompiledUnit:
     """Return a unit of these classes of kinds, from an algorithm whose files have these digests (none: not to be kept),
     with code that is read from the disk or compiled."""
     name = algorithm.code or algorithm.name
     described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
     entry = None
-    if written and all(described) and not isinstance(kind, Formula):
+    if written and all(described) and not isinstance(kind, FormulaProfile):
         digests = sorted({*written, *(d for each in described for d in each)})
         wide = f"{lanes}, varying" if varying else str(lanes)
         entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
     code, description = _kept(entry) if entry else (None, {})
-    if code is None:
+    if code is None and entry:
+        with cache.only_once(entry):
+            code, description = _kept(entry)
+            if code is None:
+                with engine.timed():
+                    code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
+                cache.write(entry, b"", description)
+    elif code is None:
         with engine.timed():
             code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
-        if entry:
-            cache.write(entry, b"", description)
     names = {(index, variant): name for index, variant, name in description["steps"]}
     loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
     steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
-    return Unit(steps, description["size"], description["fields"], description["flow_size"], loaded)
+    return CompiledUnit(steps, description["size"], description["fields"], description["flow_size"], loaded)
 
 
 def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:

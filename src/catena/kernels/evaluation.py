@@ -1,6 +1,7 @@
 """Evaluating an algorithm on a plan: programs are built when first needed, inputs are checked, errors get
 names."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
@@ -28,24 +29,67 @@ from catena.kernels import (
     is_plain,
     play_shared,
 )
+from catena.kernels.constants import WORD, constant_parts
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.kernels.sharing import is_summed, summed
-from catena.kernels.tape import Tape
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 
 Made = TypeVar("Made")
+# Steps on the manifold of q know of no length and no mass.
+WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
 
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
 
-class Evaluator:
-    """Runs algorithms on one plan of one mechanism."""
+class ConstantsByState(ABC):
+    """The numbers of a mechanism where these differ from state to state, for states of batch dimensions `batch`."""
 
-    def __init__(self, mechanism: Mechanism, plan: Plan) -> None:
-        self.mechanism, self.plan = mechanism, plan
+    batch: tuple[int, ...] = ()
+
+    @abstractmethod
+    def rows(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
+        """Return the constants (*batch, n) of the tape of an algorithm, with or without loops, with these forces and
+        this frame."""
+
+    @abstractmethod
+    def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
+
+    @abstractmethod
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (*batch, 3) in ground axes."""
+
+    @abstractmethod
+    def rotors(self) -> np.ndarray:
+        """Return the inertias (*batch, nv) of the rotors of the tree's joints."""
+
+    @abstractmethod
+    def alone(self, state: int) -> "Evaluator":
+        """Return what runs algorithms for one state, counted from 0 through the batch."""
+
+    def which(self, batch: tuple[int, ...]) -> np.ndarray:
+        """Return the number of the mechanism (states,) of each state of a batch."""
+        return np.broadcast_to(np.arange(prod(self.batch)).reshape(self.batch), batch).reshape(-1)
+
+
+class Evaluator:
+    """Runs algorithms on one plan of one mechanism.
+
+    Constants that differ from state to state are one more input of every algorithm. `laid_out` is an evaluator of a
+    plan that differs from this one in numbers only: what was laid out there is used again, with other constants.
+    `special` finds programs that were compiled for this very mechanism, None where there is none by now.
+    """
+
+    def __init__(
+        self, mechanism: Mechanism, plan: Plan, by_state: ConstantsByState | None = None,
+        laid_out: "Evaluator | None" = None,
+        special: Callable[[Algorithm, frozenset[str]], Program | None] | None = None,
+    ) -> None:  # fmt: skip
+        self.mechanism, self.plan, self.by_state = mechanism, plan, by_state
+        self._laid_out, self._special = laid_out, special
         self.constants = Constants.of(plan, plan.gravity)
         # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
         self._made: dict[Callable[[Evaluator], Any], Any] = {}
@@ -60,6 +104,12 @@ class Evaluator:
             for i in range(1, plan.n) for kind in (described(plan.kind[i]),)
             if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
         ]  # fmt: skip
+
+    def with_constants(self, by_state: ConstantsByState) -> "Evaluator":
+        """Return an evaluator for other states, which shares its programs with this one."""
+        other = Evaluator(self.mechanism, self.plan, by_state)
+        other._programs = self._programs
+        return other
 
     def once(self, make: "Callable[[Evaluator], Made]") -> "Made":
         """Return what `make` makes of this evaluator, such as tables that belong to its plan; made once."""
@@ -85,6 +135,10 @@ class Evaluator:
         forces: tuple[PlacedForce, ...] = (),
     ) -> Program:
         """Return the algorithm on this plan, ready to run. Built once. `lanes` and `forces` as for `build_tape`."""
+        if self._special is not None and frame is None and lanes is None:
+            found = self._special(algorithm, absent)
+            if found is not None:
+                return found
         programs = self._programs.get(algorithm)
         if programs is None:
             programs = self._programs.setdefault(algorithm, {})
@@ -99,13 +153,15 @@ class Evaluator:
         self, algorithm: Algorithm, absent: frozenset[str], frame: str | None, lanes: int | None,
         forces: tuple[PlacedForce, ...],
     ) -> Program:  # fmt: skip
-        return Program(self._tape(algorithm, absent, self._frame(frame), lanes, forces))
-
-    def _tape(
-        self, algorithm: Algorithm, absent: frozenset[str], frame: tuple[int, Pose] | None, lanes: int | None,
-        forces: tuple[PlacedForce, ...],
-    ) -> Tape:  # fmt: skip
-        return build_tape(algorithm, self.plan, self.constants, absent, frame, lanes, forces)
+        asked = self._frame(frame)
+        if self._laid_out is not None:
+            parts = constant_parts(self.plan, self.constants.values, algorithm.is_scheduled, forces, asked)
+            found = self._laid_out.program(algorithm, absent, frame, lanes, forces)
+            return found.with_constants(np.concatenate(parts.rows))
+        varying = self.by_state is not None and algorithm.name not in WITHOUT_CONSTANTS
+        return Program(
+            build_tape(algorithm, self.plan, self.constants, absent, asked, lanes, forces, varying)
+        )
 
     def evaluate(
         self,
@@ -152,8 +208,10 @@ class Evaluator:
     def varying_inputs(
         self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
     ) -> dict[str, np.ndarray]:
-        """Return further inputs (*batch, n) that tell how the mechanism differs from state to state; nothing here."""
-        return {}
+        """Return further inputs (*batch, n) that tell how the mechanism differs from state to state."""
+        if self.by_state is None or algorithm.name in WITHOUT_CONSTANTS:
+            return {}
+        return {CONSTANTS: self.by_state.rows(algorithm.is_scheduled, forces, frame)}
 
     def _rows_of(
         self, program: Program, into: Mapping[str, np.ndarray] | None, batch: tuple[int, ...]
@@ -174,6 +232,9 @@ class Evaluator:
         self, algorithm: Algorithm, given: Mapping[str, np.ndarray], rows: Mapping[str, np.ndarray],
         states: int, batch: tuple[int, ...], frame: str | None, finite: bool, forces: tuple[PlacedForce, ...],
     ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Return outputs as plain numbers, state after state."""
+        if CONSTANTS in rows and states:
+            return self._play_alone(algorithm, rows, batch, frame, finite, forces)
         if not all(np.isfinite(x).all() for x in rows.values()):
             self.complain(algorithm, NOT_FINITE_INPUT, given, {})
         results = [
@@ -195,6 +256,25 @@ class Evaluator:
         if finite and not all(np.isfinite(y).all() for y in outputs.values()):
             self.complain(algorithm, 0, given, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _play_alone(
+        self, algorithm: Algorithm, rows: Mapping[str, np.ndarray], batch: tuple[int, ...], frame: str | None,
+        finite: bool, forces: tuple[PlacedForce, ...],
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Return outputs as plain numbers, each state on a plan of its own and with forces that have its numbers."""
+        assert self.by_state is not None
+        starts = constant_parts(
+            self.plan, self.constants.values, algorithm.is_scheduled, forces, self._frame(frame)
+        ).starts[2]  # fmt: skip
+        found = []
+        for k, who in enumerate(self.by_state.which(batch).tolist()):
+            here = {n: (x if x.ndim == 1 else x[k]) for n, x in rows.items()}
+            numbers = here.pop(CONSTANTS).tolist()
+            own = tuple(
+                f.with_constants(numbers[at // WORD :][: len(f.constants())]) for f, at in zip(forces, starts)
+            )
+            found.append(self.by_state.alone(who).evaluate(algorithm, here, frame, finite, own))
+        return {n: np.stack([f[n] for f in found]).reshape(*batch, *found[0][n].shape) for n in found[0]}
 
     def _frame(self, name: str | None) -> tuple[int, Pose] | None:
         return None if name is None else self.plan.body_pose[name]
@@ -267,8 +347,10 @@ class Evaluator:
         """Return a function of arrays for one state that returns the first output, or None for anything out of the
         ordinary. Where there is a `certificate`, the names of outputs that are single numbers, a result is ordinary if
         `is_trusted` says so of these numbers. `forces` are those of `evaluate`."""
-        if self._checked or (
-            self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs)
+        if (
+            self._checked
+            or self.by_state is not None
+            or (self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs))
         ):
             return lambda *rows: None
         program = self.program(algorithm, absent, forces=forces)

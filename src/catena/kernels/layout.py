@@ -21,7 +21,7 @@ from catena.kernels.algorithm import (
     VELOCITY,
     Algorithm,
 )
-from catena.kernels.code import Unit
+from catena.kernels.code import CompiledUnit
 from catena.kernels.constants import WORD
 from catena.kernels.cpu import target
 from catena.structure import Plan
@@ -33,7 +33,7 @@ class Layout:
     the frame, and of the area for a matrix."""
 
     plan: Plan
-    units: list[Unit]
+    units: list[CompiledUnit]
     unit_of: np.ndarray
     bodies: np.ndarray
     target: int
@@ -49,7 +49,7 @@ class Layout:
     lanes: int = field(default_factory=lambda: target().lanes)
     shared_size: int = 0
     forces: Sequence[PlacedForce] = ()
-    force_units: Sequence[Unit] = ()
+    force_units: Sequence[CompiledUnit] = ()
     algorithm: Algorithm | None = None
     ground_fields: dict[str, list[int]] = field(default_factory=dict)
     matrix_places: dict[str, tuple[tuple[int, ...], np.ndarray]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Layout:
         self.shared = self.records.copy()
         self.shared[0] = self.reserve(self.shared_size)
         self.force_records = np.array([self.reserve(u.size) for u in self.force_units], dtype=np.int64)
-        self.places = Places(self)
+        self.places = SlotPlaces(self)
 
     @property
     def link_size(self) -> int:
@@ -242,7 +242,7 @@ class Layout:
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-class Places:
+class SlotPlaces:
     """Where a schedule finds the records of bodies and loops. Links and pairs come into being when first
     asked for; the links of a loop to the two bodies it joins lie in its own record."""
 

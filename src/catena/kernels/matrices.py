@@ -46,7 +46,7 @@ def view_size(algorithm: Algorithm, view: str) -> int:
 
 
 @dataclass(frozen=True)
-class Panel:
+class MatrixPanel:
     """Where the entries of a matrix lie: the place of the first, and the distances from a row to the next, from a
     column to the other one of its pair, and from a pair to the next."""
 
@@ -61,15 +61,15 @@ class Panel:
         """Return the place of an entry."""
         return self.place + r * self.row + c // 2 * self.pair + c % 2 * self.second
 
-    def part(self, rows: range, columns: range) -> "Panel":
+    def part(self, rows: range, columns: range) -> "MatrixPanel":
         """Return some rows and columns, the first column being the first of a pair unless all are equally far apart."""
         place = self.at(rows.start, columns.start)
-        return Panel(place, len(rows), len(columns), self.row, self.second, self.pair)
+        return MatrixPanel(place, len(rows), len(columns), self.row, self.second, self.pair)
 
     @property
-    def T(self) -> "Panel":
+    def T(self) -> "MatrixPanel":
         """The transpose of a matrix whose columns are all equally far apart."""
-        return Panel(self.place, self.columns, self.rows, self.second, self.row, 2 * self.row)
+        return MatrixPanel(self.place, self.columns, self.rows, self.second, self.row, 2 * self.row)
 
 
 def _nodes(plan: Any) -> list[int]:
@@ -120,18 +120,24 @@ class Work:
         """Return a place for so many numbers."""
         raise NotImplementedError
 
-    def matrix(self, rows: int, columns: int) -> Panel:
+    def matrix(self, rows: int, columns: int) -> MatrixPanel:
         """Return a new matrix, row after row."""
         slot = self.slot
-        return Panel(self.reserve(rows * columns), rows, columns, columns * slot, slot, 2 * slot)
+        return MatrixPanel(self.reserve(rows * columns), rows, columns, columns * slot, slot, 2 * slot)
 
-    def two_matrices(self, rows: int, columns: int) -> Panel:
+    def two_matrices(self, rows: int, columns: int) -> MatrixPanel:
         """Return two new matrices, one after the other, whose columns are taken in turns."""
         slot, place = self.slot, self.reserve(2 * rows * columns)
-        return Panel(place, rows, 2 * columns, columns * slot, rows * columns * slot, slot)
+        return MatrixPanel(place, rows, 2 * columns, columns * slot, rows * columns * slot, slot)
 
     def product(
-        self, out: Panel, A: Panel, B: Panel, *, start: Panel | None = None, minus: bool = False
+        self,
+        out: MatrixPanel,
+        A: MatrixPanel,
+        B: MatrixPanel,
+        *,
+        start: MatrixPanel | None = None,
+        minus: bool = False,
     ) -> None:
         """out = start + or - A B. The columns of A are equally far apart, and `out` may be `start`, but neither A nor
         B."""
@@ -148,17 +154,23 @@ class Work:
             r += R * row_tiles
 
     def _product(
-        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+        self,
+        tile: tuple[int, int],
+        out: MatrixPanel,
+        A: MatrixPanel,
+        B: MatrixPanel,
+        start: MatrixPanel | None,
+        minus: bool,
     ) -> None:
         raise NotImplementedError
 
-    def copy(self, out: Panel, A: Panel) -> None:
+    def copy(self, out: MatrixPanel, A: MatrixPanel) -> None:
         """Copy a matrix; the columns of both are equally far apart."""
         raise NotImplementedError
 
-    def clear(self, out: Panel) -> None:
+    def clear(self, out: MatrixPanel) -> None:
         """Let a matrix, whose columns are equally far apart, be zero."""
-        self.copy(out, Panel(self._nothing, out.rows, out.columns, 0, 0, 0))
+        self.copy(out, MatrixPanel(self._nothing, out.rows, out.columns, 0, 0, 0))
 
     def combine(
         self, out: int, terms: Sequence[Term], count: int = 1, spread: int = ROW, *, start: int | None = None,
@@ -258,10 +270,16 @@ class LaneWork(Work):
         self._rows.append((-1, self._kernels[COMBINE[T, spreads[0]]], (0,), numbers))
 
     def _product(
-        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+        self,
+        tile: tuple[int, int],
+        out: MatrixPanel,
+        A: MatrixPanel,
+        B: MatrixPanel,
+        start: MatrixPanel | None,
+        minus: bool,
     ) -> None:
         R, C = tile
-        begin = Panel(self._nothing, 0, 0, 0, 0, 0) if start is None else start
+        begin = MatrixPanel(self._nothing, 0, 0, 0, 0, 0) if start is None else start
         numbers = [
             A.columns, out.rows // R, out.columns // C, _SIGN[minus],
             out.place, out.row, out.second, out.pair,
@@ -270,18 +288,18 @@ class LaneWork(Work):
         ]  # fmt: skip
         self._rows.append((-1, self._kernels[PRODUCT[tile]], (0,), numbers))
 
-    def inverse(self, out: Panel, A: Panel) -> None:
+    def inverse(self, out: MatrixPanel, A: MatrixPanel) -> None:
         """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
         kernel = self._kernels[INVERSE[A.rows]]
         self._rows.append((-1, kernel, (out.place, A.place), (A.row, A.second)))
 
-    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+    def roots(self, out: MatrixPanel, root: MatrixPanel, A: MatrixPanel) -> None:
         """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
         and `root`, which is K, lie row after row."""
         kernel = self._kernels[ROOTS[A.rows]]
         self._rows.append((-1, kernel, (out.place, root.place, A.place), (A.row, A.second)))
 
-    def copy(self, out: Panel, A: Panel) -> None:
+    def copy(self, out: MatrixPanel, A: MatrixPanel) -> None:
         """Copy a matrix; the columns of both are equally far apart."""
         numbers = (A.rows, A.columns, out.row, out.second, A.row, A.second)
         self._rows.append((-1, self._kernels["copy"], (out.place, A.place), numbers))
@@ -388,7 +406,13 @@ class PlainWork(Work):
             memory[place] = value
 
     def _product(
-        self, tile: tuple[int, int], out: Panel, A: Panel, B: Panel, start: Panel | None, minus: bool
+        self,
+        tile: tuple[int, int],
+        out: MatrixPanel,
+        A: MatrixPanel,
+        B: MatrixPanel,
+        start: MatrixPanel | None,
+        minus: bool,
     ) -> None:
         memory = self._memory
         for r in range(out.rows):
@@ -399,7 +423,7 @@ class PlainWork(Work):
                 begin = 0.0 if start is None else memory[start.at(r, c)]
                 memory[out.at(r, c)] = begin - total if minus else begin + total
 
-    def inverse(self, out: Panel, A: Panel) -> None:
+    def inverse(self, out: MatrixPanel, A: MatrixPanel) -> None:
         """Compute the inverse of a positive definite matrix from its lower half; `out` lies row after row."""
         n, memory = A.rows, self._memory
         swept = [[memory[A.at(max(i, j), min(i, j))] for j in range(n)] for i in range(n)]
@@ -416,7 +440,7 @@ class PlainWork(Work):
             for j in range(n):
                 memory[out.at(i, j)] = -swept[i][j]
 
-    def roots(self, out: Panel, root: Panel, A: Panel) -> None:
+    def roots(self, out: MatrixPanel, root: MatrixPanel, A: MatrixPanel) -> None:
         """Compute the inverse of a positive definite matrix as K K^T, K upper triangular, from its lower half; `out`
         and `root`, which is K, lie row after row."""
         n, memory = A.rows, self._memory
@@ -434,7 +458,7 @@ class PlainWork(Work):
                 memory[root.at(i, j)] = K[i][j]
                 memory[out.at(i, j)] = sum((K[i][c] * K[j][c] for c in range(max(i, j), n)), 0.0)
 
-    def copy(self, out: Panel, A: Panel) -> None:
+    def copy(self, out: MatrixPanel, A: MatrixPanel) -> None:
         """Copy a matrix; the columns of both are equally far apart."""
         for r in range(A.rows):
             for c in range(A.columns):

@@ -107,7 +107,7 @@ class PlainRun:
         record = SimpleNamespace(
             joint=plan.kind[i], placement=Transform(plan.placement_R[i], plan.placement_p[i]),
             inertia=RigidInertia.from_entries(list(plan.inertia[i])),
-            damping=plan.damping[v], friction=plan.friction[v], moves_alike=_moves_alike(plan.kind[i]),
+            damping=plan.damping[v], friction=plan.friction[v], has_constant_motion_space=_moves_alike(plan.kind[i]),
         )  # fmt: skip
         for name, extent in algorithm.inputs.items():
             given = inputs.get(name)
@@ -212,7 +212,7 @@ def _force_records(
     records = list(records) or [
         SimpleNamespace(
             kind=f.kind, site=f.site, acts=f.acts, on_a=f.on_a, on_b=f.on_b, joint=f.joint,
-            moves_alike=f.joint is not None and f.joint.moves_alike,
+            has_constant_motion_space=f.joint is not None and f.joint.has_constant_motion_space,
             neutral=None if f.joint is None else f.joint.neutral(),
         )
         for f in forces
@@ -279,8 +279,8 @@ class PlainPlaces:
             self._loops[loop] = SimpleNamespace(
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
-                scale=self._run.mobility(joint), resists_alike=joint.kind.resists_alike,
-                moves_alike=joint.kind.moves_alike, columns=self._run.algorithm.columns,
+                scale=self._run.mobility(joint), has_constant_constraint_space=joint.kind.has_constant_constraint_space,
+                has_constant_motion_space=joint.kind.has_constant_motion_space, columns=self._run.algorithm.columns,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
         return self._loops[loop]
@@ -412,7 +412,7 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
 
 @lru_cache(maxsize=256)
 def _moves_alike(kind: JointKind) -> bool:
-    return kind.moves_alike
+    return kind.has_constant_motion_space
 
 
 def _collect(run: PlainRun, name: str, extent: Any) -> np.ndarray:

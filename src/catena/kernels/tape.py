@@ -25,7 +25,7 @@ from catena.kernels.algorithm import (
     OnMatrices,
     Pause,
 )
-from catena.kernels.code import Unit, unit_for
+from catena.kernels.code import CompiledUnit, unit_for
 from catena.kernels.constants import WORD, Constants, constant_parts
 from catena.kernels.cpu import target
 from catena.kernels.layout import Layout, output_shape, path_to, record_table
@@ -72,51 +72,14 @@ def build_tape(
     the numbers of `tape.constants` for each state."""
     lanes = lanes or target().lanes
     described, plan = plan, plan.spread
-    signatures: dict[Any, int] = {}
-    unit_of = np.zeros(len(plan.parent), dtype=np.int64)
-    kinds: list[JointKind] = []
-    for i, kind in enumerate(plan.kind[1:], start=1):
-        assert kind is not None
-        key = (type(kind), kind.signature)
-        if key not in signatures:
-            signatures[key] = len(kinds)
-            kinds.append(kind)
-        unit_of[i] = signatures[key]
-    ground = unit_for(algorithm, "ground", None, absent, lanes, varying)
-    units = [unit_for(algorithm, "body", k, absent, lanes, varying) for k in kinds] or [ground]
-    asked = unit_for(algorithm, "frame", None, absent, lanes, varying) if frame else None
-    node = frame[0] if frame else 0
-    bodies = np.arange(1, len(plan.parent))
-    if algorithm.path_only:
-        bodies = path_to(plan, node)
-    loop_units: list[Unit] = []
-    multipliers = None
-    if algorithm.is_scheduled:
-        loop_units = [
-            unit_for(algorithm, "loop", loop.kind, absent, lanes, varying) for loop in plan.loop_joints
-        ]
-        multipliers = unit_for(algorithm, "multiplier", None, absent, lanes, varying)
-    terms = [term for coupling in plan.couplings for term in coupling.terms] if multipliers else []
-    term_units = [unit_for(algorithm, "term", term.profile, absent, lanes, varying) for term in terms]
-    force_units = [unit_for(algorithm, "force", force, absent, lanes, varying) for force in forces]
-    layout = Layout(
-        plan, units, unit_of, bodies, node, asked.size if asked else 0, ground.size, ground.flow_size,
-        any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
-        tuple([u.size for u in loop_units] + [multipliers.size for _ in plan.couplings if multipliers]),
-        tuple(u.size for u in term_units), {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)},
-        algorithm.columns, lanes, shared_size(algorithm) if algorithm.shared else 0, tuple(forces), force_units,
-        algorithm, ground.fields, described=described,
-    )  # fmt: skip
-    views = None
-    if any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps):
-        views = unit_for(algorithm, "views", None, absent, lanes)
-    used: list[Any] = [ground, *units, asked, *loop_units, multipliers, *term_units, views, *force_units]
-    tape = [np.array([[ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
+    units = _units_of(algorithm, plan, absent, frame is not None, lanes, forces, varying)
+    layout = _laid_out(algorithm, plan, described, units, frame[0] if frame else 0, lanes, forces)
     parts = constant_parts(plan, constants.values, algorithm.is_scheduled, forces, frame)
-    start, (loop_start, term_start, force_start, frame_constants) = constants.start, parts.starts
     values = np.concatenate(parts.rows).astype(np.float64)
     varied = len(values)
     place = layout.reserve(varied) if varying else 0
+    tape = [np.array([[units.ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
+    used: list[Any] = units.used
     blocks: dict[int, np.ndarray] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
@@ -126,47 +89,16 @@ def build_tape(
         calls = sweep.calls(layout)
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
         if calls.kernel is not None:
-            assert calls.sweep is not None
-            block[:, 0] = calls.kernel
-            for row_index in np.flatnonzero(calls.sweep >= 0):
-                assert views is not None
-                block[row_index, 0] = views.steps[int(calls.sweep[row_index]), ADD]
-            sizes = [len(numbers) for numbers in calls.numbers]
-            block[:, 5] = (len(values) + np.cumsum([0, *sizes])[:-1]) * WORD
+            _call_kernels(block, calls, units, len(values))
             told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
             values = np.concatenate([values, told.view(np.float64)])
         elif calls.sweep is not None:
-            for row, owner, variant, which in zip(
-                block, calls.owner.tolist(), calls.variant.tolist(), calls.sweep.tolist(), strict=True
-            ):
-                role = algorithm.owners[which]
-                if role == "body":
-                    row[0], row[5] = units[unit_of[owner]].steps.get((which, variant), 0), start[owner]
-                elif role == "loop":
-                    row[0], row[5] = loop_units[owner].steps[which, variant], loop_start[owner]
-                elif role == "term":
-                    row[0], row[5] = term_units[owner].steps[which, variant], term_start[owner]
-                else:
-                    assert multipliers is not None
-                    row[0] = multipliers.steps[which, variant]
-        elif algorithm.owners[position] == "frame":
-            assert asked is not None
-            block[:, 0], block[:, 5] = asked.steps[index, ADD], frame_constants
-        elif algorithm.owners[position] == "ground":
-            block[:, 0] = ground.steps[index, ADD]
-        elif algorithm.owners[position] == "force":
-            addresses = np.array([unit.steps[index, ADD] for unit in force_units], dtype=np.int64)
-            block[:, 0], block[:, 5] = addresses[calls.owner], force_start[calls.owner]
+            _call_scheduled(block, calls, algorithm, units, constants.start, parts.starts)
         elif algorithm.owners[position] == "whole":
-            used.append(whole_step(algorithm, sweep.step, layout, ground))
+            used.append(whole_step(algorithm, sweep.step, layout, units.ground))
             block[:, 0] = used[-1]["whole"]
         elif len(calls.owner):
-            clear = ground.steps[CLEARING]
-            addresses = np.array(
-                [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units],
-                dtype=np.int64,
-            )
-            block[:, 0], block[:, 5] = addresses[unit_of[calls.owner], calls.variant], start[calls.owner]
+            _call_steps(block, calls, algorithm.owners[position], index, units, constants.start, parts.starts)
         for number, offsets in enumerate(calls.records):
             block[:, 1 + number] = offsets
         block = block[block[:, 0] != 0]
@@ -174,52 +106,12 @@ def build_tape(
             block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
         tape.append(block)
-    n = len(plan.parent)
-    widths = {POSITION: plan.nq, VELOCITY: plan.nv}
-    inputs: dict[str, tuple[int, np.ndarray]] = {}
-    for name, extent in algorithm.inputs.items():
-        if name not in absent:
-            width = widths.get(extent) if extent in widths else n * extent.size
-            inputs[name] = (int(width or 0), layout.body_table(name, extent))
-    for name, extent in algorithm.ground_inputs.items():
-        if name not in absent:
-            inputs[name] = (extent.size, record_table(ground.fields.get(name, []), 0, layout.slot_bytes))
-    table = layout.force_table("inputs")
-    if len(table) and FORCE_INPUTS not in absent:
-        inputs[FORCE_INPUTS] = (len(table), table)
-    table = layout.force_table(NEAR)
-    if len(table) and NEAR not in absent:
-        inputs[NEAR] = (len(table), table)
+    inputs = _inputs(algorithm, plan, layout, units, absent)
     if varying:
         tape[0][:, 5] = -place
         inputs[CONSTANTS] = (varied, record_table(range(varied), place, layout.slot_bytes))
-    outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
-    for name, extent in algorithm.outputs.items():
-        if extent is MATRIX:
-            outputs[name] = (output_shape(extent, plan), layout.matrix_table())
-        else:
-            outputs[name] = (output_shape(extent, plan), layout.body_table(name, extent))
-    for name in algorithm.frame_outputs:
-        assert asked is not None
-        slots = asked.fields[name]
-        outputs[name] = ((len(slots),), record_table(slots, layout.frame, layout.slot_bytes))
-    for name in algorithm.multiplier_outputs:
-        assert multipliers is not None
-        slots = multipliers.fields[name]
-        tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
-        for number, table in enumerate(tables):
-            table[:, 0] += number * len(slots) * WORD
-        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
-    for name in algorithm.force_outputs:
-        table = layout.force_table(name)
-        outputs[name] = ((len(table),), table)
-    outputs.update({name: layout.matrix_places[name] for name in algorithm.matrix_outputs})
-    for name in algorithm.ground_outputs:
-        slots = ground.fields[name]
-        outputs[name] = ((len(slots),), record_table(slots, 0, layout.slot_bytes))
     ends = np.cumsum([len(block) for block in tape])
     first, last = algorithm.occasional
-    rare = (int(ends[first]), int(ends[last])) if last > first else (-1, -1)
     pauses = tuple(
         (sweep.name, int(before))
         for sweep, before in zip(algorithm.sweeps, ends, strict=False)
@@ -230,11 +122,185 @@ def build_tape(
         values,
         layout.bytes,
         inputs,
-        outputs,
+        _outputs(algorithm, plan, layout, units),
         lanes,
-        rare,
+        (int(ends[first]), int(ends[last])) if last > first else (-1, -1),
         tuple(used),
         pauses,
-        rest=ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
+        rest=units.ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
     )
     return made if described.owner is None else fold(made, algorithm, described)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The compiled steps of an algorithm by their owners: of the ground, of each kind of joint (`of_node` says which
+    one a node has), of the frame asked for, of loops, multipliers, joints of couplings, forces, and of views."""
+
+    ground: CompiledUnit
+    bodies: list[CompiledUnit]
+    of_node: np.ndarray
+    asked: CompiledUnit | None
+    loops: list[CompiledUnit]
+    multipliers: CompiledUnit | None
+    terms: list[CompiledUnit]
+    forces: list[CompiledUnit]
+    views: CompiledUnit | None
+
+    @property
+    def used(self) -> list[Any]:
+        """Return all of them."""
+        own = (self.ground, *self.bodies, self.asked, *self.loops, self.multipliers, *self.terms, self.views)
+        return [*own, *self.forces]
+
+
+def _units_of(
+    algorithm: Algorithm, plan: Plan, absent: frozenset[str], has_frame: bool, lanes: int,
+    forces: Sequence[PlacedForce], varying: bool,
+) -> _Units:  # fmt: skip
+    """Return the compiled steps that an algorithm has on a plan."""
+
+    def unit(role: str, owner: Any = None) -> CompiledUnit:
+        return unit_for(algorithm, role, owner, absent, lanes, varying)
+
+    signatures: dict[Any, int] = {}
+    of_node = np.zeros(len(plan.parent), dtype=np.int64)
+    kinds: list[JointKind] = []
+    for i, kind in enumerate(plan.kind[1:], start=1):
+        assert kind is not None
+        key = (type(kind), kind.signature)
+        if key not in signatures:
+            signatures[key] = len(kinds)
+            kinds.append(kind)
+        of_node[i] = signatures[key]
+    ground = unit("ground")
+    bodies = [unit("body", kind) for kind in kinds] or [ground]
+    asked = unit("frame") if has_frame else None
+    scheduled = algorithm.is_scheduled
+    loops = [unit("loop", loop.kind) for loop in plan.loop_joints] if scheduled else []
+    multipliers = unit("multiplier") if scheduled else None
+    terms = [term for coupling in plan.couplings for term in coupling.terms] if scheduled else []
+    has_views = any(isinstance(sweep, OnMatrices) for sweep in algorithm.sweeps)
+    return _Units(
+        ground, bodies, of_node, asked, loops, multipliers, [unit("term", term.profile) for term in terms],
+        [unit("force", force) for force in forces],
+        unit_for(algorithm, "views", None, absent, lanes) if has_views else None,
+    )  # fmt: skip
+
+
+def _laid_out(
+    algorithm: Algorithm, plan: Plan, described: Plan, units: _Units, node: int, lanes: int,
+    forces: Sequence[PlacedForce],
+) -> Layout:  # fmt: skip
+    """Return the workspace of an algorithm on a plan; `node` carries the frame asked for."""
+    bodies = path_to(plan, node) if algorithm.path_only else np.arange(1, len(plan.parent))
+    of_couplings = [units.multipliers.size] * len(plan.couplings) if units.multipliers else []
+    return Layout(
+        plan, units.bodies, units.of_node, bodies, node, units.asked.size if units.asked else 0, units.ground.size,
+        units.ground.flow_size, any(e is MATRIX for e in algorithm.outputs.values()), algorithm.is_scheduled,
+        tuple([u.size for u in units.loops] + of_couplings), tuple(u.size for u in units.terms),
+        {id(s): algorithm.first(k) for k, s in enumerate(algorithm.sweeps)}, algorithm.columns, lanes,
+        shared_size(algorithm) if algorithm.shared else 0, tuple(forces), units.forces, algorithm,
+        units.ground.fields, described=described,
+    )  # fmt: skip
+
+
+def _call_kernels(block: np.ndarray, calls: Any, units: _Units, values: int) -> None:
+    """Write calls of kernels on matrices, and of views between them; their numbers come after so many values."""
+    assert calls.sweep is not None
+    block[:, 0] = calls.kernel
+    for row in np.flatnonzero(calls.sweep >= 0):
+        assert units.views is not None
+        block[row, 0] = units.views.steps[int(calls.sweep[row]), ADD]
+    sizes = [len(numbers) for numbers in calls.numbers]
+    block[:, 5] = (values + np.cumsum([0, *sizes])[:-1]) * WORD
+
+
+def _call_scheduled(
+    block: np.ndarray, calls: Any, algorithm: Algorithm, units: _Units, start: Any, starts: Any
+) -> None:
+    """Write the calls of a schedule, whose owners differ from row to row."""
+    loop_start, term_start = starts[:2]
+    columns = (calls.owner.tolist(), calls.variant.tolist(), calls.sweep.tolist())
+    for row, owner, variant, which in zip(block, *columns, strict=True):
+        role = algorithm.owners[which]
+        if role == "body":
+            row[0], row[5] = units.bodies[units.of_node[owner]].steps.get((which, variant), 0), start[owner]
+        elif role == "loop":
+            row[0], row[5] = units.loops[owner].steps[which, variant], loop_start[owner]
+        elif role == "term":
+            row[0], row[5] = units.terms[owner].steps[which, variant], term_start[owner]
+        else:
+            assert units.multipliers is not None
+            row[0] = units.multipliers.steps[which, variant]
+
+
+def _call_steps(
+    block: np.ndarray, calls: Any, role: str, index: int, units: _Units, start: Any, starts: Any
+) -> None:
+    """Write the calls of one sweep, whose owners are of one role."""
+    if role == "frame":
+        assert units.asked is not None
+        block[:, 0], block[:, 5] = units.asked.steps[index, ADD], starts[3]
+    elif role == "ground":
+        block[:, 0] = units.ground.steps[index, ADD]
+    elif role == "force":
+        addresses = np.array([unit.steps[index, ADD] for unit in units.forces], dtype=np.int64)
+        block[:, 0], block[:, 5] = addresses[calls.owner], starts[2][calls.owner]
+    else:
+        clear = units.ground.steps[CLEARING]
+        addresses = np.array(
+            [[u.steps.get((index, ADD), 0), u.steps.get((index, ASSIGN), 0), clear] for u in units.bodies],
+            dtype=np.int64,
+        )
+        block[:, 0], block[:, 5] = addresses[units.of_node[calls.owner], calls.variant], start[calls.owner]
+
+
+def _inputs(
+    algorithm: Algorithm, plan: Plan, layout: Layout, units: _Units, absent: frozenset[str]
+) -> dict[str, tuple[int, np.ndarray]]:
+    """Return how many numbers each input that is there has, and where they go."""
+    widths = {POSITION: plan.nq, VELOCITY: plan.nv}
+    inputs: dict[str, tuple[int, np.ndarray]] = {}
+    for name, extent in algorithm.inputs.items():
+        if name not in absent:
+            width = widths.get(extent) if extent in widths else len(plan.parent) * extent.size
+            inputs[name] = (int(width or 0), layout.body_table(name, extent))
+    for name, extent in algorithm.ground_inputs.items():
+        if name not in absent:
+            fields = units.ground.fields.get(name, [])
+            inputs[name] = (extent.size, record_table(fields, 0, layout.slot_bytes))
+    for name, field in ((FORCE_INPUTS, "inputs"), (NEAR, NEAR)):
+        table = layout.force_table(field)
+        if len(table) and name not in absent:
+            inputs[name] = (len(table), table)
+    return inputs
+
+
+def _outputs(
+    algorithm: Algorithm, plan: Plan, layout: Layout, units: _Units
+) -> dict[str, tuple[tuple[int, ...], np.ndarray]]:
+    """Return the shape of each output, and where its numbers come from."""
+    outputs: dict[str, tuple[tuple[int, ...], np.ndarray]] = {}
+    for name, extent in algorithm.outputs.items():
+        table = layout.matrix_table() if extent is MATRIX else layout.body_table(name, extent)
+        outputs[name] = (output_shape(extent, plan), table)
+    for name in algorithm.frame_outputs:
+        assert units.asked is not None
+        slots = units.asked.fields[name]
+        outputs[name] = ((len(slots),), record_table(slots, layout.frame, layout.slot_bytes))
+    for name in algorithm.multiplier_outputs:
+        assert units.multipliers is not None
+        slots = units.multipliers.fields[name]
+        tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
+        for number, table in enumerate(tables):
+            table[:, 0] += number * len(slots) * WORD
+        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
+    for name in algorithm.force_outputs:
+        table = layout.force_table(name)
+        outputs[name] = ((len(table),), table)
+    outputs.update({name: layout.matrix_places[name] for name in algorithm.matrix_outputs})
+    for name in algorithm.ground_outputs:
+        slots = units.ground.fields[name]
+        outputs[name] = ((len(slots),), record_table(slots, 0, layout.slot_bytes))
+    return outputs

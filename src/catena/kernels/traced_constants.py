@@ -40,7 +40,7 @@ def body_constants(kind: JointKind, load: Load) -> dict[str, Any]:
         "inertia": lambda: RigidInertia.from_entries(load(12, 10)),
         "damping": lambda: array(load(22, nv)),
         "friction": lambda: array(load(22 + nv, nv)),
-        "moves_alike": lambda: kind.moves_alike,
+        "has_constant_motion_space": lambda: kind.has_constant_motion_space,
         "joint": lambda: kind.with_params(load(22 + 2 * nv, len(kind.params()))) if kind.params() else kind,
     })  # fmt: skip
 
@@ -57,8 +57,8 @@ def loop_constants(kind: JointKind, load: Load, columns: int) -> dict[str, Any]:
         "friction": lambda: array(load(24 + nv, nv)),
         "scale": lambda: array(load(24 + 2 * nv, 2)),
         "columns": columns,
-        "resists_alike": kind.resists_alike,
-        "moves_alike": kind.moves_alike,
+        "has_constant_constraint_space": kind.has_constant_constraint_space,
+        "has_constant_motion_space": kind.has_constant_motion_space,
         "neutral": kind.neutral(),
         "joint": lambda: kind.with_params(load(26 + 2 * nv, len(kind.params()))) if kind.params() else kind,
     })  # fmt: skip
@@ -99,7 +99,7 @@ def force_constants(force: PlacedForce, load: Load, inputs: Mapping[str, Any]) -
         given["joint"] = lambda: (
             joint.with_params(load(24 + count, len(joint.params()))) if joint.params() else joint
         )
-        given["moves_alike"] = joint.moves_alike if force.site == LOOP else False
+        given["has_constant_motion_space"] = joint.has_constant_motion_space if force.site == LOOP else False
         given["neutral"] = joint.neutral()
     return Lazy(given)
 

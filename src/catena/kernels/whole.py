@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import KernelError
 from catena.kernels import engine
 from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
-from catena.kernels.code import Unit
+from catena.kernels.code import CompiledUnit
 from catena.kernels.lowering import Slot, lower, prelude
 from catena.kernels.objects import compiled_object, object_name
 from catena.kernels.sharing import owned_columns
@@ -57,7 +57,7 @@ class TracedWhole:
         return self._slots[name]
 
 
-def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit) -> engine.Code:
+def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: CompiledUnit) -> engine.Code:
     """Return the code, `whole`, of a step on the whole state of the mechanism with this layout."""
     with engine.timed():
         engine.prepare_tracing()
@@ -76,7 +76,7 @@ def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Unit)
 
 
 def _slots(
-    algorithm: Algorithm, layout: "Layout", ground: Unit
+    algorithm: Algorithm, layout: "Layout", ground: CompiledUnit
 ) -> tuple[dict[str, np.ndarray], frozenset[str]]:
     """Return where every field lies, counted in slots from the start of the workspace, and the ground's single
     numbers."""

@@ -8,6 +8,7 @@ motions forward and, transposed, forces back.
 import numpy as np
 
 from catena.spatial import Pose
+from catena.thresholds import RANK_EXACT
 
 
 def transposed(A: np.ndarray) -> np.ndarray:
@@ -92,7 +93,7 @@ def pseudo_inverse(S: np.ndarray) -> np.ndarray:
     if S.shape[-1] == 0:
         return transposed(S)
     if S.shape[-1] > 1:
-        return np.linalg.pinv(S, rcond=1e-10)
+        return np.linalg.pinv(S, rcond=RANK_EXACT)
     square = np.sum(S * S, axis=-2, keepdims=True)
     return np.divide(transposed(S), square, out=np.zeros_like(transposed(S)), where=square > 0.0)
 

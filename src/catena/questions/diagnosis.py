@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.dynamics.loops.motion_problem import motion_problem
-from catena.dynamics.loops.problem import RANK_TOLERANCE, LoopProblem
+from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_upper
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.coordinates import difference, integrate
 from catena.kinematics.loops.assembly import CLOSED, close
 from catena.mechanism import Mechanism
 from catena.structure.canonical import canonical
+from catena.thresholds import RANK_EXACT
 
 # Singular values below this part of the largest, but not zero, come from constraints that are redundant but for
 # small errors of the dimensions.
@@ -146,7 +147,7 @@ def diagnose(
     evaluator: Evaluator,
     mechanism: Mechanism,
     q: np.ndarray,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = RANK_EXACT,
     effective: Evaluator | None = None,
 ) -> Diagnosis:
     """Diagnose the loops at q (nq,). `tolerance` is the part of the largest singular value that counts as zero.

@@ -185,7 +185,7 @@ class Reactions:
         frame C."""
         result = []
         for state in problem.loops:
-            across = np.linalg.pinv(state.S, rcond=1e-10)
+            across = stacks.pseudo_inverse(state.S)
             wrench = np.zeros((problem.states, 6))
             for k, inertia in enumerate(state.loop.armature):
                 a = stacks.apply(state.J_rel, vdot) + state.drift
@@ -206,7 +206,7 @@ class Reactions:
                 if term.loop >= 0:
                     S = problem.loops[term.loop].S
                     force = slope[:, None] * multipliers[:, at]
-                    wrench = force[..., None] * np.linalg.pinv(S, rcond=1e-10)[:, :1]
+                    wrench = force[..., None] * stacks.pseudo_inverse(S)[:, :1]
                     found[term.joint] = found.get(term.joint, 0.0) + wrench
             at += 1
         return found

@@ -18,13 +18,13 @@ import numpy as np
 
 from catena.dynamics.loops.formulations.minimal import partition
 from catena.dynamics.loops.motion_problem import motion_problem
+from catena.questions.actuator_limits import ActuatorLimits
+from catena.questions.linearisation import step_rates
+from catena.questions.response import Response
 from catena.simulation.acting import loads
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.results.trajectory import Trajectory
-from catena.system.actuator_limits import ActuatorLimits
-from catena.system.linearisation import step_rates
 from catena.system.opened_loops import opened_loops
-from catena.system.response import Response
 from catena.system.wrenches import on_nodes
 
 # Singular values of the constraints below this part of the largest are redundant.
@@ -53,7 +53,7 @@ class NeighbouringMotion:
     ) -> None:
         self.run, self.system, self.excitation = run, run.system, excitation
         self.tau, self.names, self.driven = tau, list(names), excitation.driven
-        self.limits = ActuatorLimits.of(self.system)
+        self.limits = ActuatorLimits.of(self.system.mechanism, self.system.plan)
 
     def rates(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return A (n, 2 nv, 2 nv) and B (n, 2 nv, k) at times (n,), for changes of tau and of all parameters, one

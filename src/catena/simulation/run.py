@@ -131,11 +131,7 @@ class Run:
         self.ahead: list[float] = []
         """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
-        if keep is not None and (samples is None or (keep == Keep())):
-            samples = [span.start, span.end]
-        self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
-        if self.times is not None:
-            require_room(len(self.q), len(self.times), 2 * (system.nq + system.nv))
+        self.times = None if beginning.open_ended else self._sample_times(samples)
         if beginning.open_ended:
             self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
@@ -203,6 +199,15 @@ class Run:
         self.terminal = any(event.terminal for event in self.events)
         self.new = NewPart(self) if following.observe is not None else None
 
+    def _sample_times(self, samples: Any) -> np.ndarray | None:
+        """Return the times that are recorded, for which there is room; None for all steps."""
+        if self.keep is not None and (samples is None or self.keep == Keep()):
+            samples = [self.span.start, self.span.end]
+        found = sample_times(samples, self.span, bool(self.batch))
+        if found is not None:
+            require_room(len(self.q), len(found), 2 * (self.system.nq + self.system.nv))
+        return found
+
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
         changes = any(event.then is not None for event in self.events)
@@ -218,7 +223,7 @@ class Run:
 
     def _know_turns(self, state: int, passed: Passed) -> None:
         """Let events know how loop joints have turned in what one state has passed."""
-        system = self.system.alone(state)
+        system = self.system.state(state)
         near = self.excitation.near_by_joint(passed.work[:, self.sources :])
         along = TurnsAlong(system, tuple(near), {})
         along.know(passed.t, passed.q, passed.v, near)
@@ -456,7 +461,7 @@ class Run:
         of the last interval are not known: there the motion is a quartic."""
         t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
         h = t[-1] - t[-2] or 1.0
-        way = self.system.alone(0).difference(q[-2], q[-1])
+        way = self.system.state(0).difference(q[-2], q[-1])
         beyond, faster = way - h * (v[-2] + 0.5 * h * vdot[-1]), h * (v[-1] - v[-2] - h * vdot[-1])
         last = vdot[-1] + (6.0 * faster - 12.0 * beyond) / h**2
         ahead = np.concatenate([vdot[1:], last[None]])
@@ -714,11 +719,11 @@ class Run:
         name, worst = self.system.mechanism.name, float(np.max(errors[state]))
         where = f" in state {state}" if self.batch else ""
         try:
-            near, rates = self.system.alone(state).project(self.q[state], self.v[state])
+            near, rates = self.system.state(state).project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.alone(state).assemble(guess=self.q[state], slack=0.0)
+                near = self.system.state(state).assemble(guess=self.q[state], slack=0.0)
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"

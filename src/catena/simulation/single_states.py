@@ -31,6 +31,6 @@ def single_states(
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
     known = near_rows(system, near, batch)
     return batch, [
-        SingleState(over.alone(k), q_k, v_k, {joint: x[k] for joint, x in known.items()})
+        SingleState(over.state(k), q_k, v_k, {joint: x[k] for joint, x in known.items()})
         for k, (q_k, v_k) in enumerate(zip(*rows, strict=True))
     ]

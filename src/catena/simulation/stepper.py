@@ -258,7 +258,7 @@ class Stepper:
         if isinstance(self._timeline, Several):
             return self._timeline.state(number)
         rows = (x.reshape(-1, x.shape[-1])[number] for x in (self.q, self.v))
-        return Instant(self.system.alone(number), self.t, *rows)
+        return Instant(self.system.state(number), self.t, *rows)
 
     @property
     def ended(self) -> str:

@@ -43,10 +43,10 @@ class LoopGoes:
 def elimination_order(plan: Plan) -> list[BodyGoes | LoopGoes]:
     """The order for a plan. Loops without constraints, or within one node, take no part. Couplings are counted after
     all loops; they may hold more than two bodies."""
-    return _Elimination(plan).run()
+    return _GraphElimination(plan).run()
 
 
-class _Elimination:
+class _GraphElimination:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         loops = [

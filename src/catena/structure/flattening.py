@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Choice:
+class FlatteningChoice:
     """What planning decided: the welds, the tree over the groups of welded bodies, and its joints.
 
     `ends[k]` are the body indices of joint k, parent first; `order` lists the groups node by node; `via[g]`
@@ -45,7 +45,11 @@ class Choice:
 
 
 def flatten(
-    mechanism: Mechanism, root: str | None, cut: tuple[str, ...], keep: tuple[str, ...], choice: Choice
+    mechanism: Mechanism,
+    root: str | None,
+    cut: tuple[str, ...],
+    keep: tuple[str, ...],
+    choice: FlatteningChoice,
 ) -> Plan:
     """Lay the chosen tree out as arrays."""
     bodies, joints, ends = choice.bodies, choice.joints, choice.ends
@@ -138,7 +142,7 @@ def flatten(
     )
 
 
-def _named_parts(choice: Choice, names: Sequence[str], tree_joints: Sequence[int]) -> Parts:
+def _named_parts(choice: FlatteningChoice, names: Sequence[str], tree_joints: Sequence[int]) -> Parts:
     """The parts of an expanded mechanism by name; the arm that has the modes is known by their name too."""
     parts = choice.parts
     joints = {joint.name: joint for joint in parts.joints if not joint.name.startswith(VIRTUAL_ROOT)}

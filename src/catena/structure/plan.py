@@ -174,6 +174,16 @@ class Plan:
         found[component] = ~self.actuated[component] & has_drive[node]
         return found
 
+    def slice_q(self, joint: str) -> slice:
+        """Where the coordinates of a joint of the tree are in q."""
+        i = self.joint.index(joint)
+        return slice(int(self.q_start[i]), int(self.q_start[i] + self.q_size[i]))
+
+    def slice_v(self, joint: str) -> slice:
+        """Where the components of a joint of the tree are in v, tau and accelerations."""
+        i = self.joint.index(joint)
+        return slice(int(self.v_start[i]), int(self.v_start[i] + self.v_size[i]))
+
     @property
     def n(self) -> int:
         """The number of nodes, ground included."""

@@ -14,7 +14,7 @@ from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose, is_symbolic
 from catena.structure.expansion import expand, welds_across
-from catena.structure.flattening import Choice, flatten
+from catena.structure.flattening import FlatteningChoice, flatten
 from catena.structure.plan import Plan
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
 from catena.structure.welding import weld as weld_bodies
@@ -94,7 +94,7 @@ def _planned(
     if pinned is not None:
         joints.append(_virtual_root(str(root)))
         ends.append((0, body_index[str(hold)]))
-    choice = Choice(bodies, joints, ends, welds, tree, preorder(tree), via, parts)
+    choice = FlatteningChoice(bodies, joints, ends, welds, tree, preorder(tree), via, parts)
     found = flatten(mechanism, root, user_cut, keep, choice)
     _check_finite(found)
     return found

@@ -7,10 +7,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from catena.errors import StateError
+
+PATIENCE = 0.4
+"""Seconds that a run which is cancelled has to end by itself."""
 
 
 class Runner:
@@ -21,6 +25,11 @@ class Runner:
         self._turn = threading.Lock()
         self._count = 0
         self._cancelled = threading.Event()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run is under way."""
+        return self._turn.locked()
 
     def start(self) -> None:
         """Start the process, so that the first run does not wait for it."""
@@ -64,12 +73,20 @@ class Runner:
             self.start()
 
     def cancel(self) -> None:
-        """End the run that is under way."""
-        process = self._process
-        if not self._turn.locked() or process is None:
+        """End the run that is under way: behind its next step, so that what there is of it is kept, or with its process
+        where that takes long."""
+        process, number = self._process, self._count
+        if not self._turn.locked() or process is None or process.stdin is None:
             raise StateError("no run is under way.")
         self._cancelled.set()
-        process.kill()
+        with suppress(OSError, ValueError):
+            process.stdin.write(json.dumps({"cancel": number}) + "\n")
+            process.stdin.flush()
+        threading.Timer(PATIENCE, self._end, (process, number)).start()
+
+    def _end(self, process: subprocess.Popen[str], number: int) -> None:
+        if self._turn.locked() and self._count == number and self._process is process:
+            process.kill()
 
     def close(self) -> None:
         """End the process."""

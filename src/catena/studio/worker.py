@@ -1,59 +1,127 @@
 """The process that computes runs, so that the studio stays awake and a run can be ended at any moment.
 
-Orders and answers are lines of JSON: {"id", "text", "name", "folder"} comes in, {"id", "kind", ...} goes out, where the
-kind is "part", "done" or "failed". It ends when nobody gives orders any more.
+Orders and answers are lines of JSON: {"id", "text", "name", "folder", "traces", "what"} comes in, {"id", "kind"} and
+more goes out, where the kind is "part", "done" or "failed". {"cancel": id} ends the run of an order behind its next
+step, and what there is of it is done. The process ends when nobody gives orders any more.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TextIO
 
 import numpy as np
 
 from catena.errors import CatenaError
 from catena.simulation import Trajectory
+from catena.simulation.scenario import Scenario
+from catena.simulation.scenario.stream import Stream
 from catena.studio.reading import scenario_of
-from catena.view.movie import movie
+from catena.view.course import Course
+from catena.view.movie import Movie, movie
 from catena.view.player import page
 from catena.view.player.payload import payload
 from catena.view.points import traceable
+
+EVERY = 0.1
+"""Seconds on the clock between looks at a run that is under way."""
+FIRST = 0.6
+"""Seconds after which a run is shown that is not done by then; each further wait is as long as all so far, so that
+showing takes a part of the time only."""
+
+
+class Desk:
+    """Takes orders in a thread of its own, so that one that cancels is heard while a run is computed."""
+
+    def __init__(self) -> None:
+        self.orders: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        self._stream: Stream | None = None
+        self._id = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            order = json.loads(line)
+            if "cancel" not in order:
+                self.orders.put(order)
+            elif self._stream is not None and order["cancel"] == self._id:
+                self._stream.cancel()
+        self.orders.put(None)
+
+    def streamed(self, scenario: Scenario, order: Mapping[str, Any]) -> Stream:
+        """The stream of the run of an order, which can be cancelled from now on."""
+        stream = scenario.stream(every=EVERY, check=False)
+        self._id, self._stream = order["id"], stream
+        return stream
 
 
 def main() -> None:
     """Compute one run after the other."""
     # What libraries print is not to be taken for an answer.
     out, sys.stdout = sys.stdout, sys.stderr
+    desk = Desk()
     _say(out, {"kind": "ready"})
-    for line in sys.stdin:
-        order = json.loads(line)
+    while (order := desk.orders.get()) is not None:
+        number = {"id": order["id"]}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                done = computed(order)
+                done = computed(order, desk.streamed, lambda part: _say(out, part | number))  # noqa: B023
         except CatenaError as error:
             done = {"kind": "failed", "error": str(error)}
         except Exception as error:  # a fault of ours is told as well, and the next run is computed
             done = {"kind": "failed", "error": f"{type(error).__name__}: {error}"}
-        _say(out, done | {"id": order["id"]})
+        _say(out, done | number)
 
 
-def computed(order: dict[str, Any]) -> dict[str, Any]:
-    """The run of an order: its movie for the player, and what is told of it."""
+def computed(
+    order: Mapping[str, Any],
+    streamed: Callable[[Scenario, Mapping[str, Any]], Stream],
+    show: Callable[[dict[str, Any]], None],
+) -> dict[str, Any]:
+    """The run of an order: its movie for the player, and what is told of it. What takes long is shown on the way."""
     folder = Path(order["folder"]) if order["folder"] else None
     scenario = scenario_of(order["text"], order["name"], folder)
-    run = scenario.run(progress=False)
     known = {point.name for point in traceable(scenario.mechanism)}
     traces = [name for name in order.get("traces", []) if name in known]
-    shown_movie = movie(run, traces=traces, progress=False)
+
+    def seen(run: Trajectory | Course) -> Movie:
+        return movie(run, traces=traces, progress=False)
+
+    start, parts, shown_after = time.monotonic(), [], FIRST
+    stream = streamed(scenario, order)
+    for part in stream:
+        parts.append(part)
+        gone = time.monotonic() - start
+        if gone > shown_after and order.get("what") != "page" and (course := so_far(parts)) is not None:
+            show({"kind": "part", "movie": payload(seen(course)), "t": float(part.t[-1])})
+            shown_after = 2.0 * (time.monotonic() - start)
+    run = stream.run
     if order.get("what") == "page":
-        return {"kind": "done", "page": page(shown_movie)}
-    shown = payload(shown_movie)
-    return {"kind": "done", "movie": shown, "told": told(run), "digest": _digest(run), "states": states(run)}
+        return {"kind": "done", "page": page(seen(run))}
+    return {
+        "kind": "done", "movie": payload(seen(run)), "told": told(run), "digest": _digest(run), "states": states(run),
+        "until": float(run.t[-1]), "is_whole": bool(run.t[-1] >= scenario.start + scenario.duration * (1.0 - 1e-9)),
+    }  # fmt: skip
+
+
+def so_far(parts: Sequence[Trajectory]) -> Course | None:
+    """The configurations of the parts of a run that have the structure of the last one; None of a single one."""
+    segments = [segment for part in parts for segment in part.segments]
+    system = segments[-1].system
+    own = [segment for segment in segments if segment.system is system and segment.q.ndim == 2]
+    t = np.concatenate([segment.t for segment in own]) if own else np.zeros(0)
+    new = np.flatnonzero(np.diff(t, prepend=-np.inf) > 0.0)
+    return (
+        Course(system, np.concatenate([segment.q for segment in own])[new], t[new]) if len(new) > 1 else None
+    )
 
 
 def told(run: Trajectory) -> dict[str, Any]:

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.kernels.evaluation import Evaluator
-from catena.kinematics.loops.closure import loop_state
+from catena.kinematics.loops.closure import forces_at_tree
 from catena.kinematics.loops.held import held_forces
-from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
 
 if TYPE_CHECKING:
@@ -92,15 +91,7 @@ def _components(plan: Plan) -> dict[str, int]:
 def as_tree_forces(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
     """Return the forces (..., nv) at joints of the tree that move the mechanism at q (..., nq) as the given ones do,
     those at loop joints among them."""
-    plan = evaluator.plan
     tau, loop_tau = forces_by_name(evaluator, given)
     if loop_tau is None:
         return tau
-    at = 0
-    for loop in plan.loop_joints:
-        effort, at = loop_tau[..., at : at + loop.kind.nv], at + loop.kind.nv
-        if effort.any():
-            state = loop_state(evaluator, loop.name, q)
-            rows = np.linalg.pinv(state.S, rcond=1e-10) @ state.J_rel
-            tau = tau + apply(transposed(rows), effort)
-    return tau
+    return tau + forces_at_tree(evaluator, q, loop_tau)

@@ -4,6 +4,7 @@ the constraints that count."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,17 @@ from numpy.typing import ArrayLike
 
 from catena import kinematics
 from catena.dynamics.loops.closing import flexible_loops, loop_closure, projection
+from catena.dynamics.loops.closing.branches import branches
+from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
-from catena.errors import CatenaError, LoopError
+from catena.errors import CatenaError, LoopError, StateError
 from catena.given import is_one_of
-from catena.kernels import arrays
+from catena.kernels import arrays, is_plain
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
+from catena.questions.dimension_repair import in_words, smallest_repair
 from catena.system.by_name import Given
-from catena.system.dimension_repair import in_words, smallest_repair
-from catena.system.joint_limits import within_limits
+from catena.system.by_state import ask_each
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -51,6 +54,8 @@ def assemble(
 ) -> np.ndarray:
     """Return the coordinates (..., nq) that close all loops and hold what is given; with nothing given, those that a
     motion starts from."""
+    if system._states is not None:
+        return _of_states(system, given, guess, slack)
     if given is None and guess is None:
         initial = system.mechanism.initial
         given = initial if is_named(system, initial) else initial.q
@@ -59,12 +64,61 @@ def assemble(
     return _assembled(system, given, guessed(system, guess), slack, repair=True)
 
 
+def _of_states(
+    system: System, given: Given | str | InitialState | None, guess: ArrayLike | Given | None, slack: float
+) -> np.ndarray:
+    """Return the coordinates (..., nq) that close all loops of each state's own mechanism, in lanes as far as that
+    goes."""
+    states = system._states
+    assert states is not None
+    if given is None and guess is None:
+        given = planned(system, system.mechanism.initial.q)
+    if isinstance(given, str | InitialState):
+        return ask_each(system, "assemble", given, guess, slack)
+    start = guessed(states.base, guess)
+    held = loop_closure.held(states.base.evaluator, {} if given is None else given)
+    loop_closure.check_slack(slack)
+    batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
+    if not system.plan.total_constraints and all(h.node >= 0 for h in held):
+        # Nothing ties joints together, so that all mechanisms stand where they are told to.
+        found = states.base.assemble({} if given is None else given, guess, slack)
+        return np.broadcast_to(found, (*batch, system.nq)).copy()
+    q = np.broadcast_to(start, (*batch, system.nq)).copy()
+    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._settling.described)
+    described, is_settled = system._settling.described, system._settling.found is None
+    is_quick = QuickAssembly.fits(system.plan) and is_settled and system.plan.owner is None
+    if is_quick and q.size and not limits.loops and not is_plain():
+        closing = QuickAssembly(described, batch)
+        rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
+        found, closed = closing.assemble(rows, q.reshape(-1, system.nq), slack)
+        # What is beyond a limit is looked at by itself, as what does not close.
+        done = (closed & limits.keeps(found)).reshape(batch)
+        q = np.where(done[..., None], found.reshape(q.shape), q)
+    if done.all():
+        return q
+    try:
+        careful = ask_each(system, "assemble", {} if given is None else given, start, slack, only=~done)
+    except CatenaError as error:
+        if error.failed:
+            rest = np.full(q.shape, np.nan) if error.found is None else error.found
+            error.found = np.where(done[..., None], q, rest)
+        raise
+    return np.where(done[..., None], q, careful)
+
+
 def start(system: System, state: str | InitialState | None, slack: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the closed coordinates (nq,) and velocities (nv,) that a motion starts from, in a state of the
     mechanism."""
+    states = system._states
+    if states is not None and (state is not None or is_named(system, system.mechanism.initial)):
+        found = [states.alone(k).start(state) for k in range(states.count)]
+        q, v = (np.stack(rows).reshape(*states.batch, -1) for rows in zip(*found, strict=True))
+        return q, v
     q = assemble(system, state, None, slack)
     chosen = system.mechanism.initial if state is None else state_of(system, state)
     given = planned(system, chosen.v)
+    if states is not None:
+        return q, system.velocity(q, given)
     try:
         return q, velocity(system, q, given, slack)
     except LoopError:
@@ -137,7 +191,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
     if error.gaps is None:
         return error
     try:
-        repair = smallest_repair(system, list(error.gaps), error.configuration)
+        repair = smallest_repair(system.evaluator, list(error.gaps), error.configuration)
     except CatenaError:
         # It is advice: what cannot be advised about is told as it is.
         repair = None
@@ -156,11 +210,15 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
     evaluator = system.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
-    return within_limits(system, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack)
+    return within_limits(
+        system._settling.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
+    )
 
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:
     """Return the velocity (..., nv) of the closed mechanism at q (..., nq) in which joints move as given."""
+    if system._states is not None:
+        return _velocity_of_states(system, q, given, slack)
     q = system.evaluator.checked(kinematics.integrate, "q", q)
     system.evaluator.check_positions("q", q)
     system.settle(q)
@@ -171,6 +229,26 @@ def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.nda
         except LoopError:
             pass
     return loop_closure.velocity(system.evaluator, q, given, slack)
+
+
+def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
+    """Return the velocity (..., nv) of each state's own closed mechanism in which joints move as given. Where no loop
+    ties joints together, or all that move stand still, it is the same for all mechanisms."""
+    states = system._states
+    assert states is not None
+    is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
+    if system.plan.total_constraints and not is_still:
+        return ask_each(system, "velocity", q, given, slack)
+    batch = np.broadcast_shapes(np.shape(q)[:-1], states.batch)
+    if is_still:
+        # What is wrong with names and shapes is said for one state.
+        own = np.asarray(q, dtype=np.float64).reshape(-1, np.shape(q)[-1])
+        rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
+        states.alone(0).velocity(own[:1], rows, slack)
+        shapes = [np.shape(x)[:-1] for x in given.values()]
+        return np.zeros((*np.broadcast_shapes(batch, *shapes), system.nv))
+    found = states.base.velocity(q, given, slack)
+    return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), system.nv)).copy()
 
 
 def project(
@@ -195,3 +273,23 @@ def quick_assembly_for(system: System, what: str) -> QuickAssembly:
             + ("no loops." if not system.plan.total_constraints else "others.")
         )
     return quick
+
+
+def all_branches(system: System, given: Given, guess: ArrayLike | Given | None) -> np.ndarray:
+    """Return all configurations (n, nq) that close the loops with the positions given for some joints of the tree,
+    those nearest to the guess first."""
+    start = guessed(system, guess)
+    if start.ndim != 1:
+        raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
+    system.settle()
+    quick = quick_assembly_for(system, "branches")
+    if system.plan.owner is not None:
+        given = flexible_loops.with_modes(system.plan, given, start)
+    held = loop_closure.held(system.evaluator, given)
+    for one in held:
+        if one.value.ndim != 1:
+            raise StateError(
+                f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
+                f"configuration at a time."
+            )
+    return branches(quick, held, start)

@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike
 
 from catena.dynamics.loops.closing import flexible_loops
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
-from catena.dynamics.loops.problem import LoopProblem
+from catena.dynamics.loops.closing.way import DrivenCurve, End, one_way, rates
 from catena.errors import LoopError, StateError
 from catena.given import is_finite, shown
 from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.system.by_name import Given
 from catena.system.closed_states import guessed, quick_assembly_for
-from catena.system.way import RANK, End, Way, one_way
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 # Where the driver moves by less than this part of the fastest joint, it stands still.
 STILL = 1e-10
-# Where it moves by less than this, its rate says nothing about the others.
-ALMOST_STILL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +126,7 @@ class Drive:
             others.append(near[0])
         corner, a, b = (self._joint_place(name) for name in (joint, *others))
         a, b = a - corner, b - corner
-        sine = np.linalg.norm(np.cross(a, b), axis=-1)
+        sine = np.sqrt(np.sum(np.cross(a, b) ** 2, axis=-1))
         return np.arctan2(sine, np.einsum("ij,ij->i", a, b))
 
     def _joint_place(self, name: str) -> np.ndarray:
@@ -177,7 +174,7 @@ def _driven(
     samples: int, rate: float, held: Mapping[str, Any],
 ) -> Drive:  # fmt: skip
     """Return the mechanism driven through its range from a closed configuration `start` (nq,)."""
-    way = Way(system, quick, joint, held)
+    way = DrivenCurve(quick, joint, held)
     along = way.tangent(start, None)
     if abs(along[way.column]) <= STILL:
         raise LoopError(
@@ -192,7 +189,7 @@ def _driven(
     at = nodes[:, system.slice_q(joint)][:, 0]
     values = np.linspace(low.value, high.value, samples)
     q = _sampled(system, joint, values, at, nodes, held, (low, high))
-    v, vdot = _rates(system, way, q, rate)
+    v, vdot = rates(way, q, rate)
     return Drive(system, joint, values, q, v, vdot, (low, high))
 
 
@@ -210,31 +207,6 @@ def _sampled(
     if len(values) > 2:
         q[inside] = system.assemble(given, guess=nodes[nearest[inside]])
     return q
-
-
-def _rates(system: System, way: Way, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
-    v, vdot = np.full((2, len(q), system.nv), np.nan)
-    others = np.flatnonzero(way.free & (np.arange(system.nv) != way.column))
-    units = way.quick.units
-    _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
-    t = np.zeros((len(q), system.nv))
-    t[:, way.columns] = Vt[:, -1]
-    rank = np.sum(sigma > RANK * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
-    moving = (rank == len(way.columns) - 1) & (np.abs(t[:, way.column]) > ALMOST_STILL)
-    if not moving.any():
-        return v, vdot
-    speed = rate / (t[moving, way.column] * units[way.column])
-    v[moving] = t[moving] * units * speed[:, None]
-    problem = LoopProblem(system.evaluator, q[moving], v[moving])
-    rows = way.quick.scales.rows[:, None]
-    J = problem.J[..., others] / rows * units[others]
-    found = np.zeros((int(moving.sum()), system.nv))
-    found[:, others] = (
-        units[others] * (np.linalg.pinv(J, rcond=RANK) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
-    )
-    vdot[moving] = found
-    return v, vdot
 
 
 def _checked_range(to: Any) -> tuple[float, float] | None:

@@ -10,13 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from catena.dynamics.loops.closing.settling import Settling
 from catena.errors import StateError
-from catena.forces import PlacedForce
 from catena.given import shown
-from catena.kernels import Algorithm, Program
-from catena.kernels.constants import constant_parts
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.mechanism.edits import joints_at
@@ -48,10 +44,11 @@ def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> Sy
         # What was left out as redundant was so at these places.
         return mechanism.system(plan.root, plan.cut, accuracy, plan.keep)
     made = _moved_plan(system, mechanism, places)
-    moved = system._planned(mechanism, made, accuracy, MovedEvaluator(mechanism, made, first.evaluator))
+    evaluator = Evaluator(mechanism, made, laid_out=first.evaluator)
+    moved = system._planned(mechanism, made, accuracy, Settling(evaluator, made.neutral(), accuracy))
     # One look: where joints are elsewhere, others may say the same.
     moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
-    moved._laid_out, moved._elements = first, first.elements
+    moved._laid_out, moved._model.elements = first, first.elements
     return moved
 
 
@@ -76,22 +73,3 @@ def _moved_plan(system: System, mechanism: Mechanism, places: Mapping[str, tuple
         return replace(loop, parent_R=parent.R, parent_p=parent.p, child_R=child.R, child_p=child.p)
 
     return replace(plan, revision=mechanism.revision, loop_joints=[moved(loop) for loop in plan.loop_joints])
-
-
-class MovedEvaluator(Evaluator):
-    """Runs algorithms on a plan that differs from that of another evaluator in the places of loop joints only: what was
-    laid out there is used again, with other constants."""
-
-    def __init__(self, mechanism: Mechanism, plan: Plan, other: Evaluator) -> None:
-        super().__init__(mechanism, plan)
-        self._other = other
-
-    def _built(
-        self, algorithm: Algorithm, absent: frozenset[str], frame: str | None, lanes: int | None,
-        forces: tuple[PlacedForce, ...],
-    ) -> Program:  # fmt: skip
-        laid_out = self._other.program(algorithm, absent, frame, lanes, forces)
-        parts = constant_parts(
-            self.plan, self.constants.values, algorithm.is_scheduled, forces, self._frame(frame)
-        )
-        return laid_out.with_constants(np.concatenate(parts.rows))

@@ -26,13 +26,6 @@ OF_JOINT = ("damping", "friction")
 Shortest = Callable[..., np.ndarray | None]
 
 
-def has_forces(mechanism: Mechanism) -> bool:
-    """Return whether a mechanism has forces or stops of its own, apart from the friction that its joints have."""
-    return bool(mechanism.force_elements) or any(
-        joint.limits is not None and joint.dof for joint in mechanism.joints.values()
-    )
-
-
 Near = Mapping[str, Any]
 """Positions (..., nq of the joint) that loop joints are next to, by joint."""
 
@@ -51,19 +44,6 @@ def near_position(who: str, position: Any) -> np.ndarray:
         return real_array(position)
     except ValueError as error:
         raise StateError(f"{who} is {shown(position)} ({error}); give numbers.") from error
-
-
-def with_own(system: System, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
-    """Return joint forces (..., nv) with those of the mechanism at q (..., nq) and v (..., nv), where loop joints are
-    next to positions `near`."""
-    if system.elements.is_empty:
-        return tau
-    own = system._own_at_joints(q, v, near)
-    if tau is None:
-        return own
-    given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
-    arrays.batch_shape({"q and v": own, "tau": given})
-    return own + given
 
 
 def with_own_by_place(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.elimination import loop_wrenches, sort_for
 from catena.dynamics.loops.formulations import LoopProblem, LoopSolution
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
@@ -17,8 +18,9 @@ from catena.errors import StateError
 from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.questions.reactions import from_lanes
-from catena.system import closed_chains, wrenches
+from catena.system import wrenches
 from catena.system.by_name import as_arrays, forces_by_name
+from catena.system.dynamics_calls import posed
 from catena.system.own_forces import require_near, with_own_by_place
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def reactions(
     given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
-    problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+    problem = posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     passing = system._passing
     if vdot is not None:
         vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
@@ -55,8 +57,8 @@ def reactions(
         if not known_motion:
             at_tree, f_given = given
             if given_at_loops is not None:
-                posed = closed_chains.posed(system, q, v, at_tree, None, None, loop_tau=given_at_loops)
-                at_tree = posed.inputs["tau"].reshape(*posed.batch, system.nv)
+                there = posed(system, q, v, at_tree, None, None, loop_tau=given_at_loops)
+                at_tree = there.inputs["tau"].reshape(*there.batch, system.nv)
             vdot = system.forward_dynamics(
                 q, v, at_tree, f_ext=f_given, base_acceleration=base_acceleration, near=near
             )
@@ -77,7 +79,7 @@ def coupling_forces(
     require_near(near)
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
-    problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+    problem = posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
     plan = problem.plan
     if not any(not tied.is_rotor for tied in plan.couplings):
         return {}

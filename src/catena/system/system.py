@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 from catena import dynamics, kinematics
 from catena.dynamics.contacts.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.elements.elements import ElementForces, Elements
-from catena.dynamics.elements.placed_forces import place_forces
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.closing import loop_closure, projection, pulling
 from catena.dynamics.loops.closing.open_loops import OpenLoops
+from catena.dynamics.loops.closing.reaching import Reach
 from catena.dynamics.loops.closing.settling import Settling
-from catena.dynamics.tree.inertia_check import InertiaCheck
+from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
@@ -32,58 +33,49 @@ from catena.given import is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, arrays, plain
 from catena.kernels.blas import by_one_blas_thread
-from catena.kernels.evaluation import Evaluator
+from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.near_redundancy import ACCURACY
 from catena.mechanism import GROUND, InitialState, Mechanism
 from catena.mechanism.validation import known
+from catena.questions import derivatives
 from catena.questions.diagnosis import Diagnosis, diagnose
 from catena.questions.inertial_parameters import by_bodies, inertial_parameters
+from catena.questions.linearisation import Linearisation, linearise
 from catena.questions.reactions import Reactions
+from catena.questions.response import Responder
+from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
 from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
-from catena.system import (
-    closed_chains,
-    closed_states,
-    derivatives,
-    inverse_dynamics,
-    reaction_forces,
-    wrenches,
-)
+from catena.system import closed_states, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
-from catena.system.branches import branches
+from catena.system.beam_resultants import beam_resultants
 from catena.system.by_name import Given, State, as_arrays, as_tree_forces
+from catena.system.by_state import States, ask_each, by_state, one_by_one
 from catena.system.driving import Drive, drive
-from catena.system.forward_dynamics import forward_dynamics
+from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
 from catena.system.frame_axes import in_axes, require_axes
-from catena.system.linearisation import Linearisation, linearise
+from catena.system.modes import Modes, modes
 from catena.system.moved_loops import with_loops_at
 from catena.system.own_forces import (
     Near,
-    has_forces,
     less_own_load,
     near_position,
     of_bare,
     require_near,
-    with_own,
     with_own_load,
     without_forces,
 )
-from catena.system.prescribed import hybrid_dynamics
-from catena.system.reaching import Reach, inverse_kinematics, reach
-from catena.system.response import Responder
-from catena.system.resultants import along_beam
-from catena.system.statics import Equilibrium, checked_guess, equilibrium
+from catena.system.reaching import inverse_kinematics, reach
 from catena.system.sticking import Sticking, interval, sticking
-from catena.system.vibration import Modes, modes, require_rest
 
 if TYPE_CHECKING:
     from catena.changing import Configuration
     from catena.equations import Equations
-    from catena.system.specialised import SpecialisedSystem
-    from catena.system.varied import VariedSystem
+    from catena.equations.specialising import Specialiser
+    from catena.questions.variation import Variation
     from catena.view.live.view import View
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
@@ -106,45 +98,50 @@ class System:
 
     @staticmethod
     def _planned(
-        mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
-    ) -> System:
+        mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        states: States | None = None,
+    ) -> System:  # fmt: skip
         """Return a system of a plan that was made already."""
         system = System.__new__(System)
-        system._begin(mechanism, made, accuracy, evaluator)
+        system._begin(mechanism, made, accuracy, settling, states)
         return system
 
     def _begin(
-        self, mechanism: Mechanism, made: Plan, accuracy: float, evaluator: Evaluator | None = None
-    ) -> None:
+        self, mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        states: States | None = None,
+    ) -> None:  # fmt: skip
         self._mechanism = mechanism
         self._plan = made
-        self._settling = Settling(evaluator or Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._settling = settling or Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._states = states
+        self._specialiser: Specialiser | None = None
         self._laid_out: System | None = None
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._inertia = InertiaCheck(made)
-        self._closed = closed_chains.is_closed(self._plan)
-        self._elements: Elements | None = None
+        self._model: Mechanics = Mechanics(self._settling, None if states is None else states.base._model)
+        self._inertia, self._closed = self._model.inertia, self._model.is_closed
         self._bare: System | None = None
-        self._acts = has_forces(mechanism)
+        self._acts = self._model.acts
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._settling.described)
-        self.responder = Responder(self)
+        self.responder = Responder(self._model)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again
         because the mechanism was edited since. Programs are built when the copy first needs them."""
+        if self._states is not None:
+            return _of_states, (self._states.base, self._states.variation, self._states.origin)
         made = None if self._mechanism.revision == self._revision else self._plan
         accuracy = self._settling.accuracy
         return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made, self._plan.keep)
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
-        return (
-            f"System({self._mechanism.name!r}, nq={self.nq}, nv={self.nv}, joints {list(self.joints)}{loops})"
-        )
+        states = f", {', '.join(self.parameters)} for {self.parameter_batch} states" if self._states else ""
+        tree = f"nq={self.nq}, nv={self.nv}, joints {list(self.joints)}"
+        return f"System({self._mechanism.name!r}, {tree}{loops}{states})"
 
     # What was planned.
 
@@ -172,7 +169,7 @@ class System:
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
-        changed = self._settling.look(q)
+        changed = self._model.settle(q)
         if changed:
             self._forward = None
         return changed
@@ -183,7 +180,7 @@ class System:
         coordinates; itself where nothing acts."""
         self.evaluator.check_current()
         if self._bare is None:
-            self._bare = without_forces(self)
+            self._bare = without_forces(self) if self._states is None else self._states.bare() or self
         return self._bare
 
     @property
@@ -194,7 +191,7 @@ class System:
     @property
     def gravity(self) -> np.ndarray:
         """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
-        return np.asarray(self._plan.gravity)
+        return np.asarray(self._plan.gravity) if self._constants is None else self._constants.gravity()
 
     @property
     def nq(self) -> int:
@@ -294,6 +291,11 @@ class System:
 
     def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
         """Return the poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
+        if self._states is not None:
+            rows = np.asarray(q, dtype=np.float64)[..., None, :]
+            wide = self.reshaped((*self._states.batch, 1))
+            found = {name: np.asarray(wide.pose(rows, name)) for name in self._plan.body_pose}
+            return {name: x.reshape(*x.shape[:-3], 4, 4) for name, x in found.items()}
         nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
         nodes[..., 0, :, :] = np.eye(4)
         return {name: nodes[..., i, :, :] @ pose.matrix() for name, (i, pose) in self._plan.body_pose.items()}
@@ -345,6 +347,8 @@ class System:
         beside = None if near is None else near_position("near", near)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
+        if self._states is not None:
+            return ask_each(self, "joint_position", q, joint, near)
         self.evaluator.check_current()
         found = loop_state(self._settling.described, joint, q)
         return found.q if beside is None else nearest_coordinates(found.loop.kind, found.X, beside)
@@ -354,6 +358,8 @@ class System:
         q, v = (self.evaluator.checked(kinematics.rate, name, x) for name, x in (("q", q), ("qd", v)))
         if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
+        if self._states is not None:
+            return ask_each(self, "joint_velocity", q, v, joint)
         self.evaluator.check_current()
         return loop_state(self._settling.described, joint, q, v).v
 
@@ -390,6 +396,7 @@ class System:
         motions of the mechanism start: what `m.initial` says. Loops are closed."""
         return closed_states.start(self, state, 1e-5)
 
+    @one_by_one
     @by_one_blas_thread
     def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
         """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
@@ -398,8 +405,9 @@ class System:
         They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
         missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
         """
-        return branches(self, given, guess)
+        return closed_states.all_branches(self, given, guess)
 
+    @one_by_one
     @by_one_blas_thread
     def drive(
         self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
@@ -414,6 +422,7 @@ class System:
         """
         return drive(self, joint, to, samples, rate, guess, hold)
 
+    @one_by_one
     @by_one_blas_thread
     def inverse_kinematics(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
@@ -428,6 +437,7 @@ class System:
         """
         return inverse_kinematics(self, goals, guess, hold)
 
+    @one_by_one
     def reach(
         self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
     ) -> Reach:  # fmt: skip
@@ -458,6 +468,8 @@ class System:
         self.settle()
         if self._settling.found is None:
             return loop_closure.closure(self.evaluator, q, v)
+        if self._states is not None:
+            return ask_each(self, "closure", q, v)
         q = self.evaluator.checked(kinematics.integrate, "q", q)
         rates = None if v is None else self.evaluator.checked(kinematics.integrate, "qd", v)
         return self._settling.kept_errors(q, rates)
@@ -470,6 +482,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
+    @by_state
     @by_one_blas_thread
     def project(
         self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
@@ -483,12 +496,14 @@ class System:
         near, rates = closed_states.project(self, q, v, held)
         return near if rates is None else (near, rates)
 
+    @by_state
     def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the
         loops to first order: J dq = -(position error), J dv = -(velocity error)."""
         self.settle()
         return projection.correction(self.evaluator, q, v)
 
+    @by_state
     def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
         """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
         -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
@@ -500,15 +515,17 @@ class System:
             self.evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
+    @by_state
     def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """Return the Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         self.settle()
         if self._settling.found is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
             return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
-        problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
+        problem = posed(self, q, np.zeros(self.nv), None, None, None)
         return problem.J.reshape(*problem.batch, self._plan.total_constraints, self.nv)
 
+    @one_by_one
     @by_one_blas_thread
     def diagnose(self, q: ArrayLike, tolerance: float | None = None) -> Diagnosis:
         """Return mobility, rank, redundant constraints and singularity at one configuration q (nq,), as data; print
@@ -530,6 +547,7 @@ class System:
         self.settle(q)
         return diagnose(self._settling.described, self._mechanism, q, effective=self.evaluator)
 
+    @one_by_one
     @by_one_blas_thread
     def contact_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
@@ -545,11 +563,11 @@ class System:
         for contact in contacts:
             self._frame(contact.frame)
         tau = self._with_own(q, v, tau)
-        return tip_contacts(closed_chains.posed(self, q, v, tau, f_ext, base_acceleration), contacts)
+        return tip_contacts(posed(self, q, v, tau, f_ext, base_acceleration), contacts)
 
     # Dynamics.
 
-    def vary(self, parameters: Mapping[str, ArrayLike]) -> VariedSystem:
+    def vary(self, parameters: Mapping[str, ArrayLike]) -> System:
         """Return this system with other numbers of the mechanism for each state: {"pole.mass": (...)}, one number for
         each state of a batch, or (..., n) for a parameter that is a vector.
 
@@ -557,15 +575,16 @@ class System:
         "strut.stiffness", "gravity". All calls of the new system take states that go with this batch, and most are
         computed in lanes as those of one mechanism are. The structure stays: what is welded, which joints close loops.
         """
-        from catena.system.variation import Variation
-        from catena.system.varied import VariedSystem
+        if self._states is not None:
+            raise StateError("This system is varied already; name all parameters in one call of vary.")
+        from catena.questions.variation import Variation
 
         self.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = self._planned(variation.representative, made, self._settling.accuracy)
         base.settle()
-        return VariedSystem(base, variation, self)
+        return _of_states(base, variation, self)
 
     def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
         """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
@@ -581,33 +600,46 @@ class System:
     @property
     def origin(self) -> System:
         """Return the system that this one was made from by `vary`; itself where it was not."""
-        return self
+        return self if self._states is None else self._states.origin
 
     @property
     def parameters(self) -> Mapping[str, np.ndarray]:
         """Return the parameters that differ from state to state, {name: (..., n)}; nothing where none do."""
-        return {}
+        return {} if self._states is None else dict(self._states.variation.values)
 
     @property
     def parameter_batch(self) -> tuple[int, ...]:
         """Return the batch dimensions of parameters that differ from state to state, () where none do."""
-        return ()
+        return () if self._states is None else self._states.batch
 
     def over(self, batch: tuple[int, ...]) -> System:
         """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
-        return self
+        return self if self._states is None else self._of_variation(self._states.variation.over(batch))
 
     def reshaped(self, batch: tuple[int, ...]) -> System:
         """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
-        return self
+        return self if self._states is None else self._of_variation(self._states.variation.reshaped(batch))
 
     def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> System:
         """Return the system of some states (n,) of a batch, in batch dimensions: this one, unless parameters differ."""
-        return self
+        return (
+            self if self._states is None else self._of_variation(self._states.variation.chosen(states, batch))
+        )
 
-    def alone(self, state: int) -> System:
-        """Return the system of one state of a batch: this one, unless parameters differ from state to state."""
-        return self
+    def state(self, k: int) -> System:
+        """Return the system of one state, counted from 0 through the batch of the parameters: this one, unless
+        parameters differ from state to state."""
+        return self if self._states is None else self._states.alone(k)
+
+    def _of_variation(self, variation: Variation) -> System:
+        """Return this system for other states, with the programs that it has."""
+        assert self._states is not None
+        return _of_states(self._states.base, variation, self._states.origin, self._settling)
+
+    @property
+    def _constants(self) -> ConstantsByState | None:
+        """Return the numbers that differ from state to state, on the plan as described."""
+        return self._settling.described.by_state
 
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
@@ -695,7 +727,14 @@ class System:
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = as_arrays(self, q, v)
         if actuated is not None or self._closed or self._driven_in_part:
-            return inverse_dynamics.with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
+            if self._states is not None:
+                given: dict[str, Any] = {
+                    "f_ext": f_ext,
+                    "base_acceleration": base_acceleration,
+                    "actuated": actuated,
+                }
+                return ask_each(self, "inverse_dynamics", q, v, vdot, **given)
+            return inverse_with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._inverse is None:
@@ -708,6 +747,7 @@ class System:
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
         return self._without_own(q, v, taken)
 
+    @one_by_one
     def sticking(
         self, q: State, v: State, tau: State | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
         prescribed: Given | None = None, near: Mapping[str, ArrayLike] | None = None,
@@ -722,6 +762,7 @@ class System:
         require_near(near)
         return sticking(self, q, v, tau, f_ext, prescribed, near)
 
+    @by_state
     def inverse_dynamics_interval(
         self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None
     ) -> np.ndarray:
@@ -749,6 +790,9 @@ class System:
         require_near(near)
         if not arrays.as_switch("elements", elements):
             return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
+        if self._states is not None and (self._closed or self._inertia.lacking is not None):
+            given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
+            return ask_each(self, "hybrid_dynamics", q, v, tau, prescribed, **given)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
 
     def bias_force(
@@ -781,7 +825,10 @@ class System:
         if parameters is not None:
             return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
-            return with_rotors(self._plan, self._run(dynamics.composite_body, q=q)["H"])
+            H = self._run(dynamics.composite_body, q=q)["H"]
+            return with_rotors(self._plan, H, None if self._constants is None else self._constants.rotors)
+        if self._states is not None:
+            return ask_each(self, "mass_matrix", q, method)
         if is_one_of(method, ("structurally_recursive",)):
             q = self.evaluator.checked(kinematics.rate, "q", q)
             self.evaluator.check_current()
@@ -808,7 +855,9 @@ class System:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
         if self._closed or self._inertia.lacking is not None or self._plan.owner is not None:
-            problem = closed_chains.posed(self, q, np.zeros(self.nv), None, None, None)
+            if self._states is not None:
+                return ask_each(self, "operational_space", q, frame)
+            problem = posed(self, q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
             with self._inertia.named():
                 return closed_chains.operational_space(problem, J)
@@ -817,6 +866,7 @@ class System:
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
 
+    @by_state
     @by_one_blas_thread
     def reactions(
         self,
@@ -845,6 +895,7 @@ class System:
             return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
 
+    @one_by_one
     def resultants(
         self,
         body: str,
@@ -868,8 +919,9 @@ class System:
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
         at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        return along_beam(self, body, x, at, rate, vdot, reactions, f_ext)
+        return beam_resultants(self, body, x, at, rate, vdot, reactions, f_ext)
 
+    @by_state
     @by_one_blas_thread
     def coupling_forces(
         self,
@@ -899,7 +951,9 @@ class System:
         T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
         if not any(loop.armature.any() for loop in self._plan.loop_joints):
             return T
-        problem = closed_chains.posed(self, q, v, None, None, None, look=False)
+        if self._states is not None:
+            return ask_each(self, "kinetic_energy", q, v)
+        problem = posed(self, q, v, None, None, None, look=False)
         rotors = [
             0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
         ]
@@ -912,9 +966,7 @@ class System:
         the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
         last out. `near` is that of `forward_dynamics`."""
         require_near(near)
-        energy = self._run(dynamics.potential_energy, q=q)["V"][..., 0]
-        if self._plan.owner is not None:
-            energy = energy + self.strain_energy(q)
+        energy = self._model.potential_energy(q)
         if arrays.as_switch("elements", elements) and self._acts:
             energy = energy + self.element_energy(q, near)
         return energy
@@ -939,6 +991,7 @@ class System:
 
     # Derivatives.
 
+    @by_state
     @by_one_blas_thread
     def forward_dynamics_derivatives(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
@@ -958,12 +1011,12 @@ class System:
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
             given["tau"] = self._with_own(q, v, tau)
-            found = derivatives.of_closed_dynamics(self, given, out)
+            found = derivatives.of_closed_dynamics(self.responder, given, out)
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             given.pop("tau")
             found = derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
-        return derivatives.with_own_forces(self, q, v, found) if self._acts else found
+        return derivatives.with_own_forces(self.responder, q, v, found) if self._acts else found
 
     @by_one_blas_thread
     def inverse_dynamics_derivatives(
@@ -975,9 +1028,12 @@ class System:
         no part. `out` and `elements` are those of `forward_dynamics_derivatives`."""
         if not arrays.as_switch("elements", elements):
             return self.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
+        if self._states is not None and self._acts:
+            given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "out": out}
+            return ask_each(self, "inverse_dynamics_derivatives", q, v, vdot, **given)
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
         found = derivatives.of_inverse_dynamics(self.evaluator, given, out)
-        return derivatives.less_own_forces(self, q, v, found) if self._acts else found
+        return derivatives.less_own_forces(self.responder, q, v, found) if self._acts else found
 
     def energy_derivatives(
         self, q: ArrayLike, v: ArrayLike, elements: bool = True
@@ -988,8 +1044,9 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.energy_derivatives(q, v)
         self.evaluator.check_current()
-        return derivatives.of_energies(self, q, v)
+        return derivatives.of_energies(self._model, self.gravity, q, v)
 
+    @by_state
     def regressor(
         self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, base_acceleration: ArrayLike | None = None
     ) -> np.ndarray:
@@ -1004,8 +1061,12 @@ class System:
         """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
         in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
         body's origin."""
+        if self._states is not None:
+            own = [self.state(k).inertial_parameters() for k in range(self._states.count)]
+            return np.array(own).reshape(*self._states.batch, -1)
         return inertial_parameters(self._mechanism, self._plan)
 
+    @by_state
     @by_one_blas_thread
     def parameter_derivatives(
         self,
@@ -1039,6 +1100,7 @@ class System:
                 )
         return {name: x.reshape(*batch, *x.shape[1:]) for name, x in changes.items()}
 
+    @one_by_one
     @by_one_blas_thread
     def linearise(
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, elements: bool = True
@@ -1049,8 +1111,9 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
-        return linearise(self, q, v, tau)
+        return linearise(self.responder, q, v, tau)
 
+    @one_by_one
     @by_one_blas_thread
     def equilibrium(
         self, guess: ArrayLike | None = None, tau: ArrayLike | None = None, seek: str = "any", elements: bool = True
@@ -1064,7 +1127,9 @@ class System:
         """
         if not arrays.as_switch("elements", elements):
             return self.bare.equilibrium(guess, tau, seek)
-        q, _ = self._one_state(checked_guess(self, guess), None)
+        if guess is None:
+            guess = self.assemble() if self.constrained else self.neutral()
+        q, _ = self._one_state(guess, None)
         given = (
             np.zeros(self.nv)
             if tau is None
@@ -1072,8 +1137,9 @@ class System:
         )
         if given.ndim != 1:
             raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
-        return equilibrium(self, q, given, seek)
+        return equilibrium(self.responder, q, given, seek)
 
+    @one_by_one
     @by_one_blas_thread
     def modes(self, q: ArrayLike, tau: ArrayLike | None = None, elements: bool = True) -> Modes:
         """Return the small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops
@@ -1081,12 +1147,11 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.bare.modes(q, tau)
         q, v = self._one_state(q, None)
-        linear = linearise(self, q, v, tau)
-        require_rest(linear, self)
-        return modes(self, q, linear)
+        return modes(self, q, linearise(self.responder, q, v, tau))
 
     # Equations.
 
+    @one_by_one
     def equations(
         self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
         at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
@@ -1113,33 +1178,37 @@ class System:
         self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
-            self._placing(),
+            self._model.placing(),
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
-    def specialise(self, *names: str) -> SpecialisedSystem:
+    @one_by_one
+    def specialise(self, *names: str) -> System:
         """Return a system of the same plan whose calculations `names` (forward_dynamics unless given;
         inverse_dynamics, bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
 
         Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
-        disk. `wait()` waits for it.
+        disk. `specialiser.wait()` waits for it.
         """
-        from catena.system.specialised import SpecialisedSystem
+        from catena.system.specialising import specialised
 
         self.evaluator.check_current()
-        names = names or ("forward_dynamics",)
-        return SpecialisedSystem(self._mechanism, self._plan, self._settling, names)
+        return specialised(self, names or ("forward_dynamics",))
+
+    @property
+    def specialiser(self) -> Specialiser:
+        """Return what compiles calculations for this very mechanism, where `specialise` made this system: whether it
+        `is_ready`, how many `seconds` each took, and `wait`."""
+        if self._specialiser is None:
+            raise StateError(f"{self._mechanism.name!r} is not specialised; ask s.specialise().")
+        return self._specialiser
 
     # Springs, stops, wrenches and other forces of the mechanism.
 
     @property
     def elements(self) -> Elements:
         """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
-        self.evaluator.check_current()
-        if self._elements is None:
-            self.settle()
-            self._elements = Elements(self._settling)
-        return self._elements
+        return self._model.elements
 
     def element_forces(
         self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
@@ -1151,13 +1220,13 @@ class System:
         springs and stops among the wrenches, and its angles lie between -pi and pi, unless `near` tells a position
         {joint: (..., nq of the joint)} that it is next to: whole turns are counted on from there.
         """
-        batch, q, v = self.states(q, v)
-        return self.elements.told(q, v, self._near_rows(near, batch)).reshaped(batch)
+        batch, flat, q, v = self._flattened(q, v)
+        return flat.elements.told(q, v, self._near_rows(near, batch)).reshaped(batch)
 
     def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
         """Return the energy stored in springs, stops and other forces, shape (...); `near` as in `element_forces`."""
-        batch, q, _ = self.states(q, np.zeros(self.nv))
-        return self.elements.energy(q, self._near_rows(near, batch)).reshape(batch)
+        batch, flat, q, _ = self._flattened(q, np.zeros(self.nv))
+        return flat.elements.energy(q, self._near_rows(near, batch)).reshape(batch)
 
     def force_outputs(
         self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
@@ -1169,8 +1238,8 @@ class System:
         length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
         `near` as in `element_forces`.
         """
-        batch, q, v = self.states(q, v)
-        report = self.elements.report(q, v, near=self._near_rows(near, batch))
+        batch, flat, q, v = self._flattened(q, v)
+        report = flat.elements.report(q, v, near=self._near_rows(near, batch))
         found = {}
         for force in self.elements.placed:
             if force.name != force.whole:
@@ -1187,8 +1256,8 @@ class System:
     ) -> dict[str, np.ndarray]:
         """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
         "wrenches", without what comes out of the energy that they store; `near` as in `element_forces`."""
-        batch, q, v = self.states(q, v)
-        found = self.elements.powers(q, v, self._near_rows(near, batch))
+        batch, flat, q, v = self._flattened(q, v)
+        found = flat.elements.powers(q, v, self._near_rows(near, batch))
         return {source: x.reshape(batch) for source, x in found.items()}
 
     # Looking at it.
@@ -1239,7 +1308,9 @@ class System:
     def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
         require_near(near)
-        return with_own(self, q, v, tau, near) if self._acts else tau
+        if not near or not self._acts or self.elements.is_empty:
+            return self._model.with_own(q, v, tau)
+        return self._model.added(self._own_at_joints(q, v, near), tau)
 
     def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
@@ -1252,15 +1323,8 @@ class System:
         joints are next to positions `near`."""
         if near is None:
             return self.elements.at_joints(q, v)
-        batch, q, v = self.states(q, v)
-        return self.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
-
-    def _placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
-        """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
-        if not self._acts or self.elements.is_empty:
-            return None
-        mechanism, stops = self._mechanism, self.elements.stops
-        return lambda plan: place_forces(mechanism, plan, stops)
+        batch, flat, q, v = self._flattened(q, v)
+        return flat.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
 
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
@@ -1288,6 +1352,7 @@ class System:
         self._require_tree(what)
         return self.evaluator.shortest(algorithm, _NO_WRENCH)
 
+    @by_state
     def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
         """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
         by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
@@ -1297,7 +1362,10 @@ class System:
         return as_tree_forces(self.evaluator, q, forces)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
-        forces = None if f_ext is None else wrenches.on_nodes(self._plan, f_ext, self._frame)
+        forces = None
+        if f_ext is not None:
+            place = None if self._constants is None else self._constants.place
+            forces = wrenches.on_nodes(self._plan, f_ext, self._frame, place)
         return {"f_ext": forces, "a_base": base_acceleration}
 
     def _near_rows(
@@ -1317,13 +1385,18 @@ class System:
 
     def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
-        given = {
-            name: self.evaluator.checked(kinematics.rate, key, x)
-            for name, key, x in (("q", "q", q), ("v", "qd", v))
-        }
-        self.evaluator.check_positions("q", given["q"])
-        batch = arrays.batch_shape(given)
-        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+        return self._model.states(q, v)
+
+    def _flattened(self, q: Any, v: Any) -> tuple[tuple[int, ...], System, np.ndarray, np.ndarray]:
+        """Return the batch shape, this system over all of its states, and checked rows q (states, nq) and v (states,
+        nv)."""
+        batch, rows_q, rows_v = self.states(q, v)
+        if self._states is None:
+            return batch, self, rows_q, rows_v
+        whole = np.broadcast_shapes(batch, self._states.batch)
+        rows = [arrays.rows(x.reshape(*batch, x.shape[-1]), whole) for x in (rows_q, rows_v)]
+        flat = self if self._states.batch == (len(rows[0]),) else self.over(whole)
+        return whole, flat, rows[0], rows[1]
 
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
@@ -1373,6 +1446,25 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
     pose[..., :3, 3] = X[..., 9:]
     pose[..., 3, 3] = 1.0
     return pose
+
+
+def _of_states(
+    base: System, variation: Variation, origin: System, laid_out: Settling | None = None
+) -> System:
+    """Return a system with numbers of its mechanism for each state of a variation. Its names and coordinates are those
+    of `base`; `laid_out` are evaluators of other states, whose programs serve these as well."""
+    states = States(base, variation, origin)
+
+    def varied(evaluator: Evaluator) -> Evaluator:
+        constants = states.constants(evaluator)
+        if evaluator.by_state is not None:
+            return evaluator.with_constants(constants)
+        return Evaluator(evaluator.mechanism, evaluator.plan, constants)
+
+    settling = (laid_out or base._settling).with_evaluators(varied)
+    system = System._planned(base.mechanism, base.plan, base.accuracy, settling, states)
+    system._open_loops.calls = 0
+    return system
 
 
 def _restored(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.equations.scheduled import Schedule
+from catena.equations.scheduled import OperationSchedule
 from catena.view import theme
 from catena.view.plotting import literal, require_matplotlib
 
@@ -17,7 +17,7 @@ COLOURS = (
 MOST_BODIES = len(COLOURS)
 
 
-def gantt(schedule: Schedule, ax: Any = None) -> Any:
+def gantt(schedule: OperationSchedule, ax: Any = None) -> Any:
     """Draw a schedule and return the axes. Tasks of the critical path have a dark edge."""
     pyplot = require_matplotlib()
     from matplotlib.collections import PolyCollection
@@ -61,6 +61,6 @@ def gantt(schedule: Schedule, ax: Any = None) -> Any:
     return ax
 
 
-def _bar(schedule: Schedule, k: int) -> list[tuple[float, float]]:
+def _bar(schedule: OperationSchedule, k: int) -> list[tuple[float, float]]:
     left, right, y = schedule.start[k], schedule.finish[k], schedule.processor[k]
     return [(left, y - 0.4), (right, y - 0.4), (right, y + 0.4), (left, y + 0.4)]

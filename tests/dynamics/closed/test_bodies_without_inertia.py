@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.dynamics.loops.closed_chains import pose_problem, solve
 from catena.dynamics.loops.closing.projection import project
 from catena.dynamics.loops.elimination import borrowers
 from catena.dynamics.loops.formulations.certified_elimination import doubt, elimination_of, is_trusted
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.generators import n_four_bars, stewart
-from catena.system.closed_chains import pose_problem, solve
 from tests.fuzz.builder import built
 from tests.fuzz.test_mechanisms import Subject
 

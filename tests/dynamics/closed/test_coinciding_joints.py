@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.dynamics.loops.closed_chains import FORMULATIONS
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.mechanism.generators import four_bar, random_mechanism
-from catena.system.closed_chains import FORMULATIONS
 
 CLOSE = 0.1 + 0.2
 

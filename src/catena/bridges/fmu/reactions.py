@@ -56,11 +56,11 @@ class Released(JointKind):
         return ForceSpace(np.zeros((6, 0)))
 
     @property
-    def moves_alike(self) -> bool:
+    def has_constant_motion_space(self) -> bool:
         return True
 
     @property
-    def resists_alike(self) -> bool:
+    def has_constant_constraint_space(self) -> bool:
         return True
 
     def neutral(self) -> np.ndarray:

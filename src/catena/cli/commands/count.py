@@ -10,7 +10,7 @@ from dataclasses import asdict
 from catena.cli.console import Console, Exit
 from catena.cli.options import add_equations, equations_of
 from catena.cli.parsing import Commands
-from catena.equations.counting import Count
+from catena.equations.counting import OperationCount
 
 ABOUT = "count the multiplications, additions, divisions, roots and sines of an algorithm for a model"
 TEXT = """The general code does the same whatever the numbers of the model are; folding leaves out what they make
@@ -53,9 +53,9 @@ def execute(arguments: Namespace, console: Console) -> int:
     return Exit.OK
 
 
-def _row(who: str, count: Count) -> tuple[str, ...]:
+def _row(who: str, count: OperationCount) -> tuple[str, ...]:
     return (who, *(str(getattr(count, column)) for column in COLUMNS))
 
 
-def _dicts(counts: Mapping[str, Count]) -> dict[str, dict[str, int]]:
+def _dicts(counts: Mapping[str, OperationCount]) -> dict[str, dict[str, int]]:
     return {who: asdict(count) for who, count in counts.items()}

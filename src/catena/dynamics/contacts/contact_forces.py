@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
-from catena.kernels.matrices import Panel
+from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 from catena.spatial.vectors import cross3
@@ -400,9 +400,9 @@ class Felt:
         for node in sorted(feels):
             self.groups.setdefault(tuple(feels[node]), []).append(node)
         # What joints of a group feel of the unit forces of its contacts, and how they yield, (rows, 3 contacts) each.
-        self.felt: dict[tuple[int, ...], tuple[Panel, Panel]] = {}
-        self.e: list[dict[int, Panel]] = [{} for _ in self.nodes]
-        self.z: list[dict[int, Panel]] = [{} for _ in self.nodes]
+        self.felt: dict[tuple[int, ...], tuple[MatrixPanel, MatrixPanel]] = {}
+        self.e: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
+        self.z: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
         for members in self.groups:
             both = self.felt[members] = tuple(
                 work.matrix(self._rows(members), 3 * len(members)) for _ in range(2)
@@ -447,7 +447,7 @@ class Felt:
         work, slot = self.work, self.work.slot
         ground = work.reserve(30)
         work.step(stand_still, ground)
-        self.unit = Panel(ground, 3, 3, 3 * slot, slot, 2 * slot)
+        self.unit = MatrixPanel(ground, 3, 3, 3 * slot, slot, 2 * slot)
         size = sum(extent.size for extent in VIEWS["pushed"].values())
         found = []
         for i, pair in enumerate(self.nodes):
@@ -460,21 +460,25 @@ class Felt:
                 work.step(touch, contact, *sides, found[-1])
         return found
 
-    def of(self, i: int, name: str, rows: int, columns: int) -> Panel:
+    def of(self, i: int, name: str, rows: int, columns: int) -> MatrixPanel:
         """A matrix that a contact told."""
         slot = self.work.slot
-        return Panel(self.pushed[i] + _PLACE[name] * slot, rows, columns, columns * slot, slot, 2 * slot)
+        return MatrixPanel(
+            self.pushed[i] + _PLACE[name] * slot, rows, columns, columns * slot, slot, 2 * slot
+        )
 
-    def _ways(self, node: int, at: int) -> Panel:
+    def _ways(self, node: int, at: int) -> MatrixPanel:
         """The motions, or from `at` = 6 on the forces, of the components of a joint as rows."""
         slot, n = self.work.slot, self._size(node)
         place = self.work.component("ways", node, 0) + at * slot
-        return Panel(place, n, 6, (12 + n) * slot, slot, 2 * slot)
+        return MatrixPanel(place, n, 6, (12 + n) * slot, slot, 2 * slot)
 
-    def _yields(self, node: int) -> Panel:
+    def _yields(self, node: int) -> MatrixPanel:
         """How the components of a joint yield to its forces."""
         slot, n = self.work.slot, self._size(node)
-        return Panel(self.work.component("ways", node, 0) + 12 * slot, n, n, (12 + n) * slot, slot, 2 * slot)
+        return MatrixPanel(
+            self.work.component("ways", node, 0) + 12 * slot, n, n, (12 + n) * slot, slot, 2 * slot
+        )
 
     def _carry(self, i: int) -> None:
         """Carry the unit forces of a contact, and the opposite ones on the other side, to the base; they are used
@@ -507,7 +511,7 @@ class Felt:
         count, slot = len(self.nodes), work.slot
         lefts = work.reserve(5 * count)
         self.left = [lefts + 5 * i * slot for i in range(count)]
-        own: dict[tuple[int, ...], Panel] = {}
+        own: dict[tuple[int, ...], MatrixPanel] = {}
         for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
             last = range(3 * len(members), 3 * len(members) + 1)
@@ -525,7 +529,7 @@ class Felt:
         slot = work.slot
         for group, E in own.items():
             for node, rows in self._places(group):
-                felt = Panel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
+                felt = MatrixPanel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
                 start = None
                 for at, run in runs(group):
                     columns = range(3 * at, 3 * (at + len(run)))
@@ -541,7 +545,7 @@ class Felt:
             found = [x for x in found if not x & set(group)] + [set().union(*met)]
         return sorted(sorted(x) for x in found)
 
-    def _told(self, group: tuple[int, ...]) -> Panel:
+    def _told(self, group: tuple[int, ...]) -> MatrixPanel:
         """What the joints of a group feel of the unknowns, (rows, 3 contacts)."""
         work, rows, raw = self.work, range(self._rows(group)), self.felt[group][0]
         E = work.matrix(len(rows), 3 * len(group))
@@ -550,7 +554,7 @@ class Felt:
         return E
 
     def couple(
-        self, G: Panel, members: list[int], felt: Mapping[tuple[int, ...], Panel] | None = None
+        self, G: MatrixPanel, members: list[int], felt: Mapping[tuple[int, ...], MatrixPanel] | None = None
     ) -> None:
         """Write what contacts that feel each other do to each other, by their unit forces, or by what joints of groups
         have `felt`, (rows, 3 contacts) each."""
@@ -574,7 +578,7 @@ class Felt:
                     work.product(block, left.T, right, start=block if adds else None)
             adds = True
 
-    def _eliminate(self, G: Panel, members: list[int]) -> None:
+    def _eliminate(self, G: MatrixPanel, members: list[int]) -> None:
         """Solve G x = its last column, contact after contact; nothing is left of G."""
         work, count = self.work, len(members)
         inverse, own = ([work.matrix(3, 3) for _ in members] for _ in range(2))
@@ -602,13 +606,13 @@ class Felt:
         for at, i in enumerate(members if not in_a_row else ()):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
 
-    def press(self, f: list[Panel]) -> None:
+    def press(self, f: list[MatrixPanel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
         work, slot = self.work, self.work.slot
-        begun: dict[int, Panel] = {}
+        begun: dict[int, MatrixPanel] = {}
         for i, force in enumerate(f):
             for node, e in self.e[i].items():
-                felt = Panel(work.component("pulls", node, 0), e.columns, 1, slot, slot, slot)
+                felt = MatrixPanel(work.component("pulls", node, 0), e.columns, 1, slot, slot, slot)
                 work.product(felt, e.T, force, start=begun.get(node))
                 begun[node] = felt
 

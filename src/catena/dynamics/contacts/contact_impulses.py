@@ -27,7 +27,7 @@ from catena.kernels import (
     on_call,
     with_ground,
 )
-from catena.kernels.matrices import Panel
+from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Motion
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
@@ -157,14 +157,14 @@ class Impulses(Felt):
         coming, laws, forces = ([work.reserve(n) for _ in range(count)] for n in (11, 20, 6))
         r = work.matrix(3 * count, 1)
 
-        def column(place: int, at: int) -> Panel:
-            return Panel(place + at * slot, 3, 1, slot, slot, slot)
+        def column(place: int, at: int) -> MatrixPanel:
+            return MatrixPanel(place + at * slot, 3, 1, slot, slot, slot)
 
         def motion(i: int) -> int:
             return r.part(three(i), range(1)).place
 
         # How each contact moves those that feel it: their rows, and the columns (3 contacts, 3).
-        moves: list[list[tuple[Panel, Panel]]] = [[] for _ in range(count)]
+        moves: list[list[tuple[MatrixPanel, MatrixPanel]]] = [[] for _ in range(count)]
         for members in self.apart():
             W = work.matrix(3 * len(members), 3 * len(members))
             self.couple(W, members)

@@ -10,7 +10,7 @@ from catena.dynamics.contacts.contact_impulses import gain
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
 from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
-from catena.kernels.matrices import Panel
+from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Motion
 
 TOLD = 10
@@ -28,7 +28,7 @@ class Mobility(Felt):
         if len(self.apart()) > 1:
             work.clear(W)
         for i in range(len(self.nodes)):
-            row = Panel(told + TOLD * i * slot, 1, TOLD, TOLD * slot, slot, 2 * slot)
+            row = MatrixPanel(told + TOLD * i * slot, 1, TOLD, TOLD * slot, slot, 2 * slot)
             work.copy(row, self.of(i, "motion", 1, TOLD))
         for members in self.apart():
             own = work.matrix(3 * len(members), 3 * len(members))
@@ -42,7 +42,9 @@ class Mobility(Felt):
     def push(self, work: Any) -> None:
         """Write the work of impulses."""
         self.work, slot, first = work, work.slot, work.ground("impulses")
-        self.press([Panel(first + 3 * i * slot, 3, 1, slot, slot, slot) for i in range(len(self.nodes))])
+        self.press(
+            [MatrixPanel(first + 3 * i * slot, 3, 1, slot, slot, slot) for i in range(len(self.nodes))]
+        )
 
 
 @lru_cache(maxsize=64)

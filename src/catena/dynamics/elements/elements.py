@@ -93,6 +93,21 @@ class Elements:
         self._watched: dict[str, tuple[PlacedForce, ...]] = {}
         self._motors: dict[str, tuple[PlacedForce, ...]] = {}
 
+    def for_states(self, settling: Settling) -> "Elements":
+        """Return the same forces on the same plan with numbers that differ from state to state, as what runs algorithms
+        in `settling` has them."""
+        places = {
+            "stops": self.stops,
+            "placed": self.placed,
+            "frictions": self.frictions,
+            "_bodies": self._bodies,
+        }
+        other = Elements(settling)
+        other._applied, other._names = self._applied, self._names
+        other._watched, other._motors = self._watched, self._motors
+        vars(other).update(places)
+        return other
+
     @cached_property
     def stops(self) -> dict[str, Stops]:
         """Return the stops of all joints that have them. Rigid ones take their stiffness from the inertia that the
@@ -305,10 +320,15 @@ class Elements:
 
     def _from_node(self, body: str) -> np.ndarray:
         """Return the matrix (6, 6) that takes motions from a body to its node, and so forces, as rows, the other
-        way."""
+        way; (states, 6, 6) where places differ from state to state."""
         if body not in self._from_nodes:
-            pose = self._evaluator.plan.body_pose[body][1]
-            self._from_nodes[body] = stacks.inverse(stacks.to_frame(pose))
+            by_state = self._evaluator.by_state
+            if by_state is None:
+                there = stacks.to_frame(self._evaluator.plan.body_pose[body][1])
+            else:
+                R, p = by_state.place(body)
+                there = stacks.motion_matrices(np.broadcast_to(R.T, (*p.shape[:-1], 3, 3)), p)
+            self._from_nodes[body] = stacks.inverse(there)
         return self._from_nodes[body]
 
     def energy(self, q: np.ndarray, near: Near | None = None) -> np.ndarray:

@@ -127,7 +127,7 @@ class ForceState:
                     self.velocity = self.v_b.array
             else:
                 q = self._coordinates()
-                self.S = force.joint.motion_space(force.neutral if force.moves_alike else q)
+                self.S = force.joint.motion_space(force.neutral if force.has_constant_motion_space else q)
                 self.velocity = along(self.S, v)
                 self.at = AtJoint(force.joint, q, self.velocity, force.inputs)
         self.load = self.kind.load(self.at)

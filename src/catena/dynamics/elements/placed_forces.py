@@ -16,6 +16,13 @@ from catena.structure import Plan
 FRICTION = ".friction"
 
 
+def has_forces(mechanism: Mechanism) -> bool:
+    """Return whether a mechanism has forces or stops of its own, apart from the friction that its joints have."""
+    return bool(mechanism.force_elements) or any(
+        joint.limits is not None and joint.dof for joint in mechanism.joints.values()
+    )
+
+
 def place_forces(mechanism: Mechanism, plan: Plan, stops: Mapping[str, Stops]) -> tuple[PlacedForce, ...]:
     """Return all forces of a mechanism, and the stops of its joints. Those at locked and welded joints are left out,
     because these have no coordinates."""
@@ -107,5 +114,6 @@ def applied_wrench(plan: Plan, frame: str, axes: str) -> PlacedForce:
 
 def _between(plan: Plan, name: str, kind: ForceKind, frame_a: str, frame_b: str) -> PlacedForce:
     (a, pose_a), (b, pose_b) = plan.body_pose[frame_a], plan.body_pose[frame_b]
+    ends = Transform.from_pose(pose_a), Transform.from_pose(pose_b)
     kind = kind.under(plan.gravity)
-    return PlacedForce(name, kind, FRAMES, a, b, Transform.from_pose(pose_a), Transform.from_pose(pose_b))
+    return PlacedForce(name, kind, FRAMES, a, b, *ends, frames=(frame_a, frame_b))

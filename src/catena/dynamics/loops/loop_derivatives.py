@@ -28,7 +28,7 @@ from catena.dynamics.tree.inverse_derivatives import (
     INPUTS,
     OPTIONAL,
     VIEWS,
-    Table,
+    DerivativeTable,
     change,
     gather,
     ground,
@@ -47,7 +47,7 @@ from catena.kernels import (
     on_call,
     tip_to_base,
 )
-from catena.kernels.matrices import Panel
+from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, ForceSpace, Motion, Transform, cross
 from catena.spatial.scalars import array
 
@@ -126,7 +126,7 @@ def constraints_of(kind: JointKind) -> int:
 class Constraints:
     """J (m, n), and c by q and v (m, 2 n), of all loops, as work on matrices. Entries that no loop has are zero."""
 
-    def __init__(self, work: Any, table: Table) -> None:
+    def __init__(self, work: Any, table: DerivativeTable) -> None:
         self.work, self.n = work, table.n
         self.rows = [
             (f, r) for f, force in enumerate(work.forces) for r in range(constraints_of(force.joint))
@@ -156,13 +156,13 @@ class Constraints:
             component = work.component("components", *work.components[c])
             work.step(step, component, work.force_row("turning", f, 0), openings + 24 * number * slot)
 
-        def told(number: int) -> Panel:
+        def told(number: int) -> MatrixPanel:
             """The vectors (6, components) of this number in the openings."""
-            return Panel(openings + 6 * number * slot, 6, len(run), slot, 24 * slot, 48 * slot)
+            return MatrixPanel(openings + 6 * number * slot, 6, len(run), slot, 24 * slot, 48 * slot)
 
         n, C = self.n, self.changes
-        by = [Panel(C.place + k * slot, self.m, n, C.row, 2 * slot, 4 * slot) for k in (BY_Q, BY_V)]
-        holds = Panel(work.force_row("holds", f, 0), len(rows), 6, 7 * slot, slot, 2 * slot)
+        by = [MatrixPanel(C.place + k * slot, self.m, n, C.row, 2 * slot, 4 * slot) for k in (BY_Q, BY_V)]
+        holds = MatrixPanel(work.force_row("holds", f, 0), len(rows), 6, 7 * slot, slot, 2 * slot)
         for out, number in ((self.J, 0), (by[0], 1), (by[1], 2)):
             work.product(out.part(rows, run), holds, told(number))
         forces = table.matrix(BY_Q)
@@ -177,7 +177,7 @@ class Constraints:
         if i not in self._copied:
             self._copied.add(i)
             work, slot = self.work, self.work.slot
-            S = Panel(work.component("components", *work.components[i]), 1, 6, 6 * slot, slot, 2 * slot)
+            S = MatrixPanel(work.component("components", *work.components[i]), 1, 6, 6 * slot, slot, 2 * slot)
             work.copy(self._S.part(range(i, i + 1), range(6)), S)
 
     def usual(self, row: int) -> int:
@@ -229,7 +229,7 @@ class Orthonormal:
             supports[r] = filled
         self.Z = blocks.rooted(turned)
 
-    def _rooted(self, constraints: Constraints, blocks: TreeBlocks) -> tuple[Panel, list[set[int]]]:
+    def _rooted(self, constraints: Constraints, blocks: TreeBlocks) -> tuple[MatrixPanel, list[set[int]]]:
         """A = J G, and the components at which its rows have entries."""
         work, n, m = self._work, constraints.n, constraints.m
         left, A = work.matrix(m, n), work.matrix(m, n)
@@ -248,14 +248,14 @@ class Orthonormal:
             supports += [{k for s in numbers for k in blocks.blocks[s]} for _ in rows]
         return A, supports
 
-    def _square(self, place: int, A: Panel, r: int, filled: set[int]) -> None:
+    def _square(self, place: int, A: MatrixPanel, r: int, filled: set[int]) -> None:
         self._work.combine(place, [(A.at(r, k), A.at(r, k)) for k in sorted(filled)])
 
     def _unit(self) -> int:
         """One: sums are sums of products."""
         return int(self._work.ground("bounds") + 3 * self._work.slot)
 
-    def divide(self, E: Panel) -> None:
+    def divide(self, E: MatrixPanel) -> None:
         """Let E (m, columns) become R^-1 E, with zeros in the rows that drop out."""
         work, columns = self._work, range(E.columns)
         for rows, _ in self._constraints.loops:
@@ -271,7 +271,7 @@ class Orthonormal:
 
 
 def _solve(work: Any) -> None:
-    table = Table(work)
+    table = DerivativeTable(work)
     table.fill()
     constraints = Constraints(work, table)
     blocks = TreeBlocks(work, table, roots=True)

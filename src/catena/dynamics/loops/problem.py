@@ -28,10 +28,8 @@ from catena.kinematics.loops.closure import LoopState, Motions, coordinate_rows,
 from catena.kinematics.loops.coupling_states import CouplingState, coupling_states
 from catena.kinematics.loops.scales import row_sizes
 from catena.structure import Plan
+from catena.thresholds import RANK_EXACT
 
-# A singular value of the scaled constraints below this part of the largest counts as zero. Rounding is near
-# 1e-15 and grows with the depth of the tree; a misalignment of 1e-6 rad is near 1e-6.
-RANK_TOLERANCE = 1e-10
 # A loop that is open by e cannot show a rank below e: its redundant constraints contradict each other by that
 # much.
 CLOSURE_FACTOR = 10.0
@@ -263,7 +261,7 @@ class LoopProblem:
     def tolerance(self) -> np.ndarray:
         """What counts as zero among the singular values of the scaled constraints, relative to the largest,
         (states,)."""
-        return np.maximum(RANK_TOLERANCE, CLOSURE_FACTOR * self.closure_error)
+        return np.maximum(RANK_EXACT, CLOSURE_FACTOR * self.closure_error)
 
     @cached_property
     def equations(self) -> tuple[np.ndarray, np.ndarray]:

@@ -3,6 +3,8 @@ O(N d), d the depth of the tree."""
 
 from typing import Any
 
+import numpy as np
+
 from catena.kernels import MATRIX, POSITION, VELOCITY, Algorithm, base_to_tip, columns_to_base, tip_to_base
 from catena.spatial import Force, RigidInertia
 
@@ -38,3 +40,8 @@ composite_body = Algorithm(
     "composite_body", ground, (place, compose, project), inputs={"q": POSITION}, outputs={"H": MATRIX},
     views={"cursor": {"F": Force}, "row": {"h": VELOCITY}},
 )  # fmt: skip
+
+
+def accelerations(H: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Return the accelerations (..., nv) of a tree with joint-space inertia H (..., nv, nv) under forces (..., nv)."""
+    return np.asarray(np.linalg.solve(H, force[..., None])[..., 0])

@@ -16,7 +16,7 @@ from catena.dynamics.tree.inverse_derivatives import (
     INPUTS,
     OPTIONAL,
     VIEWS,
-    Table,
+    DerivativeTable,
     changes,
     forces,
     ground,
@@ -29,7 +29,7 @@ from catena.spatial import Motion
 
 
 def _solve(work: Any) -> None:
-    table = Table(work)
+    table = DerivativeTable(work)
     table.fill()
     blocks = TreeBlocks(work, table)
     H_inv, solved = blocks.inverse(), blocks.divided()

@@ -28,7 +28,7 @@ from catena.kernels import (
     on_call,
     tip_to_base,
 )
-from catena.kernels.matrices import Panel, Work
+from catena.kernels.matrices import MatrixPanel, Work
 from catena.spatial import Force, Motion, RigidInertia, Transform, cross, cross3
 from catena.spatial.scalars import array
 
@@ -65,7 +65,7 @@ def change(body: Any, parent: Any, stance: Transform) -> None:
     alone = S.n == 1
     a = parent.a + S * body.qdd + (carried[0] * body.qd[0] if alone else cross(parent.v, v_joint))
     moved, pushed, bent, bent_by_v = ([stance.pull_motion(x) for x in part] for part in _own_changes(body))
-    if not body.moves_alike:
+    if not body.has_constant_motion_space:
         a = a + stance.pull_motion(body.joint.bias(body.q, body.qd))
     d_q, e_q, e_v = [], [], []
     for c, s in enumerate(S.columns()):
@@ -110,7 +110,7 @@ def gather(body: Any, parent: Any, own_f: Force) -> None:
         momenta.append(momentum)
     turned = (
         np.zeros((n, n))
-        if body.moves_alike
+        if body.has_constant_motion_space
         else force_tangent(body.joint, body.q, (body.own_stance * f).array)
     )
     slope = friction_slope(body)
@@ -151,7 +151,7 @@ BY_Q, BY_V, MASS = range(3)
 """The numbers of an element: of tau by q and by v, and of H."""
 
 
-class Table:
+class DerivativeTable:
     """The matrices H, and tau by q and by v, as elements of three numbers for each pair of components, four slots
     apart."""
 
@@ -164,13 +164,13 @@ class Table:
         """The place of an element."""
         return self._start + 4 * (row * self.n + column) * self.work.slot
 
-    def matrix(self, number: int, pairs: bool = False) -> Panel:
+    def matrix(self, number: int, pairs: bool = False) -> MatrixPanel:
         """One of the matrices (n, n), or in pairs the matrix (n, 2 n) of this number and the next one."""
         n, slot = self.n, self.work.slot
         place, row, element = self.at(0, 0) + number * slot, 4 * self.n * slot, 4 * slot
         if pairs:
-            return Panel(place, n, 2 * n, row, slot, element)
-        return Panel(place, n, n, row, element, 2 * element)
+            return MatrixPanel(place, n, 2 * n, row, slot, element)
+        return MatrixPanel(place, n, n, row, element, 2 * element)
 
     def relate(self, rows: range, columns: range) -> None:
         """Let a block have entries by q and by v; those that were not there before are zero."""
@@ -201,7 +201,7 @@ class Table:
 
 
 def _tell(work: Any) -> None:
-    table = Table(work)
+    table = DerivativeTable(work)
     table.fill()
     n = table.n
     pairs = sorted(
@@ -217,7 +217,7 @@ def _tell(work: Any) -> None:
 def _own_changes(body: Any) -> list[list[Motion]]:
     """Changes of S v, S vdot and of the bias by steps of the joint itself, and of the bias by its velocities."""
     n = len(body.qd)
-    if body.moves_alike:
+    if body.has_constant_motion_space:
         return [[Motion.zero()] * n] * 4
     found = tangents(body.joint, body.q, body.qd, body.qdd)
     return [found.motion_by_q, found.push_by_q, found.bias_by_q, found.bias_by_v]

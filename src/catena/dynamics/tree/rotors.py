@@ -4,6 +4,7 @@ A rotor on the axis of a motor, geared to a joint, adds its inertia times the sq
 own: tau = H vdot + bias with H + diag(rotor). Joints without rotors have none of this in their code.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,10 @@ def has_rotors(plan: Plan) -> bool:
     )
 
 
-def with_rotors(plan: Plan, H: np.ndarray) -> np.ndarray:
-    """Return the joint-space inertia H (..., nv, nv) of the bodies of a tree with that of the rotors of its joints."""
+def with_rotors(plan: Plan, H: np.ndarray, by_state: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+    """Return the joint-space inertia H (..., nv, nv) of the bodies of a tree with that of the rotors of its joints;
+    `by_state` tells these (..., nv) where they differ from state to state."""
     if not any(kind is not None and kind.rotor is not None for kind in plan.kind):
         return H
-    return np.asarray(H + np.diag(rotor_inertias(plan)))
+    rotors = rotor_inertias(plan) if by_state is None else by_state()
+    return np.asarray(H + rotors[..., None] * np.eye(plan.nv))

@@ -15,8 +15,8 @@ stay in registers.
 from itertools import pairwise
 from typing import Any
 
-from catena.dynamics.tree.inverse_derivatives import BY_Q, MASS, Table
-from catena.kernels.matrices import Panel
+from catena.dynamics.tree.inverse_derivatives import BY_Q, MASS, DerivativeTable
+from catena.kernels.matrices import MatrixPanel
 from catena.kernels.matrix_kernels import LARGEST_INVERSE
 
 
@@ -24,7 +24,7 @@ class TreeBlocks:
     """P and F of all blocks of the matrix in a table, whose masses are used up, as work on matrices. With `roots` there
     is also K of each block, P = K K^T."""
 
-    def __init__(self, work: Any, table: Table, roots: bool = False) -> None:
+    def __init__(self, work: Any, table: DerivativeTable, roots: bool = False) -> None:
         self.work, self.n = work, table.n
         self.blocks = _blocks(work)
         self.above = [runs(work.above[block.start][:-1]) for block in self.blocks]
@@ -49,7 +49,7 @@ class TreeBlocks:
                     here = H.part(a, b)
                     work.product(here, F.T, H.part(block, b), start=here, minus=True)
 
-    def _related(self, table: Table) -> list[list[range]]:
+    def _related(self, table: DerivativeTable) -> list[list[range]]:
         found = [{c for c in range(self.n) if any(table.related[i][c] for i in b)} for b in self.blocks]
         for s in reversed(range(len(self.blocks))):
             for a, block in enumerate(self.blocks[:s]):
@@ -60,7 +60,7 @@ class TreeBlocks:
                 table.relate(block, run)
         return [runs(sorted(columns)) for columns in found]
 
-    def F(self, s: int) -> list[tuple[range, Panel]]:
+    def F(self, s: int) -> list[tuple[range, MatrixPanel]]:
         """The parts of F of a block that belong to runs of components above it."""
         parts, first = [], 0
         for a in self.above[s]:
@@ -68,7 +68,7 @@ class TreeBlocks:
             first += len(a)
         return parts
 
-    def divided(self) -> Panel:
+    def divided(self) -> MatrixPanel:
         """-H^-1 B (n, 2 n), of which nothing is left in the table."""
         work, B, n = self.work, self.B, self.n
         for s in reversed(range(len(self.blocks))):
@@ -89,7 +89,7 @@ class TreeBlocks:
                         work.product(here, F, X.part(a, columns), start=start, minus=True)
         return X
 
-    def inverse(self) -> Panel:
+    def inverse(self) -> MatrixPanel:
         """H^-1 (n, n)."""
         work, n = self.work, self.n
         X = work.matrix(n, n)
@@ -107,7 +107,7 @@ class TreeBlocks:
                 work.copy(own, start)
         return X
 
-    def rooted(self, Q: Panel) -> Panel:
+    def rooted(self, Q: MatrixPanel) -> MatrixPanel:
         """G Q, for Q (n, m): H^-1 = G G^T."""
         work, columns = self.work, range(Q.columns)
         Z = work.matrix(self.n, Q.columns)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from catena import dynamics
 from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.equations.building import unrolled_graph
-from catena.equations.counting import Count, count_graph
+from catena.equations.counting import OperationCount, count_graph
 from catena.equations.fitting import Fit, fit
 from catena.equations.graph import ExpressionGraph
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
@@ -56,7 +56,7 @@ def lilly_orin_mechanism(m: int, N: int, n_c: int) -> tuple[float, float]:
     return m * M + 86, m * A + 27 * m + 71
 
 
-def count_of(name: str, mechanism: Mechanism) -> Count:
+def count_of(name: str, mechanism: Mechanism) -> OperationCount:
     """The folded operations of an algorithm, by its name in `ALGORITHMS`."""
     symbolic = plan_in_numbers(plan(mechanism))
     return count_graph(ALGORITHMS[name](symbolic))[0]
@@ -115,7 +115,9 @@ class FittedCount:
 
 def fit_chain(name: str, joints: tuple[int, ...] = (3, 4, 5, 6)) -> FittedCount:
     """The operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N."""
-    counts: dict[tuple[int, ...], Count] = {(N,): count_of(name, denavit_hartenberg_chain(N)) for N in joints}
+    counts: dict[tuple[int, ...], OperationCount] = {
+        (N,): count_of(name, denavit_hartenberg_chain(N)) for N in joints
+    }
     return _fitted(counts, ("N",))
 
 
@@ -124,7 +126,7 @@ def fit_closed_chains(
 ) -> FittedCount:
     """The operations of the elimination for m chains of N joints that hold a reference member by ball joints, as
     polynomials in m and N."""
-    counts: dict[tuple[int, ...], Count] = {}
+    counts: dict[tuple[int, ...], OperationCount] = {}
     for m in chains:
         for N in joints:
             # Numbers that cancel but for rounding may leave an addition behind, hardly in both mechanisms.
@@ -133,7 +135,7 @@ def fit_closed_chains(
     return _fitted(counts, ("m", "N"))
 
 
-def _fitted(counts: Mapping[tuple[int, ...], Count], variables: tuple[str, ...]) -> FittedCount:
+def _fitted(counts: Mapping[tuple[int, ...], OperationCount], variables: tuple[str, ...]) -> FittedCount:
     return FittedCount(
         fit({k: c.M for k, c in counts.items()}, variables),
         fit({k: c.A for k, c in counts.items()}, variables),

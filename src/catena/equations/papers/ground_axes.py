@@ -29,7 +29,7 @@ class Axis:
     fixed: bool = False
 
 
-class Bodies:
+class GroundAxesBodies:
     """All bodies in ground axes. `A` are their axes, `p` the origins of their joints, `s` from there to the mass
     centre, `r` the mass centres, `J` the inertias; `axes` the velocity components of their joints. Index 0 is the
     ground."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.equations.building import graph_of
 from catena.equations.graph import ExpressionGraph
-from catena.equations.papers.ground_axes import Axis, Bodies
+from catena.equations.papers.ground_axes import Axis, GroundAxesBodies
 from catena.equations.papers.scalars import (
     cross,
     dot,
@@ -44,7 +44,7 @@ def non_recursive(
     """
     tau = new_symbols("tau", plan.nv)
     with quick_symbols(), _as_written(not along_the_chain):
-        form = _Form(Bodies(plan, every_zero), along_the_chain)
+        form = _Form(GroundAxesBodies(plan, every_zero), along_the_chain)
         vdot = solve_ldl(form.M, plus(form.f, tau) if driven else form.f)
     data = form.bodies.data
     inputs = {"q": form.bodies.q, "v": form.bodies.v, "tau": tau, "data": array(data.symbols)}
@@ -68,7 +68,7 @@ def _as_written(wanted: bool) -> Iterator[None]:
 class _Form:
     """B, B' and what follows from them."""
 
-    def __init__(self, bodies: Bodies, along_the_chain: bool) -> None:
+    def __init__(self, bodies: GroundAxesBodies, along_the_chain: bool) -> None:
         self.bodies, self.along_the_chain = bodies, along_the_chain
         self.axes = sorted((a for axes in bodies.axes for a in axes), key=lambda a: a.at)
         self.joint_of = {a.at: i for i, axes in enumerate(bodies.axes) for a in axes}

@@ -12,7 +12,7 @@ import numpy as np
 
 from catena.equations.building import graph_of
 from catena.equations.graph import ExpressionGraph
-from catena.equations.papers.ground_axes import Bodies
+from catena.equations.papers.ground_axes import GroundAxesBodies
 from catena.equations.papers.scalars import cross, dot, minus, plus, scaled, solve_ldl, symmetric, times
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols
@@ -24,15 +24,15 @@ def recursive(plan: Plan) -> tuple[ExpressionGraph, dict[str, np.ndarray]]:
     """The accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the data."""
     tau = new_symbols("tau", plan.nv)
     with quick_symbols():
-        bodies = Bodies(plan)
-        vdot = _Elimination(bodies, tau).vdot()
+        bodies = GroundAxesBodies(plan)
+        vdot = _LinkElimination(bodies, tau).vdot()
     inputs = {"q": bodies.q, "v": bodies.v, "tau": tau, "data": array(bodies.data.symbols)}
     graph = graph_of("recursive", inputs, {"vdot": vdot}, literal=True)
     return graph, {"data": np.array(bodies.data.values)}
 
 
 @dataclass
-class Felt:
+class FeltInertia:
     """What a body shows: [[ll, la], [la^T, aa]] times its acceleration less the force (f, n)."""
 
     ll: np.ndarray
@@ -42,15 +42,17 @@ class Felt:
     n: np.ndarray
 
 
-class _Elimination:
-    def __init__(self, bodies: Bodies, tau: np.ndarray) -> None:
+class _LinkElimination:
+    def __init__(self, bodies: GroundAxesBodies, tau: np.ndarray) -> None:
         self.bodies, self.tau = bodies, tau
         _, self.angular = bodies.velocities()
         self.felt = [self._alone(i) if i else None for i in range(bodies.plan.n)]
 
-    def _alone(self, i: int) -> Felt:
+    def _alone(self, i: int) -> FeltInertia:
         weight, gyroscopic = self.bodies.applied(i, self.angular[i])
-        return Felt(_diagonal(self.bodies.mass[i]), np.zeros((3, 3)), self.bodies.J[i], weight, gyroscopic)
+        return FeltInertia(
+            _diagonal(self.bodies.mass[i]), np.zeros((3, 3)), self.bodies.J[i], weight, gyroscopic
+        )
 
     def vdot(self) -> np.ndarray:
         """Tips to base, and back."""

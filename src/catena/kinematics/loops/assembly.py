@@ -36,6 +36,7 @@ from catena.kinematics.loops.coupling_states import CouplingState, constraint_st
 from catena.kinematics.loops.held import Held
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.structure import Plan
+from catena.thresholds import RANK_EXACT
 
 # Errors in rad, or in fractions of the characteristic length.
 CLOSED = 1e-11
@@ -50,15 +51,13 @@ FAR = 0.7
 # The loops of a mechanism are evaluated this often at most, so many of them together; the way from the guess takes no
 # more than the last part of that.
 EVALUATIONS, FEWEST, ON_THE_WAY = 2500, 400, 0.6
-# Singular values below this part of the largest belong to motions of the closed mechanism.
-RANK = 1e-10
 # Given values may move by this many times the slack; beyond, it is the mechanism that does not fit.
 YIELD = 100.0
 STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class _LoopFit:
     """A configuration and how well it closes the loops: the largest scaled error, what rounding may leave of it, and
     the states of the loops with the error (6,) of each, measured from the position held where one is. `length` is the
     size of the mechanism [m]."""
@@ -106,7 +105,7 @@ def assemble(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, slac
 
 
 def _assembled(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:
-    solver = _Solver(evaluator, held)
+    solver = _LoopEquations(evaluator, held)
     start = solver.fit(guess, {})
     fits = []
     if start.residual <= slack:
@@ -136,11 +135,11 @@ def _assembled(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, sl
 
 def close(evaluator: Evaluator, q: np.ndarray) -> tuple[np.ndarray, bool]:
     """The coordinates nearest in descent from q (nq,) that close the loops, nothing held, and whether they do."""
-    fit = _Solver(evaluator, ()).descend(q)
+    fit = _LoopEquations(evaluator, ()).descend(q)
     return fit.q, fit.closed
 
 
-class _Solver:
+class _LoopEquations:
     """The equations of one assembly: the closure of every loop, and the coordinates held."""
 
     def __init__(self, evaluator: Evaluator, held: Sequence[Held]) -> None:
@@ -166,7 +165,7 @@ class _Solver:
 
     # The equations.
 
-    def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _Fit:
+    def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _LoopFit:
         """How well q closes the loops when loop joints are held at these values."""
         self.left -= 1
         states = constraint_states(self.evaluator, q)
@@ -175,7 +174,7 @@ class _Solver:
         worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
         if CLOSED < worst < ROUGHLY:
             rounding = rounding_left(self.plan, q)
-        return _Fit(q, worst, rounding, states, errors, self.length)
+        return _LoopFit(q, worst, rounding, states, errors, self.length)
 
     def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
         """The error twist of a loop, measured from the position held."""
@@ -198,7 +197,7 @@ class _Solver:
                 continue
             rows = [state.Phi.T]
             if hold and k in self.on_loops and isinstance(state, LoopState):
-                rows.append(np.linalg.pinv(state.S, rcond=1e-10)[self.on_loops[k].mask])
+                rows.append(stacks.pseudo_inverse(state.S)[self.on_loops[k].mask])
             for D in rows:
                 D = scaled_rows(D, self.length)
                 e.append(D @ error)
@@ -225,7 +224,7 @@ class _Solver:
         hold: bool = True,
         enough: float = FINISHED,
         damping: float = 1e-2,
-    ) -> _Fit:
+    ) -> _LoopFit:
         """Damped Newton steps from q until the errors are small `enough` or no longer decrease."""
         values = (self.given if values is None else values) if hold else {}
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
@@ -262,7 +261,7 @@ class _Solver:
             fit = trial
         return fit
 
-    def follow(self, q: np.ndarray) -> _Fit | None:
+    def follow(self, q: np.ndarray) -> _LoopFit | None:
         """Lead the held coordinates from where they are at the closed configuration q to where they should
         be, closing the loops on the way; None where that is not possible."""
         states = loop_kinematics(self.evaluator, q)
@@ -305,7 +304,7 @@ class _Solver:
             if length * steps < 1.0 / 64.0 or self.left <= self.reserve:
                 return None
 
-    def other_starts(self, guess: np.ndarray) -> list[_Fit]:
+    def other_starts(self, guess: np.ndarray) -> list[_LoopFit]:
         """Descents from starts further and further from the guess, up to the first that closes."""
         rng = np.random.default_rng(0)
         scale, fits = self._columns(guess), []
@@ -316,7 +315,7 @@ class _Solver:
                 break
         return fits
 
-    def give_way(self, q: np.ndarray) -> _Fit | None:
+    def give_way(self, q: np.ndarray) -> _LoopFit | None:
         """Close the loops with nothing held, while the given values move by the least amount: from closed configuration
         to closed configuration, each nearer to what is given. At a dead point the values given do not change along the
         closed configurations, so that a step of Gauss and Newton leads anywhere: it is shortened until it gains."""
@@ -329,9 +328,9 @@ class _Solver:
             A, d = self._held_equations(fit)
             J = self._equations(fit.states, fit.errors, False)[1] * scale
             _, s, Vt = np.linalg.svd(J)
-            N = Vt[int((s > RANK * s.max(initial=1.0)).sum()) :].T
+            N = Vt[int((s > RANK_EXACT * s.max(initial=1.0)).sum()) :].T
             A = A * scale @ N
-            y = N @ least_squares(A, -d, RANK * float(np.linalg.norm(A)))
+            y = N @ least_squares(A, -d, RANK_EXACT * float(np.linalg.norm(A)))
             far = float(np.abs(y).max(initial=0.0))
             if far < 1e-13:
                 break
@@ -348,7 +347,7 @@ class _Solver:
             fit = better
         return fit
 
-    def _closed_near(self, q: np.ndarray) -> _Fit | None:
+    def _closed_near(self, q: np.ndarray) -> _LoopFit | None:
         """The closed configuration next to q, nothing held; None where full Newton steps do not lead to one."""
         fit = self.fit(q, {})
         for _ in range(12):
@@ -357,7 +356,7 @@ class _Solver:
             scale = self._columns(fit.q)
             e, J = self._equations(fit.states, fit.errors, False)
             J = J * scale
-            y = least_squares(J, -e, RANK * float(np.linalg.norm(J)))
+            y = least_squares(J, -e, RANK_EXACT * float(np.linalg.norm(J)))
             if np.abs(y).max(initial=0.0) > FAR:
                 return None
             trial = self.fit(self._move(fit.q, scale * y), {})
@@ -366,7 +365,7 @@ class _Solver:
             fit = trial
         return fit if fit.closed else None
 
-    def apart(self, fit: _Fit) -> _Fit:
+    def apart(self, fit: _LoopFit) -> _LoopFit:
         """The fit with every set of loops that no joint ties to the others closed by itself as well as it can be, so
         that those that cannot be closed do not hold up the rest."""
         moved_by = [np.any(state.J_rel != 0.0, axis=0) for state in fit.states]
@@ -383,11 +382,11 @@ class _Solver:
             fit = self.fit(fit.q, self.given)
         return fit
 
-    def moved(self, fit: _Fit) -> float:
+    def moved(self, fit: _LoopFit) -> float:
         """How far the given values are from those of a configuration."""
         return float(np.abs(self._held_equations(fit)[1]).max(initial=0.0))
 
-    def _held_equations(self, fit: _Fit) -> tuple[np.ndarray, np.ndarray]:
+    def _held_equations(self, fit: _LoopFit) -> tuple[np.ndarray, np.ndarray]:
         """The Jacobian (k, nv) of the coordinates held, and how far they are from the given values (k,)."""
         A, d = [np.zeros((0, self.plan.nv))], [np.zeros(0)]
         for h in self.held:
@@ -399,7 +398,7 @@ class _Solver:
             else:
                 state = fit.states[h.loop]
                 assert isinstance(state, LoopState)
-                across = np.linalg.pinv(state.S, rcond=1e-10)
+                across = stacks.pseudo_inverse(state.S)
                 rows = across @ state.J_rel
                 off = across @ self._error(h.loop, state, self.given)
             A.append(rows[h.mask])
@@ -500,7 +499,7 @@ def _sizes(S: np.ndarray, length: float) -> np.ndarray:
     return 1.0 / np.where(size > 0.0, size, 1.0)
 
 
-def _left(fit: _Fit, slack: float = 0.0) -> str:
+def _left(fit: _LoopFit, slack: float = 0.0) -> str:
     """What is left of each loop that is open by more than the slack, in words."""
     unit = min(1.0, fit.length)
     return "; ".join(
@@ -512,7 +511,7 @@ def _left(fit: _Fit, slack: float = 0.0) -> str:
     )
 
 
-def _warning(solver: _Solver, fit: _Fit) -> str:
+def _warning(solver: _LoopEquations, fit: _LoopFit) -> str:
     names = ", ".join(repr(h.name) for h in solver.held)
     given = f" with the values given for {names}" if names else ""
     return (
@@ -522,7 +521,7 @@ def _warning(solver: _Solver, fit: _Fit) -> str:
     )
 
 
-def _complaint(solver: _Solver, best: _Fit, slack: float) -> LoopError:
+def _complaint(solver: _LoopEquations, best: _LoopFit, slack: float) -> LoopError:
     """Why the loops do not close: what was given, or the mechanism itself; with what is left of those at fault."""
     names = ", ".join(repr(h.name) for h in solver.held)
     if solver.held:

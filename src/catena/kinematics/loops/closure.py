@@ -231,3 +231,17 @@ def path_motions(
         i[going] = plan.parent[here]
         going = going[i[going] != ends[going]]
     return stacks.transposed(rows), a, Y
+
+
+def forces_at_tree(evaluator: Evaluator, q: np.ndarray, loop_tau: np.ndarray) -> np.ndarray:
+    """The forces (..., nv) at joints of the tree that do at q (..., nq) what forces at all loop joints do, one after
+    the other (..., k)."""
+    tau: Any = 0.0
+    at = 0
+    for loop in evaluator.plan.loop_joints:
+        effort, at = loop_tau[..., at : at + loop.kind.nv], at + loop.kind.nv
+        if effort.any():
+            state = loop_state(evaluator, loop.name, q)
+            rows = stacks.pseudo_inverse(state.S) @ state.J_rel
+            tau = tau + stacks.apply(stacks.transposed(rows), effort)
+    return np.asarray(tau)

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.evaluation import Evaluator
+from catena.kinematics import stacks
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.closure import LoopState, Motions, loop_kinematics
-from catena.mechanism.profiles import Line
+from catena.mechanism.profiles import LinearProfile
 from catena.structure import Plan, PlannedCoupling, Term
 
 TURN = 2.0 * np.pi
@@ -70,7 +71,7 @@ def term_motion(
         x, xd = q[..., int(plan.q_start[term.node])], rates[..., column]
         return x, xd, row, np.zeros(np.broadcast_shapes(x.shape, xd.shape))
     state = loops[term.loop]
-    across = np.linalg.pinv(state.S, rcond=1e-10)[..., 0, :]
+    across = stacks.pseudo_inverse(state.S)[..., 0, :]
     row = np.einsum("...i,...ij->...j", across, state.J_rel)
     return state.q[..., 0], state.v[..., 0], row, np.einsum("...i,...i->...", across, state.drift)
 
@@ -103,7 +104,7 @@ def _state(
 def without_turns(coupling: PlannedCoupling, e: Any) -> Any:
     """Return a residual (...) without whole turns of the loop joints in it, whose angles are known up to these."""
     turning = [t.profile for t in coupling.terms if t.loop >= 0 and t.turns]
-    steps = sorted((TURN * abs(f.coefficient) for f in turning if isinstance(f, Line)), reverse=True)
+    steps = sorted((TURN * abs(f.coefficient) for f in turning if isinstance(f, LinearProfile)), reverse=True)
     for step in steps:
         e = e - step * np.round(e / step)
     return e

@@ -33,7 +33,7 @@ ALIKE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptConstraints:
     """A plan whose loops keep only a part of their constraint spaces, which of them were turned round for that, so that
     parent and child are exchanged, and the least part of the motion that they determine in any place."""
 
@@ -42,7 +42,7 @@ class Kept:
     determined: float
 
 
-def keep(evaluator: Evaluator, q: np.ndarray, rank: int) -> Kept:
+def keep(evaluator: Evaluator, q: np.ndarray, rank: int) -> KeptConstraints:
     """Keep `rank` constraints in all, chosen for the places q (places, nq)."""
     length, motions = characteristic_length(evaluator.plan), tree_motions(evaluator, q)
     found = []
@@ -56,7 +56,7 @@ def keep(evaluator: Evaluator, q: np.ndarray, rank: int) -> Kept:
             replace(tied, constraints=K.shape[1])
             for tied, K in zip(plan.couplings, kept[len(loops) :], strict=True)
         ]
-        found.append(Kept(replace(plan, loop_joints=loops, couplings=ties), turned, determined))
+        found.append(KeptConstraints(replace(plan, loop_joints=loops, couplings=ties), turned, determined))
     most = max(kept.determined for kept in found)
     return next(kept for kept in found if kept.determined >= ALIKE * most)
 

@@ -35,7 +35,7 @@ import numpy as np
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.coordinates import difference, integrate
 from catena.kinematics.loops.assembly import close, rounding_left
-from catena.kinematics.loops.kept_constraints import Kept, keep
+from catena.kinematics.loops.kept_constraints import KeptConstraints, keep
 from catena.kinematics.loops.scales import scales_of
 from catena.structure import Plan
 
@@ -60,7 +60,7 @@ class NearRedundancy:
     their loops at most (`opening`, in rad or lengths per rad or length); and by how much loops stay open where all that
     counts is closed (`apart`, in rad or lengths), 0 where that is rounding."""
 
-    kept: Kept
+    kept: KeptConstraints
     rank: int
     count: int
     opening: float

@@ -12,7 +12,7 @@ from catena.spatial import Pose
 Vector = tuple[float, float, float]
 
 
-class Segment(NamedTuple):
+class HumanoidSegment(NamedTuple):
     """A body, the joint that carries it, and the cylinder from the joint to `tip` that it is made of."""
 
     body: str
@@ -26,29 +26,35 @@ class Segment(NamedTuple):
 
 
 TRUNK = (
-    Segment("waist", "waist_yaw", "pelvis", "z", (0.0, 0.0, 0.08), 2.0, 0.08, (0.0, 0.0, 0.06)),
-    Segment("torso", "waist_pitch", "waist", "y", (0.0, 0.0, 0.06), 18.0, 0.14, (0.0, 0.0, 0.42)),
-    Segment("neck", "neck_yaw", "torso", "z", (0.0, 0.0, 0.45), 0.8, 0.04, (0.0, 0.0, 0.06)),
-    Segment("head", "neck_pitch", "neck", "y", (0.0, 0.0, 0.06), 3.5, 0.08, (0.0, 0.0, 0.20)),
+    HumanoidSegment("waist", "waist_yaw", "pelvis", "z", (0.0, 0.0, 0.08), 2.0, 0.08, (0.0, 0.0, 0.06)),
+    HumanoidSegment("torso", "waist_pitch", "waist", "y", (0.0, 0.0, 0.06), 18.0, 0.14, (0.0, 0.0, 0.42)),
+    HumanoidSegment("neck", "neck_yaw", "torso", "z", (0.0, 0.0, 0.45), 0.8, 0.04, (0.0, 0.0, 0.06)),
+    HumanoidSegment("head", "neck_pitch", "neck", "y", (0.0, 0.0, 0.06), 3.5, 0.08, (0.0, 0.0, 0.20)),
 )
 
 # A left limb; the right one is its mirror image: y changes sign, and so do rotations about x and z.
 LEG = (
-    Segment("hip1", "hip_yaw", "pelvis", "z", (0.0, 0.09, -0.04), 1.2, 0.05, (0.0, 0.0, -0.06)),
-    Segment("hip2", "hip_roll", "hip1", "x", (0.0, 0.0, -0.06), 1.2, 0.05, (0.0, 0.03, -0.02)),
-    Segment("thigh", "hip_pitch", "hip2", "y", (0.0, 0.03, -0.02), 5.0, 0.07, (0.0, 0.0, -0.38)),
-    Segment("shin", "knee", "thigh", "y", (0.0, 0.0, -0.38), 3.2, 0.05, (0.0, 0.0, -0.38)),
-    Segment("ankle", "ankle_pitch", "shin", "y", (0.0, 0.0, -0.38), 0.5, 0.03, (0.0, 0.0, -0.02)),
-    Segment("foot", "ankle_roll", "ankle", "x", (0.0, 0.0, -0.02), 1.1, 0.04, (0.12, 0.0, -0.05)),
+    HumanoidSegment("hip1", "hip_yaw", "pelvis", "z", (0.0, 0.09, -0.04), 1.2, 0.05, (0.0, 0.0, -0.06)),
+    HumanoidSegment("hip2", "hip_roll", "hip1", "x", (0.0, 0.0, -0.06), 1.2, 0.05, (0.0, 0.03, -0.02)),
+    HumanoidSegment("thigh", "hip_pitch", "hip2", "y", (0.0, 0.03, -0.02), 5.0, 0.07, (0.0, 0.0, -0.38)),
+    HumanoidSegment("shin", "knee", "thigh", "y", (0.0, 0.0, -0.38), 3.2, 0.05, (0.0, 0.0, -0.38)),
+    HumanoidSegment("ankle", "ankle_pitch", "shin", "y", (0.0, 0.0, -0.38), 0.5, 0.03, (0.0, 0.0, -0.02)),
+    HumanoidSegment("foot", "ankle_roll", "ankle", "x", (0.0, 0.0, -0.02), 1.1, 0.04, (0.12, 0.0, -0.05)),
 )
 ARM = (
-    Segment("shoulder1", "shoulder_pitch", "torso", "y", (0.0, 0.18, 0.38), 1.0, 0.05, (0.0, 0.04, 0.0)),
-    Segment("shoulder2", "shoulder_roll", "shoulder1", "x", (0.0, 0.04, 0.0), 0.8, 0.05, (0.0, 0.0, -0.08)),
-    Segment("upper_arm", "shoulder_yaw", "shoulder2", "z", (0.0, 0.0, -0.08), 1.6, 0.045, (0.0, 0.0, -0.20)),
-    Segment("forearm", "elbow", "upper_arm", "y", (0.0, 0.0, -0.20), 1.2, 0.04, (0.0, 0.0, -0.14)),
-    Segment("wrist1", "wrist_yaw", "forearm", "z", (0.0, 0.0, -0.14), 0.5, 0.03, (0.0, 0.0, -0.10)),
-    Segment("wrist2", "wrist_pitch", "wrist1", "y", (0.0, 0.0, -0.10), 0.2, 0.03, (0.0, 0.0, -0.02)),
-    Segment("hand", "wrist_roll", "wrist2", "x", (0.0, 0.0, -0.02), 0.5, 0.04, (0.0, 0.0, -0.16)),
+    HumanoidSegment(
+        "shoulder1", "shoulder_pitch", "torso", "y", (0.0, 0.18, 0.38), 1.0, 0.05, (0.0, 0.04, 0.0)
+    ),
+    HumanoidSegment(
+        "shoulder2", "shoulder_roll", "shoulder1", "x", (0.0, 0.04, 0.0), 0.8, 0.05, (0.0, 0.0, -0.08)
+    ),
+    HumanoidSegment(
+        "upper_arm", "shoulder_yaw", "shoulder2", "z", (0.0, 0.0, -0.08), 1.6, 0.045, (0.0, 0.0, -0.20)
+    ),
+    HumanoidSegment("forearm", "elbow", "upper_arm", "y", (0.0, 0.0, -0.20), 1.2, 0.04, (0.0, 0.0, -0.14)),
+    HumanoidSegment("wrist1", "wrist_yaw", "forearm", "z", (0.0, 0.0, -0.14), 0.5, 0.03, (0.0, 0.0, -0.10)),
+    HumanoidSegment("wrist2", "wrist_pitch", "wrist1", "y", (0.0, 0.0, -0.10), 0.2, 0.03, (0.0, 0.0, -0.02)),
+    HumanoidSegment("hand", "wrist_roll", "wrist2", "x", (0.0, 0.0, -0.02), 0.5, 0.04, (0.0, 0.0, -0.16)),
 )
 MIRRORED_AXIS = {"x": "-x", "y": "y", "z": "-z"}
 SHARED = ("pelvis", "torso")
@@ -76,7 +82,7 @@ def humanoid() -> Mechanism:
     return mechanism
 
 
-def _one_side(segment: Segment, prefix: str, side: float) -> Segment:
+def _one_side(segment: HumanoidSegment, prefix: str, side: float) -> HumanoidSegment:
     """A segment of the left (side = 1) or right (side = -1) half of the body."""
     parent = segment.parent if segment.parent in SHARED else prefix + segment.parent
     (x, y, z), (tx, ty, tz) = segment.offset, segment.tip
@@ -90,7 +96,7 @@ def _one_side(segment: Segment, prefix: str, side: float) -> Segment:
     )
 
 
-def _add(mechanism: Mechanism, segment: Segment) -> None:
+def _add(mechanism: Mechanism, segment: HumanoidSegment) -> None:
     mechanism.add_body(segment.body, **cylinder(segment.mass, segment.radius, segment.tip))
     mechanism.add_joint(
         segment.joint, segment.parent, segment.body, Revolute(segment.axis), in_parent=Pose(p=segment.offset)

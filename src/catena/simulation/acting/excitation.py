@@ -13,6 +13,7 @@ from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
 from catena.given import real_array, shown
 from catena.mechanism.elements import driven
+from catena.questions.actuator_limits import ActuatorLimits
 from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
 from catena.simulation.acting.paths import Paths
 from catena.simulation.problem import Problem
@@ -23,7 +24,6 @@ from catena.simulation.run_part import RunPart
 from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
 from catena.system import System
-from catena.system.actuator_limits import ActuatorLimits
 from catena.system.wrenches import on_nodes
 
 Guide = Callable[[Any, Any, Any, Any], Any]
@@ -44,7 +44,7 @@ class Excitation(RunPart):
         self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
-        self.limits = ActuatorLimits.of(self.system)
+        self.limits = ActuatorLimits.of(self.system.mechanism, self.system.plan)
         self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
         self.is_limited = self.limits.are_there
         self.slows = bool(np.isfinite(self.speed).any())

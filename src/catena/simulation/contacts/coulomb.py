@@ -23,6 +23,7 @@ from math import hypot, inf, isfinite
 import numpy as np
 
 from catena.errors import SimulationError
+from catena.thresholds import RANK_TOUCHING
 
 # Sweeps after which the exact solution of the set they suggest is tried.
 SWEEPS = (4, 12, 40, 120, 400, 1200)
@@ -38,7 +39,6 @@ LOOSE = 1e3
 SETTLED = 1e-14
 # Forces that are so many times what stops each contact by itself grow without end from sweep to sweep.
 ENDLESS = 1e15
-RANK = 1e-11
 # Forces and roots of mobility beyond this part of the largest are there beyond doubt.
 WELL = 1e-4
 # Contacts that move each other by less than this part of what they move themselves are apart.
@@ -170,7 +170,7 @@ def _definite(W: np.ndarray, b: np.ndarray) -> np.ndarray | None:
 def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the least forces x (n,) with W x = b, or nearly so, for a mobility W (n, n)."""
     x = _definite(W, b)
-    return np.linalg.lstsq(W, b, rcond=RANK)[0] if x is None else x
+    return np.linalg.lstsq(W, b, rcond=RANK_TOUCHING)[0] if x is None else x
 
 
 def within_reach(W: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ def within_reach(W: np.ndarray, u: np.ndarray) -> np.ndarray:
     flat = W.reshape(u.size, -1)
     if is_regular(flat):
         return u
-    x = np.linalg.lstsq(flat, u.reshape(-1), rcond=RANK)[0]
+    x = np.linalg.lstsq(flat, u.reshape(-1), rcond=RANK_TOUCHING)[0]
     return np.asarray(flat @ x).reshape(u.shape)
 
 
@@ -310,7 +310,7 @@ class Law:
         """Return the inverses (contacts, 3, 3) of what each contact does by itself."""
         if np.all(self.sizes_of_blocks[:, 0] > WELL * self.sizes_of_blocks[:, -1]):
             return np.linalg.inv(self.blocks)
-        return np.linalg.pinv(self.blocks, rcond=RANK, hermitian=True)
+        return np.linalg.pinv(self.blocks, rcond=RANK_TOUCHING, hermitian=True)
 
     @cached_property
     def sizes_of_blocks(self) -> np.ndarray:
@@ -416,7 +416,7 @@ class Law:
         if not starts:
             y = straight(W, P, rows, self.c)
             if y is None:
-                y = np.linalg.lstsq((W @ P)[rows], -self.c[rows], rcond=RANK)[0]
+                y = np.linalg.lstsq((W @ P)[rows], -self.c[rows], rcond=RANK_TOUCHING)[0]
             z = P @ y
             return z.reshape(k, 3) if np.isfinite(z).all() else None
         return self._newton(P, rows, starts, f)
@@ -524,7 +524,7 @@ class Law:
 def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:
     """Return the least x with M x = b, or nearly so; `regular` says that there is no other one."""
     x = _solution(M, b) if regular else None
-    return np.linalg.lstsq(M, b, rcond=RANK)[0] if x is None else x
+    return np.linalg.lstsq(M, b, rcond=RANK_TOUCHING)[0] if x is None else x
 
 
 def _positive(value: float, size: float) -> float:

@@ -19,11 +19,10 @@ from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import Places, Touches
 from catena.simulation.contacts.standing import Standing
+from catena.thresholds import RANK_TOUCHING
 
 # Slips slower than this [sizes/s] point where they did when they began.
 SLOW = 1e-6
-# Redundancy, as a part of the largest.
-RANK = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +123,7 @@ class Holding:
         if not self.redundant:
             f = P @ np.linalg.solve(M, wanted[..., None])
             return np.asarray(f.reshape(states, k, 3))
-        f = (P @ (np.linalg.pinv(M, rcond=RANK) @ wanted[..., None])).reshape(states, k, 3)
+        f = (P @ (np.linalg.pinv(M, rcond=RANK_TOUCHING) @ wanted[..., None])).reshape(states, k, 3)
         none = PULLS * np.abs(f).max(axis=(-1, -2))[:, None]
         rubs = np.where(self.sticks, np.hypot(f[..., 0], f[..., 1]), 0.0)
         for s in np.flatnonzero(((f[..., 2] < -none) | (rubs > self.mu * f[..., 2] + none)).any(axis=-1)):

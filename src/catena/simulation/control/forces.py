@@ -16,9 +16,7 @@ import numpy as np
 
 from catena.kinematics.stacks import apply, transposed
 from catena.system import System
-
-# Singular values below this part of the largest count as zero.
-RANK = 1e-8
+from catena.thresholds import RANK_ACTUATED
 
 
 def forces(
@@ -28,7 +26,7 @@ def forces(
     rows: np.ndarray,
     wanted: np.ndarray,
     rest: np.ndarray | None = None,
-    singular: float = RANK,
+    singular: float = RANK_ACTUATED,
 ) -> np.ndarray:
     """Return tau (..., nv) of the actuated joints for rows (..., k, nv), wanted (..., k) and rest (..., nv) at q and
     v.
@@ -76,8 +74,8 @@ def _solved(
     Singular values are measured by the largest, and against `reach` (..., 1) are told from rounding.
     """
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    most = np.maximum(np.max(s, axis=-1, keepdims=True, initial=0.0), RANK * reach)
-    kept = s > RANK * np.maximum(most, reach)
+    most = np.maximum(np.max(s, axis=-1, keepdims=True, initial=0.0), RANK_ACTUATED * reach)
+    kept = s > RANK_ACTUATED * np.maximum(most, reach)
     # Nakamura and Hanafusa: no damping where all directions are well within reach.
     least = np.where(most > 0.0, singular * most, 1.0)
     damping = np.where(s < least, least**2 - s**2, 0.0)

@@ -11,11 +11,10 @@ from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
+from catena.thresholds import RANK_ACTUATED
 
 # A mechanism that would accelerate by more than this part of what its weight does to its bodies is not held.
 HELD = 1e-6
-# Singular values below this part of the largest count as zero.
-RANK = 1e-8
 
 
 class GravityCompensation(Controller):
@@ -73,12 +72,12 @@ class GravityCompensation(Controller):
         reach = np.where(inertia > 0.0, self._levers / np.sqrt(np.where(inertia > 0.0, inertia, 1.0)), 0.0)
         U, s, Vt = np.linalg.svd(effect, full_matrices=False)
         most = np.maximum(np.max(s, axis=-1, initial=0.0), np.max(reach, axis=-1, initial=0.0))
-        kept = s > RANK * most[..., None]
+        kept = s > RANK_ACTUATED * most[..., None]
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         x = -apply(transposed(Vt), inverse * apply(transposed(U), fall))
         tau = np.zeros((*q.shape[:-1], system.nv))
         tau[..., actuated] = x * self._levers[actuated]
         along = apply(transposed(axes), system.bias_force(q, rest))
-        felt = values > RANK * np.max(values, axis=-1, initial=0.0, keepdims=True)
+        felt = values > RANK_ACTUATED * np.max(values, axis=-1, initial=0.0, keepdims=True)
         load = np.where(felt, along / np.sqrt(np.where(felt, values, 1.0)), 0.0)
         return tau, np.linalg.norm(fall + apply(effect, x), axis=-1), np.linalg.norm(load, axis=-1)

@@ -26,15 +26,15 @@ from catena.kinematics.loops.closure import coordinate_rows, tree_motions
 from catena.kinematics.loops.coupling_states import constraint_states
 from catena.simulation.references.protocol import Motion
 from catena.system import System
+from catena.thresholds import RANK_MOVING
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
 ITERATIONS = 60
 # Damping of the least-squares steps, as a part of the error, and at least.
 DAMPING, LEAST = 1e-3, 1e-14
-# Singular values below this part of the largest, or of 1, are zero, and rates missed by more than the second part of
-# what is at work in them are out of reach.
-RANK, MISSED = 1e-9, 1e-6
+# Rates missed by more than this part of what is at work in them are out of reach.
+MISSED = 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
 OPEN_FACTOR = 10.0
 # Where a path begins far from the guess, descents from these distances [rad or lengths] are tried as well.
@@ -118,7 +118,7 @@ class InverseKinematics:
         before = (t < self.begin)[:, None]
         return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
-    # StepRecord.
+    # Nodes, from which everything between them is interpolated.
 
     def _first(self, guess: np.ndarray) -> _Node:
         """Return the beginning, from the guess or from somewhere around it."""
@@ -196,7 +196,7 @@ class InverseKinematics:
         goal = np.concatenate([wanted / self.task.units, closing], axis=-1)
         missing = goal - stacks.apply(A, near / self._columns)
         U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        least = np.maximum(RANK, OPEN_FACTOR * opened)[:, None]
+        least = np.maximum(RANK_MOVING, OPEN_FACTOR * opened)[:, None]
         # Rows are scaled so that one that counts has size 1 or so; all may be rounding.
         kept = s > least * np.max(s, axis=-1, initial=1.0, keepdims=True)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)

@@ -27,7 +27,7 @@ from catena.simulation.results import dense
 from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
-from catena.system.resultants import along_beam
+from catena.system.beam_resultants import beam_resultants
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact
@@ -134,7 +134,7 @@ class Segment(Energies):
         }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
-            self, system=self.system.alone(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            self, system=self.system.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
             work={name: x[index] for name, x in self.work.items()}, events=events,
             kept={name: x[index] for name, x in self.kept.items()}, **rows,
         )  # fmt: skip
@@ -354,12 +354,12 @@ class Segment(Energies):
     def resultants(self, body: str, x: ArrayLike) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
         n), as `System.resultants` tells them."""
-        if hasattr(self.system, "variation"):
+        if self.system.parameters:
             raise StateError(
                 "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
                 "state, run.state(k).resultants(...)."
             )
-        return along_beam(
+        return beam_resultants(
             self.system, body, x, self.q, self.v, self.acceleration, self._reactions, self.wrenches
         )
 

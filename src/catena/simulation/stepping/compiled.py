@@ -426,7 +426,8 @@ class CompiledSteps:
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
             who = active[(t[active] == now) & (ends[active] == until)]
-            self.kept["h"][who] = self.kept["h"][who].min()
+            for name in ("h", "cap") if self.sticks else ("h",):
+                self.kept[name][who] = self.kept[name][who].min()
         out, paused = self._step(who, t, q, v, tau, ends, None)
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)
@@ -614,7 +615,7 @@ class CompiledSteps:
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
                 continue
-            own = self.system.alone(int(self.owner[state]))
+            own = self.system.state(int(self.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
 
 

@@ -14,6 +14,7 @@ from catena.given import is_not_negative, is_positive, shown
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
 from catena.system import System
+from catena.thresholds import RANK_SEARCHED
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,8 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
-# How far loops are opened to see what becomes of their constraints [rad or lengths], and which singular values count
-# then, beside the largest or a row that constrains something.
-OPENED, RANK = 1e-4, 1e-7
+# How far loops are opened to see what becomes of their constraints [rad or lengths].
+OPENED = 1e-4
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
 
@@ -106,7 +106,7 @@ class Drift(RunPart):
         system = self.system.laid_out
         if system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[system] = _loses_redundancy(self.system.alone(0), self.start)
+            _fragile[system] = _loses_redundancy(self.system.state(0), self.start)
         return _fragile[system]
 
     @property
@@ -150,5 +150,8 @@ def _loses_redundancy(system: System, q: np.ndarray) -> bool:
         q, OPENED * scales.units * np.random.default_rng(0).uniform(0.5, 1.0, system.nv)
     )
     jacobians = scales.jacobian(system.closure_jacobian(np.stack([q, opened])))
-    ranks = [int(np.sum(x > RANK * x.max(initial=1.0))) for x in np.linalg.svd(jacobians, compute_uv=False)]
+    ranks = [
+        int(np.sum(x > RANK_SEARCHED * x.max(initial=1.0)))
+        for x in np.linalg.svd(jacobians, compute_uv=False)
+    ]
     return ranks[1] > ranks[0]

@@ -15,6 +15,7 @@ from catena.errors import LoopError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting.excitation import Excitation
 from catena.system import System
+from catena.thresholds import RANK_MOVING
 
 # How far the fastest joint moves to each side [rad or lengths]; the first distance at which all is regular is taken.
 # Nearer by, rounding errors of positions along the direction that the constraints hardly see would be felt.
@@ -24,8 +25,6 @@ DISTANCES = (5e-3, 1.3e-2)
 BESIDE, SMALLER = 2e-2, 0.5
 # A step that moves the fastest joint by less than this [rad or lengths] goes nowhere: its velocities are rounding.
 STANDING = 1e-15
-# Singular values below this part of the largest, or of a row that constrains something, are zero.
-RANK = 1e-9
 
 
 def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarray) -> np.ndarray:
@@ -40,7 +39,7 @@ def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarra
     places = system.integrate(np.broadcast_to(q[moving], (3, len(moving), q.shape[-1])), ways)
     sigma = np.linalg.svd(scales.jacobian(system.closure_jacobian(places)), compute_uv=False)
     for state, (here, *sides) in zip(moving, np.moveaxis(sigma, 0, 1), strict=True):
-        rank = max(int(np.sum(side > RANK * side.max(initial=1.0))) for side in sides)
+        rank = max(int(np.sum(side > RANK_MOVING * side.max(initial=1.0))) for side in sides)
         found[state] = rank > 0 and here[rank - 1] < SMALLER * max(side[rank - 1] for side in sides)
     return found
 

@@ -70,20 +70,22 @@ let wanted = false;
 // Compute a run of the text as it is. One is under way at a time; of what is asked for meanwhile the last is computed next.
 export async function compute({ replaces = false, traces = [] } = {}) {
   if (running.value) { wanted = { replaces, traces }; return null; }
-  running.value = { since: performance.now() }; let made = null; say("");
+  running.value = { since: performance.now() }; let made = null; say(""); const shown = shown_run.value;
   try {
     for await (const answer of lines("run", { traces })) {
       if (answer.kind === "failed") say(answer.error, true);
       if (answer.kind === "cancelled") say("The run was cancelled.");
+      if (answer.kind === "part") { running.value = { ...running.value, t: answer.t }; shown_run.value = { id: "part", movie: answer.movie, revision: answer.revision, digest: [], told: { accuracy: "not known yet", audit: [], changes: [] }, is_part: true }; }
+      if (answer.kind === "done" && !answer.is_whole) say(`The run was ended at ${answer.until.toPrecision(4)} s.`);
       if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest, states: answer.states };
     }
   } catch (error) { say(error.message, true); }
   batch(() => {
     running.value = null;
-    if (!made) return;
-    const last = shown_run.value && runs.value.find((run) => run.id === shown_run.value.id);
+    if (!made) { if (shown_run.value && shown_run.value.is_part) shown_run.value = shown; return; }
+    const last = shown && runs.value.find((run) => run.id === shown.id);
     const before = last && !last.is_kept ? last : null;
-    made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown_run.value ? shown_run.value.ghost || shown_run.value.movie : null;
+    made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown ? shown.ghost || shown.movie : null;
     made.name = before ? before.name : LETTERS[(runs.value.length) % 26];
     runs.value = [...runs.value.filter((run) => run !== before), made]; shown_run.value = made;
   });

@@ -99,7 +99,7 @@ function Bottom() {
   const now = state.value, shown = shown_run.value, busy = running.value, [seconds, set_seconds] = useState(0);
   useEffect(() => { if (!busy) return undefined; const timer = setInterval(() => set_seconds((performance.now() - busy.since) / 1000), 200); return () => clearInterval(timer); }, [busy]);
   return html`<section class="runs" aria-label="Runs">
-    ${busy ? html`<button type="button" class="run" onClick=${cancel}>Cancel</button><span class="hint" role="status">computing, ${seconds.toFixed(0)} s</span>` : html`<button type="button" class="run" aria-disabled=${!!now.why_not_run} title=${now.why_not_run || "run it (space)"} onClick=${run}>Run</button>`}
+    ${busy ? html`<button type="button" class="run" onClick=${cancel}>Cancel</button><span class="hint" role="status">computing, ${seconds.toFixed(0)} s${busy.t !== undefined ? `; ${busy.t.toPrecision(3)} s of motion` : ""}</span>` : html`<button type="button" class="run" aria-disabled=${!!now.why_not_run} title=${now.why_not_run || "run it (space)"} onClick=${run}>Run</button>`}
     ${now.why_not_run && !busy && html`<span class="hint reason">${now.why_not_run}</span>`}
     <span class="gap"></span>
     ${runs.value.map((one) => html`<span class=${`chip${shown && shown.id === one.id ? " now" : ""}`}><button type="button" aria-pressed=${!!shown && shown.id === one.id} onClick=${() => { shown_run.value = one; stage.show(); }}>${one.is_kept ? "show" : one.name}</button>

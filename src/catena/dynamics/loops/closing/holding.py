@@ -16,12 +16,11 @@ from catena.kinematics import integrate
 from catena.kinematics.loops.closure import coordinate_rows
 from catena.kinematics.loops.scales import Scales, scales_of
 from catena.kinematics.stacks import apply, transposed
+from catena.thresholds import RANK_SEARCHED
 
 # Errors in rad, or in characteristic lengths.
 CLOSED = 1e-13
 STEPS = 12
-# Singular values below this part of the largest, or of a row that constrains something, count as zero.
-RANK = 1e-7
 # Joints that move no inertia count as if they moved this part of a typical one, or of what they move when bodies are
 # far away, whichever is more.
 LENT = 1e-12
@@ -70,7 +69,7 @@ class _Nearest:
     def least(self, b: np.ndarray) -> np.ndarray:
         """Return the x (states, free) of least x^T H x with J x = b (states, m), in the sense of least squares."""
         L, scale, U, sigma, Vt = self._decomposed
-        kept = effective(sigma, np.full(len(sigma), RANK))
+        kept = effective(sigma, np.full(len(sigma), RANK_SEARCHED))
         along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
         return solve_upper(L, apply(transposed(Vt), along))
 

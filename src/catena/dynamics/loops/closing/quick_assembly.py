@@ -20,7 +20,7 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure
 from catena.joints import JointKind, Revolute
 from catena.joints.around import described
-from catena.kernels import Program
+from catena.kernels import CONSTANTS, Program
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import difference, integrate
 from catena.kinematics.loops.assembly import (
@@ -44,6 +44,9 @@ STEPS, TRIES = 80, 12
 # A step that leaves more than this part of the error is slow, and after so many of them in a row a descent ends.
 SLOW, SLOW_STEPS = 0.99, 6
 
+# States whose mechanisms differ that are closed together: their numbers are repeated for each column of a Jacobian.
+TOGETHER = 1024
+
 Errors = tuple[np.ndarray, np.ndarray]
 
 
@@ -52,9 +55,15 @@ class QuickAssembly:
 
     slow = SLOW
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, batch: tuple[int, ...] = ()) -> None:
         plan: Plan = evaluator.plan
         self.plan, self.evaluator = plan, evaluator
+        # Numbers of the mechanisms, and which of them each state has, where they differ from state to state.
+        self._constants, self._which = np.zeros((0, 0)), np.zeros(0, dtype=int)
+        if evaluator.by_state is not None:
+            rows = evaluator.by_state.rows(True, (), None)
+            self._constants = rows.reshape(-1, rows.shape[-1])
+            self._which = evaluator.by_state.which(batch)
         self.scales = scales_of(plan)
         self.units = geared_units(plan, self.scales.units, characteristic_length(plan))
         self.bends = ~only_geared(plan)
@@ -92,7 +101,16 @@ class QuickAssembly:
         and which states (states,) do."""
         # Values that are too large for any mechanism overflow, and are not closed like others.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._assembled(held, guess, slack)
+            if self.evaluator.by_state is None:
+                return self._assembled(held, guess, slack)
+            q, done, which = guess.copy(), np.zeros(len(guess), dtype=bool), self._which
+            for first in range(0, len(guess), TOGETHER):
+                part = slice(first, first + TOGETHER)
+                self._which = which[part]
+                own = [replace(h, value=h.value[part]) for h in held]
+                q[part], done[part] = self._assembled(own, guess[part], slack)
+            self._which = which
+            return q, done
 
     def _assembled(
         self, held: Sequence[Held], guess: np.ndarray, slack: float
@@ -317,11 +335,16 @@ class QuickAssembly:
         return e, np.swapaxes(np.nan_to_num(velocity), -1, -2)[..., : len(free)]
 
     def _numbers(self, who: np.ndarray | None, states: int) -> dict[str, np.ndarray]:
-        """Return what else tells the mechanisms of these states apart, {input: (states, n)}; nothing here."""
-        return {}
+        """Return what else tells the mechanisms of these states apart, {input: (states, n)}."""
+        if self.evaluator.by_state is None:
+            return {}
+        return {CONSTANTS: self._constants[self._which if who is None else self._which[who]]}
 
     def _one(self, q: np.ndarray, free: np.ndarray) -> Errors | None:
-        """Return errors and Jacobian of one state by the shortest way; None where that declines."""
+        """Return errors and Jacobian of one state by the shortest way, which knows one mechanism; None where that
+        declines."""
+        if self.evaluator.by_state is not None:
+            return None
         v = np.zeros(self.plan.nv)
         q = np.ascontiguousarray(q)
         J = np.zeros((1, len(self.kept), len(free)))

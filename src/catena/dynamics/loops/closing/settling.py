@@ -3,6 +3,7 @@ model do not, and everything is computed with a plan whose loops leave them out 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -114,11 +115,13 @@ class Settling:
         other.look(tell=False)
         return other
 
-    def take_over(self, other: Settling) -> None:
-        """Take over the findings of another settling of the same mechanism and the same plan."""
-        self.found, self.looks, self.tries = other.found, other.looks, 0
-        if other.effective is not other.described:
-            self.effective = Evaluator(self.described.mechanism, other.effective.plan)
+    def with_evaluators(self, other: Callable[[Evaluator], Evaluator]) -> Settling:
+        """Return a settling with the same findings and no more looks, and with other evaluators of the same plans."""
+        found = Settling(other(self.described), self.neutral, self.accuracy)
+        found.found, found.looks, found.tries = self.found, 0, 0
+        if self.effective is not self.described:
+            found.effective = other(self.effective)
+        return found
 
     def _measure(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors (m,) of the loops as described at q (nq,), and their Jacobian (m, nv)."""

@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loops.elimination.blocks import Sort, sort_for, views
+from catena.dynamics.loops.elimination.blocks import EliminationShape, sort_for, views
 from catena.dynamics.loops.elimination.lending import borrowers as borrowers
 from catena.dynamics.loops.elimination.schedule import KEEPING, REWRITTEN, schedule, steps_for
 from catena.dynamics.loops.elimination.steps import ground as elimination_ground
@@ -31,7 +31,7 @@ from catena.spatial import Force, Motion, Transform
 
 
 @lru_cache(maxsize=8)
-def loop_elimination(sort: Sort) -> Algorithm:
+def loop_elimination(sort: EliminationShape) -> Algorithm:
     """The elimination of a sort; `sort_for` tells which a plan needs."""
     return Algorithm(
         f"loop_elimination_{sort}", elimination_ground, (*steps_for(sort), Schedule(schedule)),
@@ -42,7 +42,7 @@ def loop_elimination(sort: Sort) -> Algorithm:
 
 
 @lru_cache(maxsize=8)
-def loop_wrenches(sort: Sort) -> Algorithm:
+def loop_wrenches(sort: EliminationShape) -> Algorithm:
     """The same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the nodes'
     parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are unique."""
 
@@ -61,4 +61,4 @@ def loop_wrenches(sort: Sort) -> Algorithm:
     )  # fmt: skip
 
 
-__all__ = ["Sort", "loop_elimination", "loop_wrenches", "sort_for"]
+__all__ = ["EliminationShape", "loop_elimination", "loop_wrenches", "sort_for"]

@@ -19,7 +19,7 @@ from catena.structure import Plan
 
 
 @dataclass(frozen=True)
-class Sort:
+class EliminationShape:
     """A sort of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
     and with couplings or without."""
 
@@ -30,10 +30,18 @@ class Sort:
         return f"{self.columns}_coupled" if self.coupled else str(self.columns)
 
 
-SORTS = (Sort(3), Sort(5), Sort(6), Sort(1, True), Sort(3, True), Sort(5, True), Sort(6, True))
+SORTS = (
+    EliminationShape(3),
+    EliminationShape(5),
+    EliminationShape(6),
+    EliminationShape(1, True),
+    EliminationShape(3, True),
+    EliminationShape(5, True),
+    EliminationShape(6, True),
+)
 
 
-def sort_for(plan: Plan) -> Sort:
+def sort_for(plan: Plan) -> EliminationShape:
     """The sort with the fewest columns that serves all loops of a plan, and its couplings."""
     most = max((loop.constraints for loop in plan.loop_joints), default=0)
     coupled = bool(plan.couplings)
@@ -41,7 +49,7 @@ def sort_for(plan: Plan) -> Sort:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ArrayView:
     """An array."""
 
     shape: tuple[int, ...]
@@ -62,14 +70,14 @@ class Columns:
         return ForceSpace.zero(self.n)
 
 
-def views(sort: Sort) -> dict[str, dict[str, Any]]:
+def views(sort: EliminationShape) -> dict[str, dict[str, Any]]:
     """The records of loops, of their links to bodies, of their effects on each other, and of joints that are
     coupled."""
     columns = sort.columns
-    block, vector, triangle = Columns(columns), Numbers((columns,)), Triangle(columns)
+    block, vector, triangle = Columns(columns), ArrayView((columns,)), Triangle(columns)
     term = {
         "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "w_child": Force, "w_parent": Force,
-        "motion": Numbers((3,)),
+        "motion": ArrayView((3,)),
     }  # fmt: skip
     return {
         **({"term": term} if sort.coupled else {}),
@@ -77,8 +85,8 @@ def views(sort: Sort) -> dict[str, dict[str, Any]]:
             "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
             "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,
             "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector, "velocity": vector,
-            "per_length": Numbers((1,)),
+            "per_length": ArrayView((1,)),
         },
         "link": {"K": block, "E": JointRows(columns)},
-        "pair": {"K": Numbers((columns, columns))},
+        "pair": {"K": ArrayView((columns, columns))},
     }  # fmt: skip

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loops.elimination import Sort, loop_elimination
-from catena.dynamics.loops.elimination.blocks import Numbers
+from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
+from catena.dynamics.loops.elimination.blocks import ArrayView
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loops.elimination.least_change import measure
 from catena.dynamics.loops.elimination.schedule import schedule
@@ -27,7 +27,7 @@ class Pair:
     @staticmethod
     def zero() -> Any:
         """Two zeros."""
-        return Numbers((2,)).zero()
+        return ArrayView((2,)).zero()
 
     @staticmethod
     def from_entries(entries: list[Any]) -> Any:
@@ -73,7 +73,7 @@ def leave_with_feedback(multiplier: Any, child: Any) -> None:
 
 
 @lru_cache(maxsize=16)
-def elimination_with_feedback(sort: Sort, driven: bool = False) -> Algorithm:
+def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> Algorithm:
     """The elimination of a sort with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
     base = hybrid_elimination(sort) if driven else loop_elimination(sort)

@@ -19,8 +19,8 @@ import numpy as np
 
 from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.flexible.particles import bias, but_particles, load, place, weight
-from catena.dynamics.loops.elimination import Sort, loop_elimination
-from catena.dynamics.loops.elimination.blocks import Columns, Numbers, Symmetric, Triangle, views
+from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
+from catena.dynamics.loops.elimination.blocks import ArrayView, Columns, Symmetric, Triangle, views
 from catena.dynamics.loops.elimination.feedback import (
     Pair,
     leave_with_feedback,
@@ -518,11 +518,11 @@ def flexible_steps(modes: int, drives: bool = False, firm: bool = False) -> Flex
     return FlexibleSteps(modes, drives, firm)
 
 
-def flexible_views(sort: Sort, modes: int) -> dict[str, dict[str, Any]]:
+def flexible_views(sort: EliminationShape, modes: int) -> dict[str, dict[str, Any]]:
     """The records of loops and links, with rows for modes."""
     found, columns = views(sort), sort.columns
-    block, rows = Columns(columns), Numbers((max(6, modes), columns))
-    held = Numbers((modes, columns))
+    block, rows = Columns(columns), ArrayView((max(6, modes), columns))
+    held = ArrayView((modes, columns))
     ends = {
         "K_child": block,
         "Km_child": held,
@@ -545,7 +545,7 @@ def link_rows(modes: int) -> int:
 
 @lru_cache(maxsize=32)
 def flexible_elimination(
-    sort: Sort, modes: int, drives: bool = False, feedback: bool = False, firm: bool = False
+    sort: EliminationShape, modes: int, drives: bool = False, feedback: bool = False, firm: bool = False
 ) -> Algorithm:
     """The elimination for loops of up to so many constraints and bodies of up to so many modes; with `feedback`,
     closure errors are fed back into the constraints, as in `elimination_with_feedback`; with `firm`, modes have what a
@@ -590,7 +590,7 @@ def flexible_elimination(
 
 
 @lru_cache(maxsize=32)
-def flexible_correction(sort: Sort, modes: int, of_positions: bool) -> Algorithm:
+def flexible_correction(sort: EliminationShape, modes: int, of_positions: bool) -> Algorithm:
     """The least change of position, or of velocity, that closes the loops to first order, as `qdd`."""
     steps, begin = flexible_steps(modes), start_open if of_positions else start_opening
     finish = leave_open if of_positions else leave_opening

@@ -4,7 +4,7 @@ given, and the force that its drive must give is a result."""
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loops.elimination import Sort, loop_elimination
+from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
 from catena.dynamics.loops.elimination.refinement import judge
 from catena.dynamics.loops.elimination.schedule import REWRITTEN, schedule, steps_for
 from catena.dynamics.loops.elimination.steps import accelerate, articulate, pass_on, velocities
@@ -62,7 +62,7 @@ hybrid_schedule = partial(
 
 
 @lru_cache(maxsize=8)
-def hybrid_elimination(sort: Sort) -> Algorithm:
+def hybrid_elimination(sort: EliminationShape) -> Algorithm:
     """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
     base = loop_elimination(sort)
     instead = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination.blocks import Sort, views
+from catena.dynamics.loops.elimination.blocks import EliminationShape, views
 from catena.dynamics.loops.elimination.magnitudes import Magnitudes
 from catena.dynamics.loops.elimination.schedule import REWRITTEN, SHARED, schedule
 from catena.dynamics.loops.elimination.steps import accelerate, hold_by, padded, relative, resting_ground
@@ -89,7 +89,14 @@ def _standing(loop: Any, child: Any, parent: Any) -> Any:
     """The transform across the joint, its coordinates, and its constraint space."""
     X = relative(loop, child, parent)
     q = loop.joint.coordinates(X)
-    return X, q, padded(loop.joint.constraint_space(loop.neutral if loop.resists_alike else q), loop.columns)
+    return (
+        X,
+        q,
+        padded(
+            loop.joint.constraint_space(loop.neutral if loop.has_constant_constraint_space else q),
+            loop.columns,
+        ),
+    )
 
 
 def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
@@ -116,7 +123,7 @@ def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
 
 
 @lru_cache(maxsize=8)
-def closure(sort: Sort) -> Algorithm:
+def closure(sort: EliminationShape) -> Algorithm:
     """The position and velocity errors of loops of up to so many constraints, and of couplings."""
     return Algorithm(
         f"closure_{sort}", resting_ground, (stand, measure, *_ties(sort), Schedule(_measuring)),
@@ -127,7 +134,7 @@ def closure(sort: Sort) -> Algorithm:
 
 
 @lru_cache(maxsize=8)
-def holds(sort: Sort) -> Algorithm:
+def holds(sort: EliminationShape) -> Algorithm:
     """The errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit forces
     along the constraints make."""
     base = closure(sort)
@@ -139,7 +146,7 @@ def holds(sort: Sort) -> Algorithm:
 
 
 @lru_cache(maxsize=8)
-def position_correction(sort: Sort) -> Algorithm:
+def position_correction(sort: EliminationShape) -> Algorithm:
     """The least change of position that closes the loops, to first order, as `qdd`, and how far it can be trusted."""
     return _correction(
         "position_correction", measured_ground, accelerate, start_open, leave_open, sort, frozenset({"qd"})
@@ -147,19 +154,19 @@ def position_correction(sort: Sort) -> Algorithm:
 
 
 @lru_cache(maxsize=8)
-def velocity_correction(sort: Sort) -> Algorithm:
+def velocity_correction(sort: EliminationShape) -> Algorithm:
     """The least change of velocity that stops the loops from opening, as `qdd`, and how far it can be trusted."""
     return _correction(
         "velocity_correction", resting_ground, change, start_opening, leave_opening, sort, frozenset()
     )
 
 
-def _ties(sort: Sort) -> tuple[OnCall, ...]:
+def _ties(sort: EliminationShape) -> tuple[OnCall, ...]:
     return TELLING if sort.coupled else ()
 
 
 def _correction(
-    name: str, ground: Callable[[Any], None], come_back: OnCall, begin: OnCall, finish: OnCall, sort: Sort,
+    name: str, ground: Callable[[Any], None], come_back: OnCall, begin: OnCall, finish: OnCall, sort: EliminationShape,
     optional: frozenset[str],
 ) -> Algorithm:  # fmt: skip
     ties = (*TIES, finish) if sort.coupled else ()

@@ -5,7 +5,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
-from catena.dynamics.loops.elimination.blocks import Sort
+from catena.dynamics.loops.elimination.blocks import EliminationShape
 from catena.dynamics.loops.elimination.lending import borrowers, lend, lend_with_soft, own_load, own_pace
 from catena.dynamics.loops.elimination.refinement import (
     accelerate_again,
@@ -75,7 +75,7 @@ SHARED: tuple[OnCall, ...] = (
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
 
-def steps_for(sort: Sort) -> tuple[OnCall, ...]:
+def steps_for(sort: EliminationShape) -> tuple[OnCall, ...]:
     """What the elimination of a sort calls."""
     return (velocities, start, *SHARED, *(TIES if sort.coupled else ()))
 

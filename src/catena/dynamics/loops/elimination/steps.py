@@ -83,7 +83,7 @@ def start(loop: Any, child: Any, parent: Any) -> None:
     v_child = loop.on_child * child.v
     v_joint = v_child - X * (loop.on_parent * parent.v)
     c = cross(v_child, v_joint)
-    if loop.resists_alike:
+    if loop.has_constant_constraint_space:
         Phi = padded(loop.joint.constraint_space(loop.neutral), loop.columns)
     else:
         q = loop.joint.coordinates(X)
@@ -115,7 +115,7 @@ def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     """The friction of the loop's own joint, as the force it takes from both bodies; the ground counts its power."""
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
-    S = loop.joint.motion_space(loop.neutral if loop.moves_alike else loop.joint.coordinates(X))
+    S = loop.joint.motion_space(loop.neutral if loop.has_constant_motion_space else loop.joint.coordinates(X))
     v = along(S, v_joint)
     effort = friction_at(loop.damping, loop.friction, v)
     # The wrench in the span of S that does this work; any other differs by what the constraints take up.

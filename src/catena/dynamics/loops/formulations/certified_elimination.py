@@ -130,4 +130,6 @@ def knows_joints(plan: Plan) -> bool:
 def _is_known(kind: JointKind, constrains: bool, rubs: bool) -> bool:
     if kind.finds_coordinates_of_symbols:
         return True
-    return (not constrains or kind.resists_alike) and (not rubs or kind.moves_alike)
+    return (not constrains or kind.has_constant_constraint_space) and (
+        not rubs or kind.has_constant_motion_space
+    )

@@ -295,7 +295,7 @@ def _open(
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
+class _MemberStep:
     """A node of a chain's tree, reached by a joint walked from a to b (`forward`) or back, or floating (None)."""
 
     node: int
@@ -303,11 +303,11 @@ class _Step:
     forward: bool = True
 
 
-def _walk(nodes: list[int], joints: list[GraphJoint]) -> tuple[list[_Step], list[GraphJoint]]:
+def _walk(nodes: list[int], joints: list[GraphJoint]) -> tuple[list[_MemberStep], list[GraphJoint]]:
     """A tree over the nodes of a chain from ground, and the joints that are left. A joint that leaves a part of its
     constraints to others cannot carry a node; what only such joints hold floats."""
     inside, reached = set(nodes), {0}
-    tree: list[_Step] = []
+    tree: list[_MemberStep] = []
     left = list(joints)
     while inside - reached:
         # The stiffest joint first: it leaves the fewest constraints for later.
@@ -319,9 +319,9 @@ def _walk(nodes: list[int], joints: list[GraphJoint]) -> tuple[list[_Step], list
                     found.append((joint.S.shape[-1], k, not forward, new))
         if found:
             _, k, back, node = min(found)
-            tree.append(_Step(node, left.pop(k), not back))
+            tree.append(_MemberStep(node, left.pop(k), not back))
         else:
-            tree.append(_Step(min(inside - reached)))
+            tree.append(_MemberStep(min(inside - reached)))
         reached.add(tree[-1].node)
     return tree, left
 

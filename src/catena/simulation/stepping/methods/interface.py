@@ -9,7 +9,7 @@ from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.steering import DEGREE
 from catena.simulation.stepping.methods.sticking import STICKING_INPUTS, STICKING_NUMBERS
-from catena.simulation.stepping.methods.variant import LawShape, Numbers
+from catena.simulation.stepping.methods.variant import GroundField, LawShape
 
 
 def inputs(stages: Stages) -> dict[str, Any]:
@@ -51,21 +51,21 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
     variant, shape = stages.variant, stages.variant.law
     found: dict[str, Any] = {
         **stages.dynamics.ground_inputs,
-        **{n: Numbers(1) for n in ("t", "h", "end", "halt", "rtol", "atol", "row", "wish")},
+        **{n: GroundField(1) for n in ("t", "h", "end", "halt", "rtol", "atol", "row", "wish")},
     }
     if variant.wrench_paths:
-        wide = Numbers(6 * variant.wrench_paths)
+        wide = GroundField(6 * variant.wrench_paths)
         found |= {f"wrench_{j}": wide for j in range(DEGREE + 1)}
     if variant.paths or variant.wrench_paths or (shape is not None and shape.changing):
-        found["path_origin"] = Numbers(1)
+        found["path_origin"] = GroundField(1)
     if variant.counts:
-        found |= dict.fromkeys(_counted(stages), Numbers(len(work.SOURCES)))
+        found |= dict.fromkeys(_counted(stages), GroundField(len(work.SOURCES)))
     if stages.judged:
-        found |= {name: Numbers(1) for name in ("longest", "energy", "turnover")}
+        found |= {name: GroundField(1) for name in ("longest", "energy", "turnover")}
     if variant.sticks:
-        found |= {name: Numbers(1) for name in STICKING_NUMBERS}
+        found |= {name: GroundField(1) for name in STICKING_NUMBERS}
     if variant.touches:
-        found["contacts"] = Numbers(contact_forces.SIZE * len(variant.touches))
+        found["contacts"] = GroundField(contact_forces.SIZE * len(variant.touches))
     return found if shape is None else found | _of_law(shape)
 
 
@@ -73,15 +73,15 @@ def _of_law(shape: LawShape) -> dict[str, Any]:
     """Return the numbers that a law inside the step is given."""
     found: dict[str, Any] = {}
     if shape.memory:
-        found["memory"] = Numbers(shape.memory)
+        found["memory"] = GroundField(shape.memory)
     if shape.inputs:
-        found["inputs"] = Numbers(shape.inputs)
+        found["inputs"] = GroundField(shape.inputs)
     if shape.asked == "due":
-        found["due"] = Numbers(1)
+        found["due"] = GroundField(1)
     if shape.asked == "timed":
-        found |= {"sample": Numbers(1), "rate": Numbers(1)}
+        found |= {"sample": GroundField(1), "rate": GroundField(1)}
     if shape.changing:
-        found |= {f"input_{j}": Numbers(len(shape.changing)) for j in range(1, DEGREE + 1)}
+        found |= {f"input_{j}": GroundField(len(shape.changing)) for j in range(1, DEGREE + 1)}
     return found
 
 

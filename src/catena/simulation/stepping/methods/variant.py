@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import Sort
+from catena.dynamics.loops.elimination import EliminationShape
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """So many numbers of the ground; a single one is no array."""
+class GroundField:
+    """n scalars of the ground; n = 1 is a scalar."""
 
     size: int
 
@@ -23,7 +23,7 @@ class Numbers:
         return entries[0] if self.size == 1 else np.array(entries)
 
 
-SCALAR = Numbers(1)
+SCALAR = GroundField(1)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class StepVariant:
     dry friction `sticks`."""
 
     method: str
-    sort: Sort | None
+    sort: EliminationShape | None
     forces: bool = False
     law: LawShape | None = None
     projects: bool = True

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
+from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError
 from catena.joints import Revolute
 from catena.joints.around import described
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.thresholds import RANK_SEARCHED
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
 STEP, SHORTEST, MOST = 0.05, 1e-9, 20_000
-# Singular values below this part of the largest belong to motions.
-RANK = 1e-8
+# Where the driver moves by less than this part of the fastest joint, its rate says nothing about the others.
+ALMOST_STILL = 1e-6
 TURN = 2.0 * np.pi
 
 
@@ -40,15 +39,16 @@ class End:
     q: np.ndarray
 
 
-class Way:
+class DrivenCurve:
     """The curve of closed configurations on which one joint is driven, others being held."""
 
-    def __init__(self, system: System, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
-        self.system, self.quick, self.joint = system, quick, joint
-        self.column = system.slice_v(joint).start
-        self.free = np.ones(system.nv, dtype=bool)
+    def __init__(self, quick: QuickAssembly, joint: str, held: Mapping[str, Any]) -> None:
+        self.quick, self.plan, self.joint = quick, quick.plan, joint
+        self.mechanism = quick.evaluator.mechanism
+        self.column = self.plan.slice_v(joint).start
+        self.free = np.ones(self.plan.nv, dtype=bool)
         for name in held:
-            self.free[system.slice_v(name)] = False
+            self.free[self.plan.slice_v(name)] = False
         self.columns = np.flatnonzero(self.free)
         self.units = quick.units[self.columns]
 
@@ -56,18 +56,18 @@ class Way:
         """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
         J = self.quick.errors(q[None], self.columns)[1][0] * self.units
         _, sigma, Vt = np.linalg.svd(J)
-        rank = int(np.sum(sigma > RANK * sigma.max(initial=1.0)))
+        rank = int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0)))
         freedom = len(self.columns) - rank
         if freedom != 1 and along is None:
             raise LoopError(
-                f"{self.system.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
+                f"{self.mechanism.name!r} has {freedom} degrees of freedom where {self.joint!r} starts: "
                 + (
                     "it cannot move."
                     if freedom == 0
                     else "hold other joints, hold={joint: position}, until one is left."
                 )
             )
-        t = np.zeros(self.system.nv)
+        t = np.zeros(self.plan.nv)
         if along is None:
             t[self.columns] = Vt[-1]
             return t * (np.sign(t[self.column]) or 1.0)
@@ -87,18 +87,18 @@ class Way:
 
     def value(self, q: np.ndarray) -> float:
         """Return the driven coordinate."""
-        return float(q[self.system.slice_q(self.joint)][0])
+        return float(q[self.plan.slice_q(self.joint)][0])
 
 
 def one_way(
-    way: Way, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
+    way: DrivenCurve, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
 ) -> tuple[list[np.ndarray], End]:
     """Return configurations on the way in one direction, and its end."""
     q, t, h = start, along, STEP
     sign = np.sign(along[way.column])
     begun = way.value(start)
     goal = None if to is None else (to[1] if sign > 0 else to[0])
-    kind = way.system.plan.kind[way.system.plan.joint.index(way.joint)]
+    kind = way.plan.kind[way.plan.joint.index(way.joint)]
     is_turning = isinstance(described(kind), Revolute)
     nodes = [start]
     if goal is not None and sign * (goal - begun) <= 0.0:
@@ -109,7 +109,7 @@ def one_way(
             h *= 0.5
             if h < SHORTEST:
                 raise LoopError(
-                    f"The way of {way.system.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
+                    f"The way of {way.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
                     f"loops do not say how it goes on; drive another joint."
                 )
             continue
@@ -121,13 +121,13 @@ def one_way(
         q, t, h = new, t_new, min(STEP, 2.0 * h)
         nodes.append(q)
     raise LoopError(
-        f"The way of {way.joint!r} in {way.system.mechanism.name!r} does not end; say how far to go, to=(low, high)."
+        f"The way of {way.joint!r} in {way.mechanism.name!r} does not end; say how far to go, to=(low, high)."
     )
 
 
 def _end(
-    way: Way, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float, begun: float,
-    goal: float | None, is_turning: bool,
+    way: DrivenCurve, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float,
+    begun: float, goal: float | None, is_turning: bool,
 ) -> End | None:  # fmt: skip
     """Return the end that lies between two configurations on the way, the first if there are several."""
     tests: list[tuple[str, str, Any]] = [
@@ -151,7 +151,9 @@ def _end(
     return end if exact is None else End(float(exact), end.reason, end.joint, end.q)
 
 
-def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> tuple[float, np.ndarray]:
+def _located(
+    way: DrivenCurve, q: np.ndarray, t: np.ndarray, h: float, beyond: Any
+) -> tuple[float, np.ndarray]:
     """Return how far along a step something is met, and the configuration there."""
     low, high, at = 0.0, h, q
     f_low = float(beyond(q, t))
@@ -177,15 +179,41 @@ def _located(way: Way, q: np.ndarray, t: np.ndarray, h: float, beyond: Any) -> t
     return high, at
 
 
-def _limits(way: Way) -> list[tuple[str, int, float, float]]:
+def _limits(way: DrivenCurve) -> list[tuple[str, int, float, float]]:
     """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
     found = []
-    for name in way.system.joints:
-        limits = way.system.mechanism.joints[name].limits if name in way.system.mechanism.joints else None
+    for name in way.plan.joints:
+        limits = way.mechanism.joints[name].limits if name in way.mechanism.joints else None
         if limits is None or len(limits) != 1:
             continue
-        where = way.system.slice_q(name).start
+        where = way.plan.slice_q(name).start
         for bound, up in ((limits[0][0], -1.0), (limits[0][1], 1.0)):
             if np.isfinite(bound):
                 found.append((name, where, float(bound), up))
     return found
+
+
+def rates(way: DrivenCurve, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
+    v, vdot = np.full((2, len(q), way.plan.nv), np.nan)
+    others = np.flatnonzero(way.free & (np.arange(way.plan.nv) != way.column))
+    units = way.quick.units
+    _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
+    t = np.zeros((len(q), way.plan.nv))
+    t[:, way.columns] = Vt[:, -1]
+    rank = np.sum(sigma > RANK_SEARCHED * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
+    moving = (rank == len(way.columns) - 1) & (np.abs(t[:, way.column]) > ALMOST_STILL)
+    if not moving.any():
+        return v, vdot
+    speed = rate / (t[moving, way.column] * units[way.column])
+    v[moving] = t[moving] * units * speed[:, None]
+    problem = LoopProblem(way.quick.evaluator, q[moving], v[moving])
+    rows = way.quick.scales.rows[:, None]
+    J = problem.J[..., others] / rows * units[others]
+    found = np.zeros((int(moving.sum()), way.plan.nv))
+    found[:, others] = (
+        units[others]
+        * (np.linalg.pinv(J, rcond=RANK_SEARCHED) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]
+    )
+    vdot[moving] = found
+    return v, vdot

@@ -1,9 +1,9 @@
-"""Dynamics of mechanisms with loops at the public edge: equations of motion, checked, and formulations by name."""
+"""Dynamics of mechanisms with loops as users ask for them: equations of motion, checked, and formulations by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
-
-if TYPE_CHECKING:
-    from catena.system.system import System
 
 FORMULATIONS: dict[str, Formulation] = {
     "elimination": elimination,
@@ -77,19 +74,6 @@ def pose_problem(
     evaluator.check_positions("q", given["q"])
     given["v"] = np.broadcast_to(given.pop("qd"), (*batch, evaluator.plan.nv))
     return LoopProblem(evaluator, **given)
-
-
-def posed(
-    system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, Any] | None, base_acceleration: Any,
-    vdot: Any = None, look: bool = True, loop_tau: np.ndarray | None = None,
-) -> LoopProblem:  # fmt: skip
-    """Return the equations of motion of a system with loops at these states; vdot counts for the batch dimensions only.
-    With `look`, what counts is settled first."""
-    given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    problem = pose_problem(system.evaluator, given, vdot, loop_tau)
-    if look and system.settle(problem.q):
-        problem = pose_problem(system.evaluator, given, vdot, loop_tau)
-    return problem
 
 
 def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopSolution:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,10 @@ from catena.errors import warn
 from catena.joints import Revolute
 from catena.joints.around import described
 from catena.kernels import arrays
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.held import Held
-
-if TYPE_CHECKING:
-    from catena.system.system import System
 
 TURN = 2.0 * np.pi
 # Joints may be beyond their limits by this much [rad or m], which is rounding.
@@ -34,24 +33,25 @@ SETS = 8
 
 
 class JointLimits:
-    """The limits of the joints of a system, of the tree as (2, nq) in `tree`, of loop joints by name in `loops`."""
+    """The limits of the joints of a mechanism on its plan as described, of the tree as (2, nq) in `tree`, of loop
+    joints by name in `loops`."""
 
-    def __init__(self, system: System) -> None:
-        self.system, self.plan = system, system.plan
-        self.tree = np.full((2, system.nq), [[-np.inf], [np.inf]])
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator, self.plan = evaluator, evaluator.plan
+        self.tree = np.full((2, self.plan.nq), [[-np.inf], [np.inf]])
         self.loops: dict[str, np.ndarray] = {}
-        self.turns = np.zeros(system.nq, dtype=bool)
+        self.turns = np.zeros(self.plan.nq, dtype=bool)
         coupled = {term.joint for coupling in self.plan.couplings for term in coupling.terms}
-        for name, joint in system.mechanism.joints.items():
+        for name, joint in evaluator.mechanism.joints.items():
             own = joint.limits
             if own is None or not np.isfinite(own).any() or joint.kind.nq != joint.kind.nv:
                 continue
-            if name in system.joints:
-                self.tree[:, system.slice_q(name)] = own.T
+            if name in self.plan.joints:
+                self.tree[:, self.plan.slice_q(name)] = own.T
                 i = self.plan.joint.index(name)
                 is_free = isinstance(described(self.plan.kind[i]), Revolute) and name not in coupled
-                self.turns[system.slice_q(name)] = is_free
-            elif name in system.loops:
+                self.turns[self.plan.slice_q(name)] = is_free
+            elif name in self.plan.loops:
                 self.loops[name] = own.T
 
     @property
@@ -77,8 +77,8 @@ class JointLimits:
         (..., nq + entries); zero or less within them."""
         parts = [np.maximum(self.tree[0] - q, q - self.tree[1])]
         for name, (low, high) in self.loops.items():
-            x = self.system.joint_position(q, name)
-            if isinstance(self.system.mechanism.joints[name].kind, Revolute):
+            x = loop_state(self.evaluator, name, q).q
+            if isinstance(self.evaluator.mechanism.joints[name].kind, Revolute):
                 # The angle of a loop joint is known up to whole turns.
                 x = x + TURN * np.ceil((low - SLACK - x) / TURN)
             parts.append(np.maximum(low - x, x - high))
@@ -102,28 +102,28 @@ class JointLimits:
         """Return which joint of q (nq,) is furthest beyond which limit."""
         off = self.beyond(q)
         k = int(np.argmax(off))
-        if k < self.system.nq:
+        if k < self.plan.nq:
             plan = self.plan
             i = next(i for i in range(1, plan.n) if 0 <= k - plan.q_start[i] < plan.q_size[i])
             name, x, (low, high) = plan.joint[i], q[k], self.tree[:, k]
         else:
             entries = [(n, j) for n, own in self.loops.items() for j in range(own.shape[1])]
-            name, j = entries[k - self.system.nq]
-            x, (low, high) = self.system.joint_position(q, name)[j], self.loops[name][:, j]
+            name, j = entries[k - self.plan.nq]
+            x, (low, high) = loop_state(self.evaluator, name, q).q[j], self.loops[name][:, j]
         limit = high if abs(x - high) < abs(x - low) else low
         return f"joint {name!r} is at {x:.6g}, beyond its limit of {limit:.6g}"
 
 
 def within_limits(
-    system: System, q: np.ndarray, held: Sequence[Held], quick: QuickAssembly | None, slack: float
+    evaluator: Evaluator, q: np.ndarray, held: Sequence[Held], quick: QuickAssembly | None, slack: float
 ) -> np.ndarray:
     """Return closed configurations (..., nq) with joints within their limits as far as there are any, given those that
     were found, q (..., nq), and what is held (..., nq of the joint). The others stay as they were found, with a warning
     that names a joint."""
-    limits = JointLimits(system)
+    limits = JointLimits(evaluator)
     if not limits.any or not q.size:
         return q
-    batch, plan = q.shape[:-1], system.plan
+    batch, plan = q.shape[:-1], evaluator.plan
     rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
     fixed = [int(plan.q_start[h.node]) + k for h in rows if h.node >= 0 for k in np.flatnonzero(h.mask)]
     flat = limits.turned(q.reshape(-1, q.shape[-1]), fixed)
@@ -144,7 +144,7 @@ def within_limits(
             if given
             else "No other configuration was found that closes the loops within limits."
         )
-        warn(f"{system.mechanism.name!r} is assembled beyond the limits of joints{where}: "
+        warn(f"{evaluator.mechanism.name!r} is assembled beyond the limits of joints{where}: "
              f"{limits.words(flat[lost[0]])}. {why}")  # fmt: skip
     return flat.reshape(q.shape)
 

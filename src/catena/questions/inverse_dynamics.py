@@ -3,27 +3,20 @@ words for motions that loops or actuators do not allow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from catena import dynamics
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.formulations import LoopProblem
 from catena.dynamics.loops.problem import row_weight
 from catena.dynamics.loops.square_root import constrained, divide_lower, effective
 from catena.errors import LoopError, SingularDynamicsError, StateError
-from catena.kernels import arrays
 from catena.kinematics.levers import levers
 from catena.kinematics.loops.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.mechanism.elements import driven
-from catena.system import closed_chains
-
-if TYPE_CHECKING:
-    from catena.system.system import System
 
 # An acceleration that opens a loop by more than this part of itself is not one of the closed mechanism, and a
 # force that actuators miss by more than this part cannot be produced.
@@ -34,34 +27,14 @@ ROUNDING = 1e-10
 NO_MOTION = 10.0 * ROUNDING
 
 
-def with_loops(
-    system: System, q: Any, v: Any, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None, actuated: Sequence[str] | None,
-) -> np.ndarray | dict[str, np.ndarray]:  # fmt: skip
-    """Return the forces (..., nv) of the actuated joints of the tree that produce vdot (..., nv), or those of the
-    joints called `actuated` by name, {joint: (..., nv of the joint)}."""
-    names = None if actuated is None else arrays.as_list("actuated", actuated, str, "joints")
-    own = system._with_own(q, v, None)
-    problem = closed_chains.posed(system, q, v, own, f_ext, base_acceleration, vdot)
-    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
-    if names is None:
-        return _by_actuated(problem, rows).reshape(*problem.batch, system.nv)
-    forces = _by_named(problem, rows, system.mechanism, names)
-    return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
-
-
-def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> np.ndarray:
-    """Return the forces (states, nv) at the joints of the tree that a motion takes, besides those of the mechanism and
-    of friction, if nothing held its loops."""
-    problem = closed_chains.posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
-    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
+def taken_by(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
+    """Return the forces (states, nv) at the joints of the tree that accelerations vdot (states, nv) take besides those
+    that act, if nothing held the loops."""
     L, free = problem.equations
-    return apply(L, apply(transposed(L), rows) - free)
+    return apply(L, apply(transposed(L), vdot) - free)
 
 
-def _by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
+def by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     """Return the forces tau (states, nv) of the actuated tree joints that produce vdot (states, nv), the smallest
     where there are many (`kinematics.levers` tells how moments count). In a tree, joints that nothing drives are told
     what they would have to give."""
@@ -82,7 +55,7 @@ def _by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     return tau
 
 
-def _by_named(
+def by_named(
     problem: LoopProblem, vdot: np.ndarray, mechanism: Mechanism, names: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Return the forces {joint: (states, nv of the joint)} of the joints called so, of the tree or of loops, that

@@ -1,61 +1,20 @@
-"""Prescribed joint accelerations at the public edge: what is given by name, and the words for what loops do not
+"""Prescribed joint accelerations: what is given by name, and the words for what loops do not
 allow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from catena import dynamics
-from catena.dynamics.loops.formulations.hybrid import HybridSolution, hybrid
+from catena.dynamics.loops.formulations.hybrid import HybridSolution
 from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError, StateError
 from catena.kinematics.loops.held import Held, held_velocities
-from catena.kinematics.stacks import apply
+from catena.kinematics.stacks import apply, pseudo_inverse
 from catena.mechanism import Mechanism
 from catena.structure import Plan
-from catena.system import closed_chains
-from catena.system.by_name import Given, as_arrays
-
-if TYPE_CHECKING:
-    from catena.system.system import System
-
-
-def hybrid_dynamics(
-    system: System, q: Any, v: Any, tau: Any, prescribed: Given, f_ext: Mapping[str, ArrayLike] | None,
-    base_acceleration: ArrayLike | None, near: Mapping[str, ArrayLike] | None = None,
-) -> tuple[np.ndarray, Any]:  # fmt: skip
-    """Return the accelerations and the joint forces, each (..., nv), with some joint accelerations prescribed; the
-    forces by name where a prescribed joint closes a loop."""
-    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
-    driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
-    tau = system._with_own(q, v, tau, near)
-    if not (system._closed or drives or system._inertia.lacking_beside(driven)):
-        outside = system._outside(f_ext, base_acceleration)
-        driving = {"driven": driven.astype(np.float64), "qdd_given": given}
-        inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
-        result = system.evaluator.evaluate(dynamics.tree_dynamics(system.plan, drives=True), inputs)
-        return result["qdd"], system._without_own(q, v, result["drive"], near)
-    problem = closed_chains.posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
-    rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)
-    forces: dict[str, np.ndarray] = {}
-    with system._inertia.named():
-        if drives:
-            solution, forces = with_loop_drives(problem, drives, lambda p: hybrid(p, driven, rows))
-        else:
-            solution = hybrid(problem, driven, rows)
-    require_agreement(problem.plan, solution, list(prescribed))
-    shape = (*problem.batch, system.nv)
-    vdot = solution.vdot.reshape(shape)
-    own = system._without_own(q, v, solution.tau.reshape(shape), near)
-    if not drives:
-        return vdot, own
-    by_name = {name: own[..., system.slice_v(name)] for name in prescribed if name not in forces}
-    by_name |= {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
-    return vdot, {name: by_name[name] for name in prescribed}
 
 
 def prescribed_accelerations(
@@ -95,7 +54,7 @@ def with_loop_drives(
     columns, rows, wanted = [], [], []
     for h in drives:
         state = problem.loops[h.loop]
-        across = np.linalg.pinv(state.S, rcond=1e-10)[:, h.mask]
+        across = pseudo_inverse(state.S)[:, h.mask]
         value = np.broadcast_to(np.nan_to_num(h.value), (*problem.batch, h.kind.nv)).reshape(states, -1)[
             :, h.mask
         ]

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics, kinematics
+from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective, solve_lower
+from catena.dynamics.mechanics import Mechanics
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
-from catena.system.actuator_limits import ActuatorLimits
+from catena.questions.actuator_limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from catena.equations.element_slopes import ElementSlopes
     from catena.equations.residual import Residual
-    from catena.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +50,10 @@ class Response:
 
 
 class Responder:
-    """Makes responses of one system; what was unrolled is kept."""
+    """Makes responses of one model; what was unrolled is kept."""
 
-    def __init__(self, system: "System") -> None:
-        self._system = system
+    def __init__(self, model: Mechanics) -> None:
+        self.model = model
         self._residuals: dict[tuple[Any, ...], Residual] = {}
         self._slopes: ElementSlopes | None = None
 
@@ -60,11 +61,11 @@ class Responder:
         """Return the residual with these parameters, with or without the forces of the mechanism."""
         from catena.equations.residual import Residual
 
-        placing = self._system._placing() if acting else None
-        plan = self._system.effective_plan
+        placing = self.model.placing() if acting else None
+        plan = self.model.evaluator.plan
         key = (tuple(names), placing is not None, tuple(outside), plan)
         if key not in self._residuals:
-            self._residuals[key] = Residual(self._system.mechanism, plan, names, placing, outside)
+            self._residuals[key] = Residual(self.model.mechanism, plan, names, placing, outside)
         return self._residuals[key]
 
     def element_slopes(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -72,10 +73,10 @@ class Responder:
         mechanism as its own forces do, at q (..., nq) and v (..., nv)."""
         from catena.equations.element_slopes import ElementSlopes
 
-        s = self._system
+        s = self.model
         batch, rows_q, rows_v = s.states(q, v)
         if self._slopes is None:
-            placing = s._placing()
+            placing = s.placing()
             assert placing is not None
             self._slopes = ElementSlopes(s.mechanism, s.plan, placing)
         by_q, by_v = self._slopes.at(rows_q, rows_v)
@@ -88,7 +89,7 @@ class Responder:
         """Return the response at q (..., nq), v (..., nv), tau (..., nv), and the batch shape. `acting` says whether
         the forces of the mechanism act; f_ext (..., 6 n) are wrenches on nodes. Where it is `limited`, tau is what
         actuators are asked for, and the response is that to what they give."""
-        s = self._system
+        s = self.model
         evaluator = s.evaluator
         evaluator.check_current()
         given = {
@@ -102,7 +103,7 @@ class Responder:
         batch = arrays.batch_shape(given | outside)
         rows = {n: arrays.rows(x, batch) for n, x in (given | outside).items()}
         s.settle(rows["q"])
-        asked, limits = rows["tau"], ActuatorLimits.of(s)
+        asked, limits = rows["tau"], ActuatorLimits.of(s.mechanism, s.plan)
         limited = limited and limits.are_there
         if limited:
             rows["tau"] = limits.given(asked, rows["v"])
@@ -110,7 +111,7 @@ class Responder:
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
         values = residual.values(rows)
-        solver = _Solver(problem)
+        solver = _ResponseSolver(problem)
         multipliers = solver.multipliers(values["free"] - rows["tau"])
         found = residual.derivatives(rows, multipliers)
         nothing = np.zeros((len(vdot), problem.plan.total_constraints, s.nv))
@@ -133,7 +134,7 @@ class Responder:
     ) -> tuple[dict[str, np.ndarray], tuple[int, ...]]:
         """Return the derivatives {name: (states, nv, entries)} of the tree's joint forces by parameters, and the
         batch shape."""
-        evaluator = self._system.evaluator
+        evaluator = self.model.evaluator
         evaluator.check_current()
         given = {
             "q": evaluator.checked(kinematics.rate, "q", q), "v": evaluator.checked(kinematics.rate, "qd", v),
@@ -148,21 +149,19 @@ class Responder:
 
     def _accelerated(self, rows: Mapping[str, np.ndarray], acting: bool) -> tuple[LoopProblem, np.ndarray]:
         """Return the loops at these states, and the accelerations."""
-        from catena.system import closed_chains
-
-        s, plan = self._system, self._system.plan
+        s, plan = self.model, self.model.plan
         q, v, tau, f_ext = rows["q"], rows["v"], rows["tau"], rows.get("f_ext")
         if acting:
-            tau = s._with_own(q, v, tau)
+            tau = s.with_own(q, v, tau)
         problem = LoopProblem(s.evaluator, q, v, tau, f_ext, rows.get("a_base"))
         if closed_chains.is_closed(plan):
             return problem, closed_chains.solve(problem, "auto").vdot
         inputs = {"q": q, "qd": v, "tau": tau, "f_ext": f_ext, "a_base": rows.get("a_base")}
-        s._require_tree("forward dynamics")
+        s.require_inertia()
         return problem, s.evaluator.evaluate(dynamics.tree_dynamics(s.plan), inputs)["qdd"]
 
 
-class _Solver:
+class _ResponseSolver:
     """Solves for changes of vdot at the states of a problem."""
 
     def __init__(self, problem: LoopProblem) -> None:

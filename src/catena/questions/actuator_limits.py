@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.mechanism import Mechanism
+from catena.structure import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,16 +21,16 @@ class ActuatorLimits:
     speed: np.ndarray
 
     @staticmethod
-    def of(system: System) -> ActuatorLimits:
+    def of(mechanism: Mechanism, plan: Plan) -> ActuatorLimits:
         """Return the limits of the actuators at the joints of the tree."""
-        low, high, speed = np.zeros(system.nv), np.zeros(system.nv), np.full(system.nv, np.inf)
-        driven = np.zeros(system.nv, dtype=bool)
-        for actuator in system.mechanism.actuators.values():
-            if actuator.joint not in system.joints:
+        low, high, speed = np.zeros(plan.nv), np.zeros(plan.nv), np.full(plan.nv, np.inf)
+        driven = np.zeros(plan.nv, dtype=bool)
+        for actuator in mechanism.actuators.values():
+            if actuator.joint not in plan.joints:
                 continue
             limits = zip(actuator.components, actuator.joint_limits, actuator.joint_speed, strict=True)
             for component, (least, most), fastest in limits:
-                k = range(system.nv)[system.slice_v(actuator.joint)][component]
+                k = range(plan.nv)[plan.slice_v(actuator.joint)][component]
                 low[k] += least
                 high[k] += most
                 speed[k] = fastest

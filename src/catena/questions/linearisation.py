@@ -1,7 +1,7 @@
 """The motion near a state as a linear system in as many coordinates as the closed mechanism has degrees of freedom."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +9,9 @@ from catena.dynamics.loops.formulations.minimal import partition
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.errors import StateError
 from catena.joints.derivatives import tangents
+from catena.kernels.evaluation import Evaluator
+from catena.questions.response import Responder, Response
 from catena.structure import Plan
-from catena.system.response import Response
-
-if TYPE_CHECKING:
-    from catena.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,21 +35,21 @@ class Linearisation:
     vdot: np.ndarray
 
 
-def linearise(system: "System", q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
+def linearise(responder: Responder, q: np.ndarray, v: np.ndarray, tau: Any) -> Linearisation:
     """Return the linear system at one state. The mechanism's own forces act, and actuators give what they can of
     tau."""
-    found, batch = system.responder.respond(q, v, tau, limited=True)
+    found, batch = responder.respond(q, v, tau, limited=True)
     if batch:
         raise StateError(
-            f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({system.nv},)."
+            f"tau has batch dimensions {batch}; linearise is for one state, tau of shape ({len(v)},)."
         )
-    return reduced(system, q, v, found)
+    return reduced(responder.model.evaluator, q, v, found)
 
 
-def reduced(system: "System", q: np.ndarray, v: np.ndarray, found: Response) -> Linearisation:
+def reduced(evaluator: Evaluator, q: np.ndarray, v: np.ndarray, found: Response) -> Linearisation:
     """Return the linear system from the response at one state."""
-    plan = system.plan
-    problem = motion_problem(system.evaluator, q[None])
+    plan = evaluator.plan
+    problem = motion_problem(evaluator, q[None])
     unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     scale = problem.scale[0][:, None]
     part = partition(problem.J[0] / scale, np.zeros(len(scale)), unit, int(problem.rank[0]))

@@ -6,18 +6,15 @@ equilibrium of any sort; with the absolute values of its eigenvalues the same st
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
-from catena.given import is_one_of, real_array, shown
-from catena.system.actuator_limits import ActuatorLimits
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.given import is_one_of, shown
+from catena.questions.actuator_limits import ActuatorLimits
+from catena.questions.response import Responder
 
 STEPS = 200
 # No joint moves farther in one step [rad or m], and forces less than this part of those that act are none.
@@ -47,24 +44,25 @@ class Equilibrium:
         return self.stability == "stable"
 
 
-def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str) -> Equilibrium:
+def equilibrium(responder: Responder, guess: np.ndarray, tau: np.ndarray, seek: str) -> Equilibrium:
     """Return the equilibrium near a guess; `seek` is "any" or "stable"."""
     if not is_one_of(seek, ("any", "stable")):
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
     # Actuators give what they can of what they are asked for.
-    tau = ActuatorLimits.of(system).given(tau, np.zeros(system.nv))
-    q = system.project(guess, held=[]) if system.constrained else guess
-    held = _Rest(system, q, tau)
+    model = responder.model
+    tau = ActuatorLimits.of(model.mechanism, model.plan).given(tau, np.zeros(model.nv))
+    q = model.closed(guess)
+    held = _Rest(responder, q, tau)
     for step in range(STEPS):
         if held.balanced:
             return held.told(step)
         q = held.next(seek)
-        last, held = held, _Rest(system, q, tau)
+        last, held = held, _Rest(responder, q, tau)
         stuck = np.array_equal(last.q, held.q)
         if (stuck or step > STEPS // 2) and min(last.unbalanced, held.unbalanced) <= 1e-8:
             return min((last, held), key=lambda x: x.unbalanced).told(step + 1)
     raise SimulationError(
-        f"{system.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; "
+        f"{model.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; "
         f"{held.unbalanced:.3g} of the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a "
         f"mechanism that gravity can move without end has none."
     )
@@ -73,17 +71,18 @@ def equilibrium(system: "System", guess: np.ndarray, tau: np.ndarray, seek: str)
 class _Rest:
     """Forces and stiffness at one configuration at rest."""
 
-    def __init__(self, system: "System", q: np.ndarray, tau: np.ndarray) -> None:
-        self.system, self.q, self.tau = system, q, tau
-        rest = np.zeros((1, system.nv))
-        system.settle(q)
-        problem = motion_problem(system.evaluator, q[None])
+    def __init__(self, responder: Responder, q: np.ndarray, tau: np.ndarray) -> None:
+        model = responder.model
+        self.model, self.q, self.tau = model, q, tau
+        rest = np.zeros((1, model.nv))
+        model.settle(q)
+        problem = motion_problem(model.evaluator, q[None])
         L = problem.equations[0][0]
         U, sigma, Vt = np.linalg.svd(problem.scaled[0])
         kept = effective(sigma, problem.tolerance)[..., :] if sigma.size else sigma.astype(bool)
         rank = int(np.count_nonzero(kept))
         self.N = divide_upper(L, Vt[rank:].T)
-        residual = system.responder.residual((), True, ())
+        residual = responder.residual((), True, ())
         rows = {"q": q[None], "v": rest, "vdot": rest}
         force = residual.values(rows)["free"][0] - tau
         along = Vt[:rank] @ np.linalg.solve(L, force)
@@ -91,10 +90,10 @@ class _Rest:
         self.g = self.N.T @ force
         pushed = residual.derivatives(rows, self.multipliers[None])["R1_q"][0]
         self.K = self.N.T @ pushed @ self.N
-        gravity = float(np.linalg.norm(system.mechanism.gravity))
+        gravity = float(np.linalg.norm(model.mechanism.gravity))
         self.typical = gravity / problem.length
         # Forces at joints and elsewhere may balance each other, and are felt all the same.
-        own = [system.elements.at_joints(q, rest[0], some) for some in system.elements.by_site if some]
+        own = [model.elements.at_joints(q, rest[0], some) for some in model.elements.by_site if some]
         parts = [np.linalg.norm(self.N.T @ x) for x in (force, tau, *own)]
         acting = np.sqrt(problem.mass) * gravity + sum(parts)
         left, stiffness = float(np.linalg.norm(self.g)), np.linalg.norm(self.K, 2) if self.K.size else 0.0
@@ -121,10 +120,9 @@ class _Rest:
         move = self.N @ step
         largest = np.max(np.abs(move), initial=0.0)
         move *= min(1.0, FARTHEST / largest) if largest > 0.0 else 1.0
-        s, before = self.system, self._energy(self.q)
+        before = self._energy(self.q)
         for _ in range(30):
-            q = s.integrate(self.q, move)
-            q = s.project(q, held=[]) if s.constrained else q
+            q = self.model.moved(self.q, move)
             rounding = 1e-12 * max(abs(before), abs(self._energy(q)))
             if seek == "any" or np.any(self.tau) or self._energy(q) <= before + rounding:
                 return q
@@ -132,7 +130,7 @@ class _Rest:
         return self.q
 
     def _energy(self, q: np.ndarray) -> float:
-        return float(self.system.potential_energy(q))
+        return float(self.model.potential_energy(q) + self.model.elements.energy(q[None])[0])
 
     def told(self, steps: int) -> Equilibrium:
         """Return the equilibrium that was found."""
@@ -143,16 +141,3 @@ class _Rest:
         else:
             stability = "neutral" if np.any(stiffness <= NEUTRAL * size) else "stable"
         return Equilibrium(self.q, stability, stiffness, self.multipliers, self.unbalanced, steps)
-
-
-def checked_guess(system: "System", guess: Any) -> np.ndarray:
-    """Return one configuration (nq,) to begin from; neutral and closed if None."""
-    if guess is None:
-        return system.assemble() if system.constrained else system.neutral()
-    try:
-        q = real_array(guess)
-    except ValueError as error:
-        raise StateError(f"guess is {shown(guess)} ({error}); give ({system.nq},) numbers.") from error
-    if q.shape != (system.nq,):
-        raise StateError(f"guess has shape {q.shape}; give one configuration of shape ({system.nq},).")
-    return q

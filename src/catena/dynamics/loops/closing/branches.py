@@ -8,51 +8,22 @@ meet the last one have met no other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from catena.dynamics.loops.closing import flexible_loops, loop_closure
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
-from catena.errors import LoopError, StateError
+from catena.errors import LoopError
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.kinematics.loops.held import Held
-from catena.system.by_name import Given
-from catena.system.closed_states import guessed, quick_assembly_for
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.thresholds import RANK_SEARCHED
 
 # Starts that are tried at once, and how often at most.
 PORTION, PORTIONS = 64, 16
 # Configurations that differ by no more than this [rad or characteristic lengths] are one.
 SAME = 1e-6
-# Singular values below this part of the largest let a joint move although everything is given.
-RANK = 1e-7
 
 
-def branches(system: System, given: Given, guess: ArrayLike | Given | None) -> np.ndarray:
-    """Return all configurations (n, nq) that close the loops with the positions given for some joints of the tree,
-    those nearest to the guess first."""
-    start = guessed(system, guess)
-    if start.ndim != 1:
-        raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
-    system.settle()
-    quick = quick_assembly_for(system, "branches")
-    if system.plan.owner is not None:
-        given = flexible_loops.with_modes(system.plan, given, start)
-    held = loop_closure.held(system.evaluator, given)
-    for one in held:
-        if one.value.ndim != 1:
-            raise StateError(
-                f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
-                f"configuration at a time."
-            )
-    return _searched(quick, held, start)
-
-
-def _searched(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> np.ndarray:
+def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> np.ndarray:
     """Return all closed configurations (n, nq) that the search finds for values held (nq of the joint,), those nearest
     to the guess (nq,) first."""
     plan = quick.plan
@@ -126,7 +97,7 @@ def _require_isolated(quick: QuickAssembly, found: Sequence[np.ndarray], free: n
     for q in found:
         J = quick.errors(q[None], free)[1][0] * quick.units[free]
         sigma = np.linalg.svd(J, compute_uv=False)
-        left.append(len(free) - int(np.sum(sigma > RANK * sigma.max(initial=1.0))))
+        left.append(len(free) - int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0))))
     if min(left) > 0:
         raise LoopError(
             f"{quick.plan.name!r} still has {min(left)} degree{'s' if min(left) > 1 else ''} of freedom with what is "

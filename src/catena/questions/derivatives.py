@@ -1,9 +1,9 @@
-"""Derivatives of dynamics at the public edge, in lanes: by steps along the velocity components, by velocities, by
+"""Derivatives of dynamics, in lanes: by steps along the velocity components, by velocities, by
 forces or accelerations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +12,7 @@ from catena import dynamics
 from catena.dynamics.loops.elimination import borrowers, loop_wrenches, sort_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.loops.loop_derivatives import loop_derivatives
-from catena.dynamics.loops.problem import RANK_TOLERANCE
+from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.forward_derivatives import forward_derivatives
 from catena.dynamics.tree.friction import tree_stiffness
 from catena.dynamics.tree.inverse_derivatives import inverse_derivatives
@@ -22,11 +22,10 @@ from catena.forces.placed import LOOP
 from catena.kernels import FORCE_INPUTS, Algorithm, arrays, is_plain
 from catena.kernels.constants import mobility_scale
 from catena.kernels.evaluation import Evaluator
+from catena.questions.response import Responder
 from catena.spatial import Transform
 from catena.structure import Plan
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.thresholds import RANK_EXACT
 
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -62,10 +61,11 @@ def _written(found: Three, out: Any) -> Three:
     return targets[0], targets[1], targets[2]
 
 
-def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = None) -> Three:
+def of_closed_dynamics(responder: Responder, inputs: Mapping[str, Any], out: Any = None) -> Three:
     """Return vdot by q, by v and by tau, each (*batch, nv, nv), of a mechanism with loops: in lanes where its loops
     allow it and where their rank is beyond doubt, else by the response."""
-    evaluator = system.evaluator
+    model = responder.model
+    evaluator = model.evaluator
     evaluator.check_current()
     given = {
         n: evaluator.checked(dynamics.articulated_body, n, x) for n, x in inputs.items() if x is not None
@@ -79,7 +79,7 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     )
     rows = {n: np.ascontiguousarray(arrays.rows(x, batch)) for n, x in given.items()}
     states = len(rows["q"])
-    shape = (states, system.nv, system.nv)
+    shape = (states, model.nv, model.nv)
     results = [np.zeros(shape) for _ in range(3)] if out is None else []
     for y in [] if out is None else _targets(out):
         if (
@@ -93,13 +93,13 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
             )
         results.append(y.reshape(shape))
     doubtful = np.ones(states, dtype=bool)
-    system.settle(rows["q"])
-    evaluator = system.evaluator
+    model.settle(rows["q"])
+    evaluator = model.evaluator
     if states and has_lanes(evaluator.plan) and not is_plain():
         doubtful = _in_lanes(evaluator, rows, results)
     if doubtful.any():
         rest = {n: x[doubtful] for n, x in rows.items()}
-        found, _ = system.responder.respond(
+        found, _ = responder.respond(
             rest["q"],
             rest["qd"],
             rest.get("tau"),
@@ -113,49 +113,50 @@ def of_closed_dynamics(system: "System", inputs: Mapping[str, Any], out: Any = N
     return first, second, third
 
 
-def with_own_forces(system: "System", q: Any, v: Any, found: Three) -> Three:
+def with_own_forces(responder: Responder, q: Any, v: Any, found: Three) -> Three:
     """Return derivatives of vdot, found with the forces of the mechanism as they are, with those of these forces."""
-    if system.elements.is_empty:
+    if responder.model.elements.is_empty:
         return found
     by_q, by_v, by_tau = found
-    stiff, damped = system.responder.element_slopes(q, v)
+    stiff, damped = responder.element_slopes(q, v)
     by_q += by_tau @ stiff
     by_v += by_tau @ damped
     return found
 
 
-def less_own_forces(system: "System", q: Any, v: Any, found: Three) -> Three:
+def less_own_forces(responder: Responder, q: Any, v: Any, found: Three) -> Three:
     """Return derivatives of joint forces that a motion takes besides the forces of the mechanism."""
-    if system.elements.is_empty:
+    if responder.model.elements.is_empty:
         return found
-    stiff, damped = system.responder.element_slopes(q, v)
+    stiff, damped = responder.element_slopes(q, v)
     for y, x in zip(found, (stiff, damped), strict=False):
         y -= x
     return found
 
 
-def of_energies(system: "System", q: Any, v: Any) -> Three:
-    """Return the kinetic energy by q and by v and the potential energy by q, each (*batch, nv)."""
-    rotors = [coupling.name for coupling in system.plan.couplings if coupling.is_rotor]
+def of_energies(model: Mechanics, gravity: np.ndarray, q: Any, v: Any) -> Three:
+    """Return the kinetic energy by q and by v and the potential energy by q, each (*batch, nv), under
+    `gravity` (..., 3)."""
+    rotors = [coupling.name for coupling in model.plan.couplings if coupling.is_rotor]
     if rotors:
         raise StateError(
-            f"{system.mechanism.name!r}: the rotors {rotors} turn with joints that close loops, and derivatives of "
+            f"{model.mechanism.name!r}: the rotors {rotors} turn with joints that close loops, and derivatives of "
             f"their energy are not told; cut other joints, m.system(cut=[...]), or take "
             f"equations('kinetic_energy').casadi()."
         )
-    speed = system.evaluator.checked(dynamics.articulated_body, "qd", v)
-    rest, gravity = np.zeros(system.nv), system.gravity
+    speed = model.evaluator.checked(dynamics.articulated_body, "qd", v)
+    rest = np.zeros(model.nv)
     # On a ground that falls freely the forces for accelerations v, at rest, are H v.
     falling = np.concatenate([np.zeros_like(gravity), gravity], axis=-1)
-    still, inputs = system.evaluator, {"q": q, "qd": rest, "a_base": falling}
+    still, inputs = model.evaluator, {"q": q, "qd": rest, "a_base": falling}
     moving, _, H = of_inverse_dynamics(still, {**inputs, "qdd": speed})
-    if system.plan.owner is not None:
+    if model.plan.owner is not None:
         moving = moving - of_inverse_dynamics(still, {**inputs, "qdd": rest})[0]
     by_q = 0.5 * np.einsum("...i,...ij->...j", speed, moving)
     by_v = np.einsum("...ij,...j->...i", H, speed)
     falls = still.evaluate(dynamics.newton_euler, {"q": q, "qd": rest})["tau"]
-    if system.elements.stored:
-        falls = falls - system.elements.at_joints(q, rest, system.elements.stored)
+    if model.elements.stored:
+        falls = falls - model.elements.at_joints(q, rest, model.elements.stored)
     return by_q, by_v, np.broadcast_to(falls, by_q.shape).copy()
 
 
@@ -183,7 +184,7 @@ def _grip(plan: Plan) -> _Grip:
                         Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
             for loop in plan.loop_joints
         )  # fmt: skip
-        told = np.array([RANK_TOLERANCE, *mobility_scale(plan), 1.0])
+        told = np.array([RANK_EXACT, *mobility_scale(plan), 1.0])
         found = _grips.setdefault(plan, _Grip(_are_for_lanes(plan), held, told))
     return found
 
@@ -202,7 +203,7 @@ def _are_for_lanes(plan: Plan) -> bool:
             not loop.rubs
             and loop.constraints == 6 - loop.kind.nv > 0
             and loop.parent_node != loop.child_node
-            and loop.kind.resists_alike
+            and loop.kind.has_constant_constraint_space
             for loop in plan.loop_joints
         )
     )

@@ -10,8 +10,9 @@ takes many of them to show in the curvature. Accelerations of points are those o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +21,10 @@ from catena.bodies.contract import fourth_powers_moving
 from catena.errors import StateError
 from catena.given import real_array, shown
 from catena.kinematics import stacks
-from catena.mechanism import MODES, Body
+from catena.mechanism import MODES, Body, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
-from catena.system.own_forces import with_wrenches
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.structure import Plan
 
 NAMES = ("T", "My", "Mz", "N", "Qy", "Qz")
 """The resultants in the order of a wrench [moment; force] in the axes of a section."""
@@ -34,13 +32,26 @@ SAME_PLACE = 1e-9
 """What attaches within this part of the length is at a section."""
 
 
+@dataclass(frozen=True, eq=False)
+class BeamMotion:
+    """States q (..., nq), v (..., nv) that accelerate by vdot (..., nv), the poses of all bodies {name: (..., 4, 4)},
+    and `twist` and `acceleration` (..., 6) of the beam's own frame, in its axes."""
+
+    q: np.ndarray
+    v: np.ndarray
+    vdot: np.ndarray
+    poses: Mapping[str, np.ndarray]
+    twist: np.ndarray
+    acceleration: np.ndarray
+
+
 def along_beam(
-    system: System, name: Any, x: Any, q: np.ndarray, v: np.ndarray, vdot: np.ndarray,
+    mechanism: Mechanism, plan: Plan, name: Any, x: Any, motion: Callable[[], BeamMotion],
     reactions: Mapping[str, np.ndarray], f_ext: Mapping[str, Any] | None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return the resultants {name: (..., n)} of a beam at places x (n,) for states (..., nq), (..., nv) that accelerate
-    by vdot, with the wrenches of joints and those on frames and bodies."""
-    body = system.mechanism.bodies[known("body", name, system.mechanism.bodies)]
+    """Return the resultants {name: (..., n)} of a beam at places x (n,) while it moves, with the wrenches (..., 6) of
+    joints and those that press on frames and bodies."""
+    body = mechanism.bodies[known("body", name, mechanism.bodies)]
     beam = body.flexible
     if not isinstance(beam, Beam):
         raise StateError(
@@ -53,7 +64,7 @@ def along_beam(
         raise StateError(f"x is {shown(x)}; give places along the beam in metres.") from None
     if at.ndim != 1 or not at.size or not np.all((at >= 0.0) & (at <= beam.length * (1.0 + SAME_PLACE))):
         raise StateError(f"x is {shown(x)}; give places from 0 to the length {beam.length:g} m of {name!r}.")
-    moving = _Moving(system, body, q, v, vdot)
+    moving = _Moving(mechanism, plan, body, motion())
     # About the origin of the floating frame, in its axes.
     total = np.zeros((*moving.batch, len(at), 6))
     order = np.argsort(at)[::-1]
@@ -62,8 +73,7 @@ def along_beam(
         held = held - moving.inertial(min(at[k], end), end)
         end = min(at[k], end)
         total[..., k, :] = held
-    pressing = with_wrenches(f_ext, system.element_forces(q, v).between)
-    for place, wrench in _loads(system, moving, reactions, pressing):
+    for place, wrench in _loads(mechanism, plan, moving, reactions, f_ext):
         # A section at the root is beyond what holds it there, all others are before what attaches to them.
         near = SAME_PLACE * beam.length
         beyond = np.where(at > near, place >= at - near, place > near)
@@ -78,24 +88,25 @@ class _Moving:
     """A beam at states (...) that move and accelerate: pose, velocity and acceleration of its floating frame, in its
     axes, and the amplitudes of its modes with two derivatives."""
 
-    def __init__(self, system: System, body: Body, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> None:
+    def __init__(self, mechanism: Mechanism, plan: Plan, body: Body, motion: BeamMotion) -> None:
+        q, v, vdot = motion.q, motion.v, motion.vdot
         assert isinstance(body.flexible, Beam)
         self.body, self.beam = body, body.flexible
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], vdot.shape[:-1])
-        self.poses = system.body_poses(q)
+        self.poses = motion.poses
         self.amplitudes = {
-            name: _amplitudes(system, name, other, q)
-            for name, other in system.mechanism.bodies.items()
+            name: _amplitudes(plan, name, other, q)
+            for name, other in mechanism.bodies.items()
             if other.flexible is not None
         }
         self.pose = self.poses[body.name]
-        twist, acceleration = system.twist(q, v, body.name), system.acceleration(q, v, vdot, body.name)
+        twist, acceleration = motion.twist, motion.acceleration
         self.w, self.turns = twist[..., :3], acceleration[..., :3]
-        gravity = np.einsum("...ij,i->...j", self.pose[..., :3, :3], np.asarray(system.mechanism.gravity))
+        gravity = np.einsum("...ij,i->...j", self.pose[..., :3, :3], np.asarray(mechanism.gravity))
         self.falls = acceleration[..., 3:] - gravity
         self.eta = self.amplitudes[body.name]
         if body.locked_at is None:
-            modes = system.slice_v(body.name + MODES)
+            modes = plan.slice_v(body.name + MODES)
             self.rate, self.change = v[..., modes], vdot[..., modes]
         else:
             self.rate = self.change = np.zeros_like(self.eta)
@@ -135,11 +146,15 @@ class _Moving:
 
 
 def _loads(
-    system: System, moving: _Moving, reactions: Mapping[str, np.ndarray], f_ext: Mapping[str, Any] | None
+    mechanism: Mechanism,
+    plan: Plan,
+    moving: _Moving,
+    reactions: Mapping[str, np.ndarray],
+    f_ext: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, np.ndarray]]:
     """Return where joints and wrenches press on a beam, and their wrenches (..., 6) about the origin of its floating
     frame, in its axes."""
-    mechanism, name = system.mechanism, moving.body.name
+    name = moving.body.name
     back = np.linalg.inv(moving.pose)
     for joint in mechanism.joints.values():
         if name not in (joint.parent, joint.child):
@@ -152,7 +167,7 @@ def _loads(
             yield float(joint.in_child.p[0]), wrench
         if joint.parent == name:
             yield float(joint.in_parent.p[0]), -wrench
-    arms = {} if system.plan.parts is None else system.plan.parts.joints
+    arms = {} if plan.parts is None else plan.parts.joints
     for where, given in (f_ext or {}).items():
         frame, wrench = mechanism.frames.get(where), np.broadcast_to(given, (*moving.batch, 6))
         if where == name:
@@ -188,7 +203,7 @@ def _place(body: Body, eta: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.n
     )
 
 
-def _amplitudes(system: System, name: str, body: Body, q: np.ndarray) -> np.ndarray:
+def _amplitudes(plan: Plan, name: str, body: Body, q: np.ndarray) -> np.ndarray:
     if body.locked_at is None:
-        return q[..., system.slice_q(name + MODES)]
+        return q[..., plan.slice_q(name + MODES)]
     return np.broadcast_to(body.locked_at, (*q.shape[:-1], len(body.locked_at)))

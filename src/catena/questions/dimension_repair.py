@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from catena.joints import Free
+from catena.kernels.evaluation import Evaluator
+from catena.kinematics import integrate
 from catena.kinematics.loops.assembly import CLOSED, characteristic_length, scaled_rows
 from catena.kinematics.loops.coupling_states import constraint_states
 from catena.mechanism import Mechanism
 from catena.mechanism.changes import with_joint_replaced
 from catena.spatial import Pose
-
-if TYPE_CHECKING:
-    from catena.system.system import System
+from catena.structure import Plan, plan
 
 MOST = 60
 """How many joints are loosened at most; the search takes the third power of that."""
@@ -45,20 +45,21 @@ LEAST, NOTHING = 1e-8, 1e-6
 """The floor under displacements in the end, and below what part of the length they are none."""
 
 
-def smallest_repair(system: System, faulty: Sequence[str], q: Any) -> Mapping[str, Pose] | None:
+def smallest_repair(evaluator: Evaluator, faulty: Sequence[str], q: Any) -> Mapping[str, Pose] | None:
     """Return the poses `in_parent` of joints that close the loops in `faulty` near q (nq,), None where none are found.
 
     The mechanism with these poses, m.with_joint(name, in_parent=...), closes near q.
     """
-    joints = _on_loops(system, faulty)
-    if not joints or len(joints) > MOST or system.plan.owner is not None:
+    mechanism, described = evaluator.mechanism, evaluator.plan
+    joints = _on_loops(mechanism, described, faulty)
+    if not joints or len(joints) > MOST or described.owner is not None:
         return None
-    loosened, free = _loosened(system.mechanism, joints)
-    wide = type(system)(loosened, cut=system.loops, keep=list(free.values()))
+    loosened, free = _loosened(mechanism, joints)
+    wide = plan(loosened, cut=described.loops, keep=list(free.values()))
     start = wide.neutral()
-    for name in system.joints:
-        start[wide.slice_q(name)] = np.asarray(q)[system.slice_q(name)]
-    search = _Search(wide, list(free.values()), characteristic_length(system.plan))
+    for name in described.joints:
+        start[wide.slice_q(name)] = np.asarray(q)[described.slice_q(name)]
+    search = _Search(Evaluator(loosened, wide), list(free.values()), characteristic_length(described))
     # Numbers too large for any mechanism overflow, and nothing is found then.
     with np.errstate(over="ignore", invalid="ignore"):
         at = search.run(start)
@@ -66,7 +67,7 @@ def smallest_repair(system: System, faulty: Sequence[str], q: Any) -> Mapping[st
         return None
     moved = {name: search.displacement(at, joint) for name, joint in free.items()}
     kept = {name: pose for name, pose in moved.items() if pose is not None}
-    return {name: system.mechanism.joints[name].in_parent * pose for name, pose in kept.items()}
+    return {name: mechanism.joints[name].in_parent * pose for name, pose in kept.items()}
 
 
 def in_words(mechanism: Mechanism, repair: Mapping[str, Pose]) -> str:
@@ -86,9 +87,8 @@ def in_words(mechanism: Mechanism, repair: Mapping[str, Pose]) -> str:
     return "; ".join(told)
 
 
-def _on_loops(system: System, faulty: Sequence[str]) -> list[str]:
+def _on_loops(mechanism: Mechanism, plan: Plan, faulty: Sequence[str]) -> list[str]:
     """The joints of the loops at fault: those that close them, and those of the tree on the ways between their ends."""
-    plan = system.plan
     found: dict[str, None] = {}
     for loop in plan.loop_joints:
         if loop.name not in faulty:
@@ -102,7 +102,7 @@ def _on_loops(system: System, faulty: Sequence[str]) -> list[str]:
                 node = int(plan.parent[node])
             ways.append(way)
         found |= {plan.joint[i]: None for i in sorted({*ways[0]} ^ {*ways[1]})}
-    return [name for name in found if name in system.mechanism.joints]
+    return [name for name in found if name in mechanism.joints]
 
 
 def _loosened(mechanism: Mechanism, joints: Sequence[str]) -> tuple[Mechanism, dict[str, str]]:
@@ -124,10 +124,10 @@ def _loosened(mechanism: Mechanism, joints: Sequence[str]) -> tuple[Mechanism, d
 class _Search:
     """The equations of the loosened mechanism, and the steps that solve them with small displacements."""
 
-    def __init__(self, system: System, free: Sequence[str], length: float) -> None:
-        self.system, self.length = system, length
-        self.columns = np.concatenate([np.arange(system.nv)[system.slice_v(name)] for name in free])
-        self.places = [system.slice_q(name) for name in free]
+    def __init__(self, evaluator: Evaluator, free: Sequence[str], length: float) -> None:
+        self.evaluator, self.plan, self.length = evaluator, evaluator.plan, length
+        self.columns = np.concatenate([np.arange(self.plan.nv)[self.plan.slice_v(name)] for name in free])
+        self.places = [self.plan.slice_q(name) for name in free]
         # A radian of a dimension counts as much as the length of the mechanism.
         self.units = np.tile(np.r_[np.full(3, length), np.ones(3)], len(free))
         self.prices = np.repeat(1.0 + DEARER * np.arange(len(free)), 2)
@@ -142,7 +142,7 @@ class _Search:
         for _ in range(ITERATIONS):
             d = self._displacements(q)
             step = self._step(e, J, d, self._smoothed(d, floor), stiff)
-            trial = np.asarray(self.system.integrate(q, step))
+            trial = self._moved(q, step)
             e_trial, J_trial = self._equations(trial)
             gained = self._merit(q, e, floor) - self._merit(trial, e_trial, floor)
             if gained > 0.0:
@@ -156,6 +156,10 @@ class _Search:
             else:
                 stiff *= 8.0
         return self._closed_by_few(q)
+
+    def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return q (+) step."""
+        return self.evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
 
     def _closed_by_few(self, q: np.ndarray) -> np.ndarray | None:
         """Return the loops closed to rounding by the displacements that differ from zero, all others being none."""
@@ -172,7 +176,7 @@ class _Search:
             if worst <= CLOSED or not np.isfinite(worst):
                 return q if worst <= CLOSED else None
             costs = np.where(few, self.length, 1e-20 * self.length)
-            q = np.asarray(self.system.integrate(q, self._step(e, J, np.zeros(len(costs)), costs, 1.0)))
+            q = self._moved(q, self._step(e, J, np.zeros(len(costs)), costs, 1.0))
         return None
 
     def _smoothed(self, d: np.ndarray, floor: float) -> np.ndarray:
@@ -188,7 +192,7 @@ class _Search:
 
     def displacement(self, q: np.ndarray, joint: str) -> Pose | None:
         """Return how a loosened joint is moved, None for one that stays."""
-        at = q[self.system.slice_q(joint)]
+        at = q[self.plan.slice_q(joint)]
         d = np.asarray(self.kind.difference(self.kind.neutral(), at), dtype=np.float64)
         if not np.any(np.abs(d) > NOTHING * np.r_[np.ones(3), np.full(3, self.length)]):
             return None
@@ -196,7 +200,7 @@ class _Search:
 
     def _equations(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The scaled errors (m,) of all constraints and their Jacobian (m, nv)."""
-        states = constraint_states(self.system.evaluator, q)
+        states = constraint_states(self.evaluator, q)
         rows = [scaled_rows(state.Phi.T, self.length) for state in states]
         e = [D @ state.error for D, state in zip(rows, states, strict=True)]
         J = [D @ state.J_rel for D, state in zip(rows, states, strict=True)]

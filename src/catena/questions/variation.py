@@ -7,7 +7,7 @@ turning to canonical axes) is done by planning itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.elements.placed_forces import FRICTION, applied_wrench, at_joint, between
+from catena.dynamics.elements.placed_forces import FRICTION, at_joint, between
 from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError, raise_for_states
-from catena.forces import PlacedForce
-from catena.forces.placed import FRAMES
+from catena.forces import JointStop, PlacedForce
 from catena.forces.stretch import Stretch
 from catena.given import real_array, shown
 from catena.kernels import Constants, arrays, constant_parts
-from catena.mechanism import Mechanism
+from catena.kernels.evaluation import ConstantsByState, Evaluator
+from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
@@ -101,20 +101,30 @@ class Variation:
         return symbolic_plan(self.representative, plan, self.values, exact=False)
 
 
-class ConstantRows:
-    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape."""
+class VariedConstants(ConstantsByState):
+    """The constants (*batch, n) of tapes on one plan for the states of a variation. Made once for each tape.
 
-    def __init__(self, variation: Variation, plan: Plan) -> None:
-        self.variation, self.plan = variation, plan
+    `alone` finds what runs algorithms for one state, and `stops` the parameters (*batch, n) of the rigid stops of a
+    joint, which depend on the inertia that it feels in each state.
+    """
+
+    def __init__(
+        self, variation: Variation, plan: Plan, alone: Callable[[int], Evaluator],
+        stops: Callable[[str], np.ndarray],
+    ) -> None:  # fmt: skip
+        self.variation, self.plan, self.batch = variation, plan, variation.batch
+        self._alone, self._stops = alone, stops
         self._rows: dict[tuple[Any, ...], np.ndarray] = {}
-        self._stops: dict[PlacedForce, np.ndarray] = {}
-        self._ends: dict[PlacedForce, tuple[str, str]] = {}
 
     @cached_property
     def _symbolic(self) -> SymbolicPlan:
         return self.variation.symbolic(self.plan)
 
-    def constants(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
+    def alone(self, state: int) -> Evaluator:
+        """Return what runs algorithms for one state."""
+        return self._alone(state)
+
+    def rows(self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None) -> np.ndarray:
         """Return the constants of the tape of an algorithm, with or without loops, with these forces and this frame."""
         key = (has_loops, forces, frame)
         if key not in self._rows:
@@ -125,8 +135,8 @@ class ConstantRows:
             parts = constant_parts(plan, nodes, has_loops, twins, asked)
             rows = self.evaluate([x for row in parts.rows for x in row])
             for force, start in zip(forces, parts.starts[2] // 8, strict=True):
-                if force in self._stops:
-                    own = self._stops[force]
+                if self._is_rigid_stop(force):
+                    own = self._stops(force.at)
                     at = int(start) + 24
                     rows[..., at : at + own.shape[-1]] = own
             self._rows[key] = rows
@@ -145,13 +155,11 @@ class ConstantRows:
         """Return the inertias (*batch, nv) of the rotors of the tree's joints."""
         return self.evaluate(list(rotor_inertias(self._symbolic.plan)))
 
-    def tell_stops(self, force: PlacedForce, numbers: np.ndarray) -> None:
-        """Take these parameters (*batch, n) for stops that depend on the inertia that a joint feels."""
-        self._stops[force] = numbers
-
-    def tell_ends(self, force: PlacedForce, frame: str, axes: str) -> None:
-        """Say what frame a wrench from outside acts on, and whose axes it has."""
-        self._ends[force] = frame, axes
+    def _is_rigid_stop(self, force: PlacedForce) -> bool:
+        """Return whether a force is the stop of a joint that takes its stiffness from the inertia that it feels."""
+        if not isinstance(force.kind, JointStop) or not force.name.endswith(LIMITS):
+            return False
+        return self.variation.mechanism.joints[force.name.removesuffix(LIMITS)].limit_stiffness is None
 
     def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
         """Return expressions of the parameters for all states, (*batch, entries)."""
@@ -176,23 +184,15 @@ class ConstantRows:
             kind = copy(kind)
             for name in kind.named_params():
                 object.__setattr__(kind, name, getattr(kinds[force.whole], name))
-        elements = self.variation.representative.force_elements
-        if force.whole in elements:
-            element = elements[force.whole]
-            if force.owner and element.frames is not None:
-                stretches = between(plan, force.owner, kind, element.frames)
-                return next(one for one in stretches if one.name == force.name)
-            if element.frames is not None:
-                (a, pose_a), (b, pose_b) = (plan.body_pose[name] for name in element.frames)
-                return replace(
-                    force,
-                    kind=kind.under(plan.gravity),
-                    on_a=Transform.from_pose(pose_a),
-                    on_b=Transform.from_pose(pose_b),
-                )
-        elif force.site == FRAMES:
-            return applied_wrench(plan, *self._ends[force])
-        elif force.name.endswith(FRICTION):
+        elements = self.variation.mechanism.force_elements
+        if force.owner:
+            frames = elements[force.owner].frames
+            assert frames is not None
+            return next(one for one in between(plan, force.owner, kind, frames) if one.name == force.name)
+        if force.frames is not None:
+            on_a, on_b = (Transform.from_pose(plan.body_pose[name][1]) for name in force.frames)
+            return replace(force, kind=kind.under(plan.gravity), on_a=on_a, on_b=on_b)
+        if force.name.endswith(FRICTION) and force.name not in elements:
             damping, friction = _resistances(plan, force.at)
             kind = copy(kind)
             for name, row in (("damping", damping), ("friction", friction)):

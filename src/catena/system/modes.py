@@ -1,4 +1,4 @@
-"""Small vibrations about a state at rest: eigenfrequencies, damping ratios and shapes."""
+"""The modes of a mechanism as users see them: frequencies, damping ratios, and configurations in which they swing."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,8 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.hooks import hook
-from catena.system.linearisation import Linearisation
+from catena.questions.linearisation import Linearisation
+from catena.questions.vibration import eigenmodes, rests
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -65,33 +66,12 @@ class Modes:
 
 
 def modes(system: "System", q: np.ndarray, linear: Linearisation) -> Modes:
-    """Return the modes of a linear system at rest."""
-    d = linear.A.shape[0] // 2
-    K, C = -linear.A[d:, :d], -linear.A[d:, d:]
-    if not np.any(C):
-        squares, vectors = np.linalg.eig(K)
-        values = np.where(
-            squares.real >= 0.0, 1j * np.sqrt(np.abs(squares.real)), np.sqrt(np.abs(squares.real))
-        )
-    else:
-        values, whole = np.linalg.eig(linear.A)
-        chosen = values.imag >= 0.0
-        values, vectors = values[chosen], whole[:d, chosen]
-    order = np.argsort(np.abs(values), kind="stable")
-    shapes = linear.E @ vectors[:, order]
-    if shapes.size:
-        largest = shapes[np.argmax(np.abs(shapes), axis=0), np.arange(shapes.shape[1])]
-        shapes = shapes / largest
-    return Modes(system, q, np.asarray(values[order], dtype=complex), shapes.astype(complex))
-
-
-def require_rest(linear: Linearisation, system: "System") -> None:
-    """Raise a StateError where the mechanism does not stay at rest, because modes belong to an equilibrium."""
-    scale = np.linalg.norm(system.mechanism.gravity)
+    """Return the modes of a linear system at rest; raise where it does not rest, because modes belong to an
+    equilibrium."""
     H = system.mass_matrix(system.neutral()) if system.nv else np.zeros((0, 0))
-    size = scale * np.sqrt(np.trace(H)) if H.size else 0.0
-    if np.linalg.norm(linear.vdot) > 1e-3 * max(size, 1.0):
+    if not rests(linear, np.asarray(system.mechanism.gravity), H):
         raise StateError(
             f"{system.mechanism.name!r} does not stay at this q: its joints accelerate by up to "
             f"{np.max(np.abs(linear.vdot)):.3g}. Modes belong to an equilibrium, which s.equilibrium(q) finds."
         )
+    return Modes(system, q, *eigenmodes(linear))

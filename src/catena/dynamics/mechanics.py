@@ -1,0 +1,118 @@
+"""A planned mechanism as it is computed with: the constraints that count, the forces of the mechanism, what moves no
+inertia. What is asked of a mechanism is asked of this; names and forms of arguments are for its users to settle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.elements.elements import Elements
+from catena.dynamics.elements.placed_forces import has_forces, place_forces
+from catena.dynamics.loops.closed_chains import is_closed
+from catena.dynamics.loops.closing.projection import project_holding
+from catena.dynamics.loops.closing.settling import Settling
+from catena.dynamics.tree.articulated_body import articulated_body
+from catena.dynamics.tree.conserved import potential_energy
+from catena.dynamics.tree.friction import strain_energy
+from catena.dynamics.tree.inertia_check import InertiaCheck
+from catena.forces import PlacedForce
+from catena.kernels import arrays
+from catena.kernels.evaluation import Evaluator
+from catena.kinematics import integrate, rate
+from catena.structure import Plan
+
+
+class Mechanics:
+    """The plan of one mechanism and all that belongs to it. Whatever is expensive is found when first asked for.
+
+    `base` is the model of one mechanism whose forces these are, where numbers differ from state to state.
+    """
+
+    def __init__(self, settling: Settling, base: Mechanics | None = None) -> None:
+        self.settling, self.base = settling, base
+        self.mechanism, self.plan = settling.described.mechanism, settling.described.plan
+        self.nv, self.constrained = self.plan.nv, self.plan.total_constraints > 0
+        self.inertia = InertiaCheck(self.plan)
+        self.is_closed, self.acts = is_closed(self.plan), has_forces(self.mechanism)
+        self._elements: Elements | None = None
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """Return what runs algorithms on the plan that is computed with."""
+        return self.settling.effective
+
+    def settle(self, q: Any = None) -> bool:
+        """Look which constraints count, at q (..., nq) or in the neutral configuration, unless that has been done;
+        return whether something else is computed with than before."""
+        return self.settling.look(q)
+
+    @property
+    def elements(self) -> Elements:
+        """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
+        self.evaluator.check_current()
+        if self._elements is None:
+            self.settle()
+            own = None if self.base is None else self.base.elements
+            self._elements = Elements(self.settling) if own is None else own.for_states(self.settling)
+        return self._elements
+
+    @elements.setter
+    def elements(self, elements: Elements) -> None:
+        self._elements = elements
+
+    def with_own(self, q: Any, v: Any, tau: Any) -> Any:
+        """Return joint forces (..., nv) with those of the mechanism at q (..., nq) and v (..., nv); as they are where
+        nothing acts."""
+        if not self.acts or self.elements.is_empty:
+            return tau
+        return self.added(self.elements.at_joints(q, v), tau)
+
+    def added(self, own: np.ndarray, tau: Any) -> np.ndarray:
+        """Return forces of the mechanism (..., nv) and those given, checked, together."""
+        if tau is None:
+            return own
+        given = self.evaluator.checked(articulated_body, "tau", tau)
+        arrays.batch_shape({"q and v": own, "tau": given})
+        return own + given
+
+    def placing(self) -> Callable[[Plan], tuple[PlacedForce, ...]] | None:
+        """Return how the forces of the mechanism are placed on a plan of it, None where nothing acts."""
+        if not self.acts or self.elements.is_empty:
+            return None
+        mechanism, stops = self.mechanism, self.elements.stops
+        return lambda plan: place_forces(mechanism, plan, stops)
+
+    def require_inertia(self) -> None:
+        """Raise where the mechanism was edited, or where some joint of the tree moves no inertia."""
+        self.evaluator.check_current()
+        self.inertia.require()
+
+    def states(self, q: Any, v: Any) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
+        """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
+        given = {
+            name: self.evaluator.checked(rate, key, x) for name, key, x in (("q", "q", q), ("v", "qd", v))
+        }
+        self.evaluator.check_positions("q", given["q"])
+        batch = arrays.batch_shape(given)
+        return batch, arrays.rows(given["q"], batch), arrays.rows(given["v"], batch)
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Return q (+) step, with loops closed whatever their rank."""
+        q = self.evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
+        return self.closed(q)
+
+    def closed(self, q: np.ndarray) -> np.ndarray:
+        """Return the closed configuration next to q (..., nq), whatever the rank of the loops."""
+        if not self.constrained:
+            return q
+        self.settle()
+        return project_holding(self.evaluator, q, None, np.zeros(0, dtype=int))[0]
+
+    def potential_energy(self, q: Any) -> np.ndarray:
+        """Return the potential energy (...) of gravity and of the strain in flexible bodies."""
+        energy = self.evaluator.evaluate(potential_energy, {"q": q})["V"][..., 0]
+        if self.plan.owner is not None:
+            energy = energy + strain_energy(self.plan, self.evaluator.checked(rate, "q", q))
+        return energy

@@ -1,0 +1,193 @@
+"""Systems whose mechanism differs from state to state: masses, lengths and stiffnesses are numbers for each lane.
+
+What one plan serves is computed in lanes, with the constants as one more input. What is not (the rank of loops,
+reactions, loops that do not close at once) is asked of the system of each state, which gives the same answers and takes
+longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from math import nan, prod
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from catena.errors import CatenaError, StateError, raise_for_states
+from catena.given import real_array, shown
+from catena.kernels.evaluation import Evaluator
+from catena.system.own_forces import is_left_out
+
+if TYPE_CHECKING:
+    from catena.questions.variation import Variation, VariedConstants
+    from catena.system.system import System
+
+# Systems of single states that are kept.
+KEPT = 64
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class States:
+    """The states of a system that was made by `vary`: the `base` with the plan that serves all of them, their
+    `variation`, and the `origin` that they differ from."""
+
+    def __init__(self, base: System, variation: Variation, origin: System) -> None:
+        self.base, self.variation, self.origin = base, variation, origin
+        self.batch, self.count = variation.batch, prod(variation.batch)
+        self._alone: dict[int, System] = {}
+
+    def alone(self, k: int) -> System:
+        """Return the system of one state, counted from 0 through the batch of the parameters."""
+        if not (isinstance(k, int | np.integer) and 0 <= k < self.count):
+            raise StateError(f"There is no state {shown(k)}; the parameters have numbers for {self.count}.")
+        if k not in self._alone:
+            if len(self._alone) >= KEPT:
+                del self._alone[next(iter(self._alone))]
+            index = tuple(int(i) for i in np.unravel_index(int(k), self.batch)) if self.batch else ()
+            plan = self.base.plan
+            self._alone[k] = self.variation.at(index).system(
+                plan.root, plan.cut, self.base.accuracy, plan.keep
+            )
+        return self._alone[k]
+
+    def constants(self, evaluator: Evaluator) -> VariedConstants:
+        """Return the numbers of the states on the plan of an evaluator."""
+        from catena.questions.variation import VariedConstants
+
+        return VariedConstants(
+            self.variation, evaluator.plan, lambda k: self.alone(k).evaluator, self._rigid_stops
+        )
+
+    def _rigid_stops(self, joint: str) -> np.ndarray:
+        """Return the parameters (*batch, n) of stops that are as stiff as the inertia asks for that a joint feels."""
+        own = [self.alone(k).elements.stops[joint].kind.params() for k in range(self.count)]
+        return np.array(own).reshape(*self.batch, -1)
+
+    def bare(self) -> System | None:
+        """Return the system without anything of the mechanism that acts, for the same states; None where nothing
+        does."""
+        mechanism, values = self.origin.mechanism, self.variation.values
+        kept = {n: x for n, x in values.items() if not is_left_out(mechanism, n)}
+        if self.origin.bare is self.origin and len(kept) == len(values):
+            return None
+        numbers = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in kept.items()}
+        if not any(name.partition(".")[0] == "gravity" for name in kept):
+            # It keeps the batch where all that differs is left out.
+            numbers["gravity"] = np.broadcast_to(mechanism.gravity, (*self.batch, 3))
+        return self.origin.bare.vary(numbers)
+
+
+def by_state(method: Method) -> Method:
+    """Let the system of each state answer a call where parameters differ from state to state."""
+
+    @wraps(method)
+    def answer(self: System, *given: Any, **named: Any) -> Any:
+        if self._states is None:
+            return method(self, *given, **named)
+        return ask_each(self, method.__name__, *given, **named)
+
+    return answer  # type: ignore[return-value]
+
+
+def one_by_one(method: Method) -> Method:
+    """Let the system of each state answer a call about one mechanism where parameters differ from state to state: the
+    answers are an array of objects in the shape of their batch. Arguments that have that batch are told apart."""
+
+    @wraps(method)
+    def answer(self: System, *given: Any, **named: Any) -> Any:
+        if self._states is None:
+            return method(self, *given, **named)
+        states = self._states
+        found = np.empty(states.batch, dtype=object)
+        for k, index in enumerate(np.ndindex(states.batch)):
+            arguments = [_told_apart(x, states.batch, index) for x in given]
+            options = {name: _told_apart(x, states.batch, index) for name, x in named.items()}
+            found[index] = getattr(states.alone(k), method.__name__)(*arguments, **options)
+        return found if states.batch else found[()]
+
+    return answer  # type: ignore[return-value]
+
+
+def ask_each(system: System, name: str, *given: Any, only: np.ndarray | None = None, **named: Any) -> Any:
+    """Return what the systems of the states say to a call of `name`, put together. Arrays have batch dimensions before
+    their last one; with `only` (...) the other states are left out and get zeros."""
+    states = system._states
+    assert states is not None
+    spread = [_spread(x) for x in (*given, *named.values())]
+    batch = np.broadcast_shapes(states.batch, *(s for shapes in spread for s in shapes))
+    which = np.broadcast_to(np.arange(states.count).reshape(states.batch), batch)
+    wanted = np.ones(batch, dtype=bool) if only is None else only
+    numbers = np.unique(which[wanted]).tolist()
+    if not numbers:
+        # No state is asked for, so that anybody can say what shape nothing has.
+        systems = [(states.alone(0) if states.count else states.base, wanted)]
+    else:
+        systems = [(states.alone(k), (which == k) & wanted) for k in numbers]
+    parts, places = [], []
+    errors: dict[tuple[int, ...], CatenaError] = {}
+    for own, mine in systems:
+        arguments = [_taken(x, batch, mine) for x in given]
+        options = {n: _taken(x, batch, mine) for n, x in named.items()}
+        try:
+            parts.append(getattr(own, name)(*arguments, **options))
+        except CatenaError as error:
+            # The others are told to whoever asks for them.
+            errors |= {tuple(int(i) for i in index): error for index in np.argwhere(mine)}
+            continue
+        places.append(mine)
+    found = _joined(parts, places, batch, nan if errors else 0.0) if parts else None
+    raise_for_states(errors, found)
+    return found
+
+
+def _spread(x: Any) -> list[tuple[int, ...]]:
+    """Return the batch dimensions of an argument that is an array, or of those in a mapping."""
+    if isinstance(x, Mapping):
+        return [s for value in x.values() for s in _spread(value)]
+    rows = _numbers(x)
+    return [] if rows is None or rows.ndim == 0 else [rows.shape[:-1]]
+
+
+def _numbers(x: Any) -> np.ndarray | None:
+    """Return an argument as an array, None for one that is none."""
+    if x is None or isinstance(x, str | bool | int | float):
+        return None
+    try:
+        return real_array(x)
+    except ValueError:
+        return None
+
+
+def _taken(x: Any, batch: tuple[int, ...], mine: np.ndarray) -> Any:
+    """Return an argument for some states of the batch, (states, n)."""
+    if isinstance(x, Mapping):
+        return {name: _taken(value, batch, mine) for name, value in x.items()}
+    rows = _numbers(x)
+    if rows is None or rows.ndim == 0:
+        return x
+    return np.broadcast_to(rows, (*batch, rows.shape[-1]))[mine]
+
+
+def _told_apart(x: Any, batch: tuple[int, ...], index: tuple[int, ...]) -> Any:
+    """Return what an argument says about one state: an entry where it has the batch before dimensions of its own."""
+    if isinstance(x, Mapping):
+        return {name: _told_apart(value, batch, index) for name, value in x.items()}
+    rows = _numbers(x)
+    if rows is None or rows.ndim <= len(batch) or rows.shape[: len(batch)] != batch:
+        return x
+    return rows[index]
+
+
+def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...], rest: float = 0.0) -> Any:
+    """Return results (states, ...) of portions of a batch as one of the whole batch, with the number `rest` for all
+    others."""
+    first = parts[0]
+    if isinstance(first, dict):
+        return {name: _joined([part[name] for part in parts], places, batch, rest) for name in first}
+    if isinstance(first, tuple):
+        return tuple(_joined([part[k] for part in parts], places, batch, rest) for k in range(len(first)))
+    found = np.full((*batch, *np.shape(first)[1:]), rest)
+    for part, mine in zip(parts, places, strict=True):
+        found[mine] = part
+    return found
