@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from catena.errors import StateError
 from catena.given import can_take, is_finite, shown
@@ -25,6 +25,13 @@ from catena.simulation.stepping.compiled import BrokenOff
 
 # How often somebody is told what is new, unless they say so [s].
 EVERY = 0.05
+
+
+class Cancellation(Protocol):
+    """What says whether a run is cancelled: a `threading.Event`, or anything like it."""
+
+    def is_set(self) -> bool:
+        """Return whether somebody has cancelled the run."""
 
 
 class Cancelled(BrokenOff):
@@ -53,7 +60,7 @@ class Following:
         progress: bool | None,
         observe: Callable[[Trajectory], Any] | None = None,
         every: float = EVERY,
-        cancel: Any = None,
+        cancel: Cancellation | None = None,
         index: tuple[int, ...] = (),
     ) -> None:
         self.bar = Progress(span.end, progress, span.start)

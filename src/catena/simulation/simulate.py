@@ -14,12 +14,12 @@ from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import FailingStates, require_some
-from catena.simulation.following import EVERY, Following, check_followers
+from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.interrupting import raise_in_loop
-from catena.simulation.keeping import Keep
+from catena.simulation.keeping import Choice, Keep
 from catena.simulation.loop_drives import with_drives_in_tree
-from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
@@ -58,8 +58,8 @@ class Options(TypedDict, total=False):
     start: float
     observe: Callable[[Trajectory], Any] | None
     every: float
-    cancel: Any
-    keep: Any
+    cancel: Cancellation | None
+    keep: Choice | Keep | None
 
 
 @overload
@@ -69,7 +69,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | None = None,
+    control: Control | Described | ForcesByFormula | None = None,
     **options: Unpack[Options],
 ) -> Trajectory: ...
 
@@ -81,7 +81,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    control: Control | Described | ForcesByFormula | Sequence[Control] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory | list[Trajectory]: ...
 
@@ -93,7 +93,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    control: Control | Described | ForcesByFormula | Sequence[Control] | None = None,
     motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
     forces: Mapping[str, Applied | Sequence[Any]] | None = None,
     integrator: str = "dopri5",
@@ -113,8 +113,8 @@ def simulate(
     start: float = 0.0,
     observe: Callable[[Trajectory], Any] | None = None,
     every: float = EVERY,
-    cancel: Any = None,
-    keep: Any = None,
+    cancel: Cancellation | None = None,
+    keep: Choice | Keep | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
