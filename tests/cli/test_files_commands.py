@@ -41,7 +41,7 @@ def test_convert_writes_another_format_and_tells_what_it_found(catena, robot, tm
     generators.four_bar().save(tmp_path / "bars.toml")
     assert catena("convert", tmp_path / "bars.toml", tmp_path / "bars.urdf").code == 0
     assert len(load(tmp_path / "bars.urdf").system().loops) == 1
-    done = catena("convert", robot, tmp_path / "r.sdf")
+    done = catena("convert", robot, tmp_path / "r.usda")
     assert done.code == 2 and "only read" in done.err
 
 

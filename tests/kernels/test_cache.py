@@ -139,7 +139,10 @@ def test_a_folder_that_cannot_be_written_only_costs_time(filled, tmp_path, fresh
 
 
 def test_entries_appear_whole_and_leave_no_rubbish(filled):
-    assert {file.suffix for file in filled[0].iterdir()} == {".bin"}
+    """Entries, and the empty files by which processes wait for each other."""
+    files = list(filled[0].iterdir())
+    assert {file.suffix for file in files} <= {".bin", ".lock"}
+    assert all(file.stat().st_size == 0 for file in files if file.suffix == ".lock")
 
 
 def test_without_a_chosen_folder_the_users_cache_folder_is_taken(tmp_path, fresh_process):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import four_bar, free_flyer
+from catena.mechanism.generators import arms_on_object, four_bar, free_flyer, hslm, spatial_four_bar, stewart
 
 pytest.importorskip("casadi")
 
@@ -147,6 +147,30 @@ def test_a_plan_that_jumps_over_a_dead_centre_is_no_success():
     with pytest.warns(ct.CatenaWarning, match="near t = 1 s the leading joints pass a dead centre"):
         jump = ct.plan_motion(s, q0, 1.0, end={"shaft moves": 3.8}, nodes=5, independent=["valve moves"])
     assert not jump.success and "dead centre" in jump.message
+
+
+@pytest.mark.parametrize(
+    ("made", "frame", "by"),
+    [
+        pytest.param(spatial_four_bar, "rocker", (0, 0, 0), id="spatial four-bar"),
+        pytest.param(hslm, "member", (0.01, 0.01, 0.01), id="HSLM", marks=pytest.mark.slow),
+        pytest.param(
+            lambda: arms_on_object(2), "object", (0.02, 0.01, 0.02), id="arms", marks=pytest.mark.slow
+        ),
+        pytest.param(stewart, "platform", (0.02, 0.01, 0.03), id="Stewart", marks=pytest.mark.slow),
+    ],
+)
+def test_machines_with_all_kinds_of_joints_in_their_loops(made, frame, by):
+    """Balls, universal joints and slides follow the closure; the forces told give the accelerations told."""
+    s = made().system()
+    q = s.assemble()
+    goal = s.pose(q, frame).p + by
+    plan = ct.plan_motion(s, q, 1.0, frame=frame, reach=goal, nodes=7)
+    assert plan.success
+    np.testing.assert_allclose(s.pose(plan.q[-1], frame).p, goal, atol=1e-6)
+    assert max(np.abs(x).max() for x in s.closure(plan.q, plan.v)) < 1e-8
+    vdot = s.forward_dynamics(plan.q, plan.v, plan.forces)
+    np.testing.assert_allclose(vdot, plan.vdot, atol=1e-7 * max(1.0, np.abs(vdot).max()))
 
 
 def grasping():

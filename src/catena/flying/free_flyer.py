@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.given import can_take, entries, is_positive, real_array, shown
+from catena.given import can_take, is_positive, real_array, shown
 from catena.joints import Free
 from catena.joints.around import described
+from catena.kernels import arrays
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
 from catena.system import System
@@ -82,7 +83,9 @@ class FreeFlyer:
             self.joints = tuple(
                 name for name in names if led & set(_places(system.nv, [system.slice_v(name)]).tolist())
             )
-        elif independent is not None and set(entries(independent)) != set(names):
+        elif independent is not None and set(
+            arrays.as_list("independent", independent, str, "joints")
+        ) != set(names):
             raise ModelError(
                 f"FreeFlyer: {system.mechanism.name!r} has no loops that its base hangs on, so all its joints are "
                 "independent: leave out independent"

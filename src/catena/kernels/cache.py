@@ -4,12 +4,15 @@ An entry holds machine code and a description (JSON). Its key is a digest of eve
 the sources of the algebra, of joints and forces, of the kernels and of all algorithms, the versions of CasADi, NumPy
 and LLVM's binding, the processor and the number of lanes. The folder is `$CATENA_CACHE`, else the user's
 cache folder; it is made for this user alone, and one that others can write is refused. A folder that cannot be
-written only costs time.
+written, as one of the superuser's that an image ships, only costs time. What several processes need at once is made by
+one of them.
 """
 
+import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from catena.kernels.private_folder import PrivateFolder
 ROOMS = ("spatial", "joints", "forces", "kernels", "kinematics", "dynamics", "simulation/stepping/methods")
 # Entries that a process writes from one look at how many there are to the next. The first one looks.
 EVICT_EVERY = 256
+# Seconds that a process waits for another one that compiles the same.
+PATIENCE = 120.0
 _written = 0
 
 
@@ -87,6 +92,18 @@ def read(entry: str) -> tuple[bytes, dict[str, Any]] | None:
         return rest[size:], json.loads(rest[:size])
     except ValueError:
         return None
+
+
+@contextlib.contextmanager
+def only_once(entry: str) -> Iterator[None]:
+    """Let one process at a time make an entry, so that those that wait find it made. There are a few locks for all."""
+    path = folder()
+    opened = PrivateFolder.open(path, make=True) if path else None
+    if opened is None:
+        yield
+        return
+    with opened as place, place.locked(f"{entry[:2]}.lock", PATIENCE):
+        yield
 
 
 def write(entry: str, code: bytes, description: dict[str, Any]) -> None:

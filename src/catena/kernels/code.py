@@ -125,11 +125,16 @@ def _new_unit(
         wide = f"{lanes}, varying" if varying else str(lanes)
         entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)
     code, description = _kept(entry) if entry else (None, {})
-    if code is None:
+    if code is None and entry:
+        with cache.only_once(entry):
+            code, description = _kept(entry)
+            if code is None:
+                with engine.timed():
+                    code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
+                cache.write(entry, b"", description)
+    elif code is None:
         with engine.timed():
             code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
-        if entry:
-            cache.write(entry, b"", description)
     names = {(index, variant): name for index, variant, name in description["steps"]}
     loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
     steps = {key: loaded[name] for key, name in names.items()} if loaded else {}

@@ -1,9 +1,10 @@
 """A folder that nobody but its owner can write: what is read from it was put there by this user.
 
 Machine code that is read from a folder is run, so whoever can write there can run anything as this user. A folder or a
-file that belongs to somebody else, or that others can write, is therefore refused. The folder is looked at through a
-descriptor and files are opened relative to it, so that what was looked at is what is used, whoever renames what
-meanwhile. Nothing here raises because of the state of a disk: a folder that cannot be used only costs time.
+file that belongs to somebody else, or that others can write, is therefore refused. What belongs to the superuser, as
+the cache that an image of a machine brings along, is not: whoever is that can run anything anyway. The folder is looked
+at through a descriptor and files are opened relative to it, so that what was looked at is what is used, whoever renames
+what meanwhile. Nothing here raises because of the state of a disk: a folder that cannot be used only costs time.
 """
 
 import contextlib
@@ -23,6 +24,8 @@ _READ = os.O_RDONLY | sum(getattr(os, n, 0) for n in ("O_NOFOLLOW", "O_NONBLOCK"
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~getattr(os, "O_NONBLOCK", 0))
 # Seconds after which a file that is used gets the present as its time.
 _RENEWED = 86400.0
+# Seconds between looks at a lock that somebody else holds.
+_LOOK = 0.01
 warned: set[str] = set()
 """What was warned of in this process."""
 
@@ -99,7 +102,16 @@ class PrivateFolder:
     def write(self, name: str, unfinished: str, contents: bytes) -> None:
         """Write a file for this user alone. It appears whole or not at all, by way of the name `unfinished`."""
         with contextlib.suppress(OSError):
-            handle = os.open(self._place(unfinished), _WRITE, 0o600, dir_fd=self._descriptor)
+            try:
+                handle = os.open(self._place(unfinished), _WRITE, 0o600, dir_fd=self._descriptor)
+            except OSError as error:
+                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                    _warn_once(
+                        "write",
+                        f"The folder {self.path} cannot be written, so what is compiled now is compiled again by the "
+                        f"next process. Set CATENA_CACHE to another, or fill it by `catena warm`.",
+                    )
+                return
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(contents)
@@ -110,6 +122,31 @@ class PrivateFolder:
             except BaseException:
                 self.remove(unfinished)
                 raise
+
+    @contextlib.contextmanager
+    def locked(self, name: str, patience: float) -> Iterator[None]:
+        """Hold a lock that all processes know by a name, so that one does what others wait for: at most so many
+        seconds, and not at all where nothing can be locked."""
+        handle = None
+        with contextlib.suppress(OSError, ImportError):
+            import fcntl
+
+            handle = os.open(
+                self._place(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600, dir_fd=self._descriptor
+            )
+            until = time.monotonic() + patience
+            while time.monotonic() < until:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    time.sleep(_LOOK)
+        try:
+            yield
+        finally:
+            if handle is not None:
+                # It is unlocked with that, as by the end of a process.
+                os.close(handle)
 
     def files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Return the names and states of all plain files."""
@@ -154,7 +191,7 @@ def _flaw(status: os.stat_result) -> str | None:
     """Return what is wrong with the owner or the mode of a file, as the end of a sentence; None where nothing is."""
     if not hasattr(os, "geteuid"):
         return None
-    if status.st_uid != os.geteuid():
+    if status.st_uid not in (os.geteuid(), 0):
         return f"belongs to user {status.st_uid}, and this process to user {os.geteuid()}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return f"can be written by others (mode {stat.S_IMODE(status.st_mode):03o})"

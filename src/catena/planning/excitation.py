@@ -126,14 +126,16 @@ def plan_excitation(
 
     It is the best of `tries` in each of so many `rounds`, drawn by `seed`, looked at in `samples` states.
     """
-    _check(system, duration, amplitude, harmonics, aim, samples, tries, rounds)
+    _check(system, duration, amplitude, harmonics, aim, samples, tries, rounds, seed)
     q0 = system.states(start, np.zeros(system.nv))[1]
     if len(q0) != 1:
         raise StateError("plan_excitation: start has batch dimensions; give one configuration.")
     names = tuple(dict.fromkeys(arrays.as_list("bodies", bodies, str, "bodies")))
+    if not names:
+        raise StateError("plan_excitation: bodies are none; name at least one whose inertia is asked for.")
     trial = _Trial(system, q0[0], float(duration), names, joints, measured, int(samples), torques)
     most = trial.largest(float(amplitude), rates)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(int(seed))
     shape = (len(trial.joints), 2 * int(harmonics))
     mean, spread = np.zeros(shape), np.ones(shape)
     best: tuple[float, Any, Any] | None = None
@@ -142,7 +144,7 @@ def plan_excitation(
         drawn = mean + spread * rng.normal(size=(int(tries), *shape))
         amplitudes = np.array([trial.fitted(x, *most) for x in drawn])
         moved = trial.moved(amplitudes)
-        judged = [trial.judged(*(x[k] for x in moved), aim) for k in range(int(tries))]
+        judged = [trial.judged([x[k] for x in moved], aim) for k in range(int(tries))]
         scores = np.array([x[0] for x in judged])
         if not turn:
             random = float(np.median([x[1] for x in judged]))
@@ -290,10 +292,9 @@ class _Trial:
         at = self.system.slice_v(joint)
         return set(range(at.start, at.stop)) <= set(self.chosen.components.tolist())
 
-    def judged(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, aim: str
-    ) -> tuple[float, float]:
+    def judged(self, motion: list[np.ndarray], aim: str) -> tuple[float, float]:
         """Return the score of a try, the less the better, and its condition."""
+        q, v, a, tau = motion
         if not np.isfinite(q).all():
             return np.inf, np.inf
         try:
@@ -377,15 +378,9 @@ def _sizes(system: System, bodies: tuple[str, ...]) -> np.ndarray:
 
 
 def _check(
-    system: Any,
-    duration: Any,
-    amplitude: Any,
-    harmonics: Any,
-    aim: Any,
-    samples: Any,
-    tries: Any,
-    rounds: Any,
-) -> None:
+    system: Any, duration: Any, amplitude: Any, harmonics: Any, aim: Any, samples: Any, tries: Any, rounds: Any,
+    seed: Any,
+) -> None:  # fmt: skip
     """Complain about what is no task."""
     if not isinstance(system, System):
         raise StateError(f"plan_excitation needs a system, found {shown(system)}; plan one with m.system().")
@@ -405,6 +400,7 @@ def _check(
         ("samples", samples, 10),
         ("tries", tries, 4),
         ("rounds", rounds, 1),
+        ("seed", seed, 0),
     ):
         if not is_count(value) or value < least:
             raise StateError(

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from catena.changing import transfer
 from catena.errors import CatenaError, StateError
-from catena.given import entries, is_count, shown
+from catena.given import is_count, listed, shown
+from catena.kernels import arrays
 from catena.mechanism import Mechanism
 from catena.mechanism.whereabouts import Whereabouts
 from catena.planning.motion_plan import MotionPlan
@@ -108,8 +109,9 @@ def rank_structures(
     _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("rank_structures: start or velocity have batch dimensions; give one state.")
-    candidates = _combinations(lock, {} if grapples is None else grapples, bases)
-    for name, given in ({} if structures is None else structures).items():
+    closed, others = _by_name("grapples", grapples), _by_name("structures", structures)
+    candidates = _combinations(_groups(lock), closed, arrays.as_list("bases", bases, str, "bases"))
+    for name, given in others.items():
         candidates[name] = [_own(given)]
     if not is_count(most) or len(candidates) > most:
         raise StateError(
@@ -124,13 +126,12 @@ def rank_structures(
 
 
 def _combinations(
-    lock: Iterable[Any], grapples: Mapping[str, Sequence[Any]], bases: Iterable[str]
+    lock: list[list[str]], grapples: Mapping[str, Sequence[Any]], bases: list[str]
 ) -> dict[str, list[Change]]:
     """Return the changes of each combination by its name."""
-    choices: list[list[tuple[str, Change | None]]] = [[(base, _based(base)) for base in entries(bases)]]
-    for group in lock:
-        names = list(entries(group))
-        choices.append([("", None), (f"{', '.join(map(str, names))} locked", _locked(names))])
+    choices: list[list[tuple[str, Change | None]]] = [[(base, _based(base)) for base in bases]]
+    for names in lock:
+        choices.append([("", None), (f"{', '.join(names)} locked", _locked(names))])
     for joint, given in grapples.items():
         choices.append([("", None), (f"{joint} closed", _grappled(joint, given))])
     found = {}
@@ -138,6 +139,28 @@ def _combinations(
         said = [name for name, _ in picked if name and name != AS_IS]
         found["; ".join(said) or AS_IS] = [change for _, change in picked if change is not None]
     return found
+
+
+def _groups(lock: Any) -> list[list[str]]:
+    """Return the joints and patterns of each group that may be locked."""
+    try:
+        return [
+            arrays.as_list("lock", group, str, "joints")
+            for group in ((lock,) if isinstance(lock, str) else listed(lock))
+        ]
+    except ValueError as error:
+        raise StateError(
+            f"rank_structures: lock is {shown(lock)}; give joints, patterns, or lists of these."
+        ) from error
+
+
+def _by_name(what: str, given: Any) -> dict[str, Any]:
+    """Return what is given by name, or the complaint that it is not."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise StateError(f"rank_structures: {what} are {shown(given)}; give a mapping from names.")
+    return dict(given)
 
 
 def _based(base: str) -> Change | None:
@@ -156,7 +179,12 @@ def _locked(names: list[str]) -> Change:
 
 def _grappled(joint: str, given: Sequence[Any]) -> Change:
     """Return the change that closes a joint where bodies stand; without poses it sits at the origin of its child."""
-    parent, child, kind, *rest = given
+    told = list(given) if isinstance(given, tuple | list) else []
+    if not 3 <= len(told) <= 4 or (len(told) == 4 and not isinstance(told[3], Mapping)):
+        raise StateError(
+            f"rank_structures: grapple {joint!r} is {shown(given)}; give (parent, child, kind), or these and options."
+        )
+    parent, child, kind, *rest = told
     options = dict(rest[0]) if rest else {"in_child": Pose()}
     return lambda m, at: m.attach(joint, parent, child, kind, at=at, **options)
 

@@ -15,6 +15,7 @@ from typing import Any
 from catena.errors import StateError
 from catena.given import can_take, is_finite, shown
 from catena.simulation.arguments import Span
+from catena.simulation.interrupting import note_interrupted
 from catena.simulation.progress import Progress
 from catena.simulation.results.joining import Before, before_next
 from catena.simulation.results.segment import Segment
@@ -30,8 +31,14 @@ class Cancelled(BrokenOff):
     """Raised behind the last step that was taken, where somebody cancels a run."""
 
 
+def nobody_follows(t: float) -> None:
+    """Do nothing: nobody wants to know how far a motion is."""
+
+
 def stopped(reason: BaseException, t: float) -> str:
     """Return what a run says that somebody stopped at a time [s]."""
+    if isinstance(reason, KeyboardInterrupt):
+        note_interrupted()
     return f"{'cancelled' if isinstance(reason, Cancelled) else 'interrupted'} at t = {t:.6g} s"
 
 

@@ -16,6 +16,7 @@ from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import EVERY, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Keep
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
@@ -144,10 +145,11 @@ def simulate(
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
-    returns what there is. With `check` the run is audited, if it is not very large, and what is off is said as a
-    warning; of a run with contacts its changes are, and `run.audit()` tells all. `parameters` are numbers of the
-    mechanism that differ from state to state, {"pole.mass": (...)}, as `System.vary` takes them: their batch and that
-    of q and v go together, and states run in lanes. A list of systems or of controllers gives a list of trajectories.
+    returns what there is; the next run of the same loop raises KeyboardInterrupt. With `check` the run is audited, if
+    it is not very large, and what is off is said as a warning; of a run with contacts its changes are, and
+    `run.audit()` tells all. `parameters` are numbers of the mechanism that differ from state to state, {"pole.mass":
+    (...)}, as `System.vary` takes them: their batch and that of q and v go together, and states run in lanes. A list of
+    systems or of controllers gives a list of trajectories.
 
     Angles of joints that something looks at keep counting turns, also where a joint closes a loop. Such a joint begins
     within half a turn of zero, or next to the position that `near` gives it, {joint: (..., nq of the joint)}: to go on
@@ -173,22 +175,16 @@ def simulate(
     `threading.Event`: its `set()`, from any thread, ends the run behind the step that is being taken, and what there is
     is returned, as after Ctrl-C; `run.ended` says so.
     """
+    raise_in_loop()
     check_followers(observe, every, cancel)
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
             changes, parameters, near, on_error, start, keep,
         )  # fmt: skip
-        pairs = zip(given, NOTHING, strict=True)
-        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
-            raise StateError(
-                "A scenario says all of its run: leave the other arguments out, and change it by "
-                "scenario.with_(duration=...)."
-            )
+        _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
     kept = Keep.of(keep)
-    if not is_one_of(on_error, ("raise", "record")):
-        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
@@ -201,13 +197,8 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
-        raise StateError(
-            "observe is for one system and one controller, without on_error='record': run the others one by one."
-        )
     records = on_error == "record"
-    if records and (count > 1 or isinstance(system, Sequence)):
-        raise StateError("on_error='record' is for a batch of one system and one controller.")
+    _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
     if records and not contacts and not is_changing(events):
         if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
@@ -279,6 +270,28 @@ def simulate(
     return runs if several else runs[0]
 
 
+def _require_nothing(given: Sequence[Any]) -> None:
+    """Raise an error unless all arguments beside a scenario are left out."""
+    pairs = zip(given, NOTHING, strict=True)
+    if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
+        raise StateError(
+            "A scenario says all of its run: leave the other arguments out, and change it by "
+            "scenario.with_(duration=...)."
+        )
+
+
+def _require_possible(on_error: Any, observe: Any, are_several: bool) -> None:
+    """Raise an error where several systems or controllers, or states that fail, are asked for what one run gives."""
+    if not is_one_of(on_error, ("raise", "record")):
+        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
+    if observe is not None and (are_several or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
+    if are_several and on_error == "record":
+        raise StateError("on_error='record' is for a batch of one system and one controller.")
+
+
 def _each(
     one: Callable[[SingleState, tuple[int, ...]], Trajectory],
     batch: tuple[int, ...],
@@ -289,15 +302,15 @@ def _each(
     others one behind the other."""
     if not batch:
         return one(states[0], ())
-    if not records:
-        return StateByState(
-            [one(state, index) for index, state in zip(np.ndindex(batch), states, strict=True)], batch
-        )
     found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
     for index, state in zip(np.ndindex(batch), states, strict=True):
+        # Ctrl-C in one of the states is meant for all of them.
+        raise_in_loop()
         try:
             found.append(one(state, index))
         except CatenaError as error:
+            if not records:
+                raise
             failed[index] = str(error)
     require_some(len(found), failed)
     return StateByState(found, (len(found),) if failed else batch, failed)

@@ -137,6 +137,9 @@ class Job:
         except CatenaError as error:
             told = {int(k[0]): words for k, words in error.failed.items()} if error.failed else {}
             return Told({}, {k: told.get(k, str(error)) for k in range(count)})
+        if run.ended.startswith("interrupted"):
+            # Half a run is no variant.
+            raise KeyboardInterrupt
         good = [k for k in range(count) if k not in lost]
         arrays: dict[str, np.ndarray] = {}
 

@@ -747,6 +747,7 @@ class System:
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
         return self._without_own(q, v, taken)
 
+    @one_by_one
     def sticking(
         self, q: State, v: State, tau: State | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
         prescribed: Given | None = None, near: Mapping[str, ArrayLike] | None = None,
@@ -761,6 +762,7 @@ class System:
         require_near(near)
         return sticking(self, q, v, tau, f_ext, prescribed, near)
 
+    @by_state
     def inverse_dynamics_interval(
         self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None
     ) -> np.ndarray:

@@ -24,14 +24,23 @@ from catena.simulation.structure_changes import PerStructure
 from catena.system import System
 
 
+def is_of_mechanism(name: str) -> bool:
+    """Return whether a parameter of a run is one of its mechanism, and not a named number of formulas."""
+    return "." in name or name == "gravity"
+
+
 def named_numbers(parameters: Any) -> tuple[dict[str, float], Any]:
     """Return the named numbers of formulas among the parameters of a run, and the parameters of its mechanism, whose
     names have a point in them, such as "pole.mass"; None where there are none of these."""
     if not isinstance(parameters, Mapping) or all(
-        isinstance(name, str) and "." in name for name in parameters
+        isinstance(name, str) and is_of_mechanism(name) for name in parameters
     ):
         return {}, parameters
-    named = {name: value for name, value in parameters.items() if isinstance(name, str) and "." not in name}
+    named = {
+        name: value
+        for name, value in parameters.items()
+        if isinstance(name, str) and not is_of_mechanism(name)
+    }
     for name, value in named.items():
         if not is_finite(value):
             raise StateError(f"parameters: {name} is {shown(value)}; give one finite number.")
