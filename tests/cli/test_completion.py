@@ -62,6 +62,8 @@ def test_bash_completes_commands_models_files_and_names(catena, tmp_path):
         "count",
         "critical-path",
         "view",
+        "studio",
+        "study",
         "check",
         "convert",
         "schema",

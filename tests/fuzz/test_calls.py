@@ -226,6 +226,8 @@ GOOD: dict[str, Any] = {
     "on_radius": None, "places": {}, "near": None, "at_loops": None, "on_error": "raise",
     "mimic": True, "power": True, "reactions": True, "units": False, "motors": None, "t": 0.005, "steps": 4,
     "acted": {}, "changes": {}, "euler": None, "signals": {}, "state": None,
+    "observe": None, "cancel": None, "independent": None, "objective": "force", "reach_attitude": None,
+    "states": np.array([0]), "batch": (1,),
 }  # fmt: skip
 OF_SUBJECT: dict[str, Good] = {
     **dict.fromkeys(("q", "q0", "q1", "guess", "posture"), lambda s: s.q),

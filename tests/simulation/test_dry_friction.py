@@ -99,10 +99,19 @@ def test_what_a_run_tells_of_a_joint_that_sticks():
 
 
 def test_a_batch_does_what_its_states_do():
+    """By itself, and under a function of the time that Python is asked for."""
     s, q = oscillator(), np.linspace(0.01, 0.2, 9)[:, None]
     together = ct.simulate(s, q, np.zeros((9, 1)), 2.0, samples=4)
     alone = [ct.simulate(s, x, [0.0], 2.0, samples=4).q for x in q]
     np.testing.assert_allclose(together.q, alone, atol=1e-13)
+
+    def push(t, q, v):
+        return np.full_like(v, 3.0 * np.sin(7.0 * t))
+
+    q, options = q[::4], {"samples": 4, "control": push, "integrator": "dop853"}
+    together = ct.simulate(s, q, np.zeros((3, 1)), 1.5, **options)
+    alone = [ct.simulate(s, x, [0.0], 1.5, **options).q for x in q]
+    np.testing.assert_allclose(together.q, alone, atol=1e-9)
 
 
 def hanging(friction, seed):

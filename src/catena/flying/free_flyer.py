@@ -214,28 +214,7 @@ class FreeFlyer:
         longer than `step` [s] (a hundredth of the time unless given).
         """
         system = self.system
-        if system.parameters:
-            raise StateError(
-                f"follow is for one robot, and the parameters {', '.join(system.parameters)} differ from state to "
-                "state; ask for one of them, FreeFlyer(s.vary(parameters).state(k))."
-            )
-        try:
-            t = real_array(times)
-        except ValueError:
-            t = np.zeros(0)
-        if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or np.any(np.diff(t) <= 0.0):
-            raise StateError(f"follow: times are {shown(times)}; give increasing ones, at least two.")
-        if not can_take(path, "t"):
-            raise StateError(
-                f"follow: {shown(path)} is no function of t; give one of positions and velocities."
-            )
-        if step is not None and not is_positive(step):
-            raise StateError(f"follow: step is {shown(step)}; give a positive number of seconds, or None.")
-        if len(_places(system.nv, [system.slice_v(name) for name in self.joints])) != len(self.components):
-            raise StateError(
-                f"follow: of the joints {list(self.joints)} some are independent only in part, so they have no path; "
-                "name others, FreeFlyer(s, independent=[...])."
-            )
+        t = self._asked(path, times, step)
         longest = (t[-1] - t[0]) / 100.0 if step is None else float(step)
         where_m = _places(system.nq, [system.slice_q(name) for name in self.joints])
         h0 = np.zeros(6) if momentum is None else _rows("momentum", momentum, 6, ())
@@ -288,6 +267,33 @@ class FreeFlyer:
             rows.append(rate(float(last), q))
         found = np.array([row[0] for row in rows])
         return found, np.array([row[1] for row in rows])
+
+    def _asked(self, path: Any, times: ArrayLike, step: Any) -> np.ndarray:
+        """Return the times (n,) that a path is followed at, or the complaint about what is no path."""
+        system = self.system
+        if system.parameters:
+            raise StateError(
+                f"follow is for one robot, and the parameters {', '.join(system.parameters)} differ from state to "
+                "state; ask for one of them, FreeFlyer(s.vary(parameters).state(k))."
+            )
+        try:
+            t = real_array(times)
+        except ValueError:
+            t = np.zeros(0)
+        if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or np.any(np.diff(t) <= 0.0):
+            raise StateError(f"follow: times are {shown(times)}; give increasing ones, at least two.")
+        if not can_take(path, "t"):
+            raise StateError(
+                f"follow: {shown(path)} is no function of t; give one of positions and velocities."
+            )
+        if step is not None and not is_positive(step):
+            raise StateError(f"follow: step is {shown(step)}; give a positive number of seconds, or None.")
+        if len(_places(system.nv, [system.slice_v(name) for name in self.joints])) != len(self.components):
+            raise StateError(
+                f"follow: of the joints {list(self.joints)} some are independent only in part, so they have no path; "
+                "name others, FreeFlyer(s, independent=[...])."
+            )
+        return t
 
     def _commuted(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return what two velocities (nv,) of the base do not commute by, which Munthe-Kaas' method of the fourth

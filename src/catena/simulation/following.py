@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from catena.errors import StateError
 from catena.given import can_take, is_finite, shown
@@ -27,8 +27,19 @@ from catena.simulation.stepping.compiled import BrokenOff
 EVERY = 0.05
 
 
+class Cancellation(Protocol):
+    """What says whether a run is cancelled: a `threading.Event`, or anything like it."""
+
+    def is_set(self) -> bool:
+        """Return whether somebody has cancelled the run."""
+
+
 class Cancelled(BrokenOff):
     """Raised behind the last step that was taken, where somebody cancels a run."""
+
+
+def nobody_follows(t: float) -> None:
+    """Do nothing: nobody wants to know how far a motion is."""
 
 
 def stopped(reason: BaseException, t: float) -> str:
@@ -49,7 +60,7 @@ class Following:
         progress: bool | None,
         observe: Callable[[Trajectory], Any] | None = None,
         every: float = EVERY,
-        cancel: Any = None,
+        cancel: Cancellation | None = None,
         index: tuple[int, ...] = (),
     ) -> None:
         self.bar = Progress(span.end, progress, span.start)

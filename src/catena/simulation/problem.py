@@ -22,6 +22,8 @@ from catena.system import System
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
+ForcesByFormula = Mapping[str, str | float | Sequence[str | float]]
+"""Joint forces by joint, each a formula, a number, or as many of them as the joint has components."""
 Prescribed = Reference | Callable[[float], Sequence[ArrayLike]]
 """The motion of a joint: a reference, or a function of t that gives position, velocity and acceleration."""
 Applied = ExternalWrench | Reference | Callable[[float], ArrayLike] | Control

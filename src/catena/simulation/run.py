@@ -131,11 +131,7 @@ class Run:
         self.ahead: list[float] = []
         """The stops before them, the next one last."""
         self.t = np.full(len(self.q), self.start)
-        if keep is not None and (samples is None or (keep == Keep())):
-            samples = [span.start, span.end]
-        self.times = None if beginning.open_ended else sample_times(samples, span, bool(self.batch))
-        if self.times is not None:
-            require_room(len(self.q), len(self.times), 2 * (system.nq + system.nv))
+        self.times = None if beginning.open_ended else self._sample_times(samples)
         if beginning.open_ended:
             self.end = np.inf
         self.looking = [event.looked for event in self.events if event.looked is not None]
@@ -202,6 +198,15 @@ class Run:
         """What was added to the nodes, and how many steps were taken, before events were looked for last."""
         self.terminal = any(event.terminal for event in self.events)
         self.new = NewPart(self) if following.observe is not None else None
+
+    def _sample_times(self, samples: Any) -> np.ndarray | None:
+        """Return the times that are recorded, for which there is room; None for all steps."""
+        if self.keep is not None and (samples is None or self.keep == Keep()):
+            samples = [self.span.start, self.span.end]
+        found = sample_times(samples, self.span, bool(self.batch))
+        if found is not None:
+            require_room(len(self.q), len(found), 2 * (self.system.nq + self.system.nv))
+        return found
 
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""

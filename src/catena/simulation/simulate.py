@@ -14,12 +14,12 @@ from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
 from catena.simulation.failing_states import FailingStates, require_some
-from catena.simulation.following import EVERY, Following, check_followers
+from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.interrupting import raise_in_loop
-from catena.simulation.keeping import Keep
+from catena.simulation.keeping import Choice, Keep
 from catena.simulation.loop_drives import with_drives_in_tree
-from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
@@ -58,8 +58,8 @@ class Options(TypedDict, total=False):
     start: float
     observe: Callable[[Trajectory], Any] | None
     every: float
-    cancel: Any
-    keep: Any
+    cancel: Cancellation | None
+    keep: Choice | Keep | None
 
 
 @overload
@@ -69,7 +69,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | None = None,
+    control: Control | Described | ForcesByFormula | None = None,
     **options: Unpack[Options],
 ) -> Trajectory: ...
 
@@ -81,7 +81,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    control: Control | Described | ForcesByFormula | Sequence[Control] | None = None,
     **options: Unpack[Options],
 ) -> Trajectory | list[Trajectory]: ...
 
@@ -93,7 +93,7 @@ def simulate(
     v: ArrayLike | Mapping[str, ArrayLike] | None = None,
     duration: float = 1.0,
     *,
-    control: Control | Described | Mapping[str, Any] | Sequence[Control] | None = None,
+    control: Control | Described | ForcesByFormula | Sequence[Control] | None = None,
     motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
     forces: Mapping[str, Applied | Sequence[Any]] | None = None,
     integrator: str = "dopri5",
@@ -113,8 +113,8 @@ def simulate(
     start: float = 0.0,
     observe: Callable[[Trajectory], Any] | None = None,
     every: float = EVERY,
-    cancel: Any = None,
-    keep: Any = None,
+    cancel: Cancellation | None = None,
+    keep: Choice | Keep | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -182,16 +182,9 @@ def simulate(
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
             changes, parameters, near, on_error, start, keep,
         )  # fmt: skip
-        pairs = zip(given, NOTHING, strict=True)
-        if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
-            raise StateError(
-                "A scenario says all of its run: leave the other arguments out, and change it by "
-                "scenario.with_(duration=...)."
-            )
+        _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
     kept = Keep.of(keep)
-    if not is_one_of(on_error, ("raise", "record")):
-        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
     count = max(len(systems), len(controls))
@@ -204,13 +197,8 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    if observe is not None and (count > 1 or isinstance(system, Sequence) or on_error == "record"):
-        raise StateError(
-            "observe is for one system and one controller, without on_error='record': run the others one by one."
-        )
     records = on_error == "record"
-    if records and (count > 1 or isinstance(system, Sequence)):
-        raise StateError("on_error='record' is for a batch of one system and one controller.")
+    _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
     if records and not contacts and not is_changing(events):
         if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
@@ -280,6 +268,28 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _require_nothing(given: Sequence[Any]) -> None:
+    """Raise an error unless all arguments beside a scenario are left out."""
+    pairs = zip(given, NOTHING, strict=True)
+    if not all(x is y or (isinstance(x, float | str | tuple) and x == y) for x, y in pairs):
+        raise StateError(
+            "A scenario says all of its run: leave the other arguments out, and change it by "
+            "scenario.with_(duration=...)."
+        )
+
+
+def _require_possible(on_error: Any, observe: Any, are_several: bool) -> None:
+    """Raise an error where several systems or controllers, or states that fail, are asked for what one run gives."""
+    if not is_one_of(on_error, ("raise", "record")):
+        raise StateError(f"on_error is {shown(on_error)}; choose 'raise' or 'record'.")
+    if observe is not None and (are_several or on_error == "record"):
+        raise StateError(
+            "observe is for one system and one controller, without on_error='record': run the others one by one."
+        )
+    if are_several and on_error == "record":
+        raise StateError("on_error='record' is for a batch of one system and one controller.")
 
 
 def _each(

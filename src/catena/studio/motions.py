@@ -82,8 +82,9 @@ def pulled(reading: Reading, question: Mapping[str, Any]) -> dict[str, Any]:
         point, to = (_numbers(question.get(name), (3,), name) for name in ("point", "to"))
         mass = sum(each.mass for each in scenario.mechanism.bodies.values()) or 1.0
         forces[str(body)] = _hand(system, str(body), point, to, PULL * mass)
+    control: Any = scenario.control
     run = simulate(
-        system, q, v, seconds, control=scenario.control, motion=scenario.drives, forces=forces, start=t,
+        system, q, v, seconds, control=control, motion=scenario.drives, forces=forces, start=t,
         integrator="rk4", step=min(4e-3, seconds), samples=2, check=False, parameters=scenario.parameters or None,
     )  # fmt: skip
     end_q, end_v = np.asarray(run.q)[-1], np.asarray(run.v)[-1]

@@ -18,9 +18,9 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.loops.prescribed import prescribed_accelerations
-from catena.errors import SimulationError
+from catena.errors import SimulationError, StateError
 from catena.forces.smooth import smooth_sign
-from catena.kernels import Algorithm
+from catena.kernels import Algorithm, arrays
 from catena.structure import Plan
 from catena.system.by_name import Given, as_arrays
 
@@ -94,15 +94,24 @@ def sticking(
     near: Mapping[str, ArrayLike] | None,
 ) -> Sticking:  # fmt: skip
     """Return how a mechanism goes on from states q (..., nq), v (..., nv) under joint forces tau (..., nv)."""
-    q, v, tau, _ = as_arrays(system, q, v, tau)
-    q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-    driven, given, _ = prescribed_accelerations(system.mechanism, system.plan, prescribed or {})
-    own = system._with_own(q, v, tau, near)
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    driven, given, drives = prescribed_accelerations(
+        system.mechanism, system.plan, {} if prescribed is None else prescribed
+    )
+    if loop_tau is not None or drives:
+        raise StateError(
+            f"sticking: forces and prescribed accelerations at joints that close loops ({list(system.loops)}) are not "
+            f"taken here; keep these joints in the tree, m.system(keep=[...])."
+        )
+    tau = np.zeros(system.nv) if tau is None else tau
+    told = {"q": q, "qd": v, "tau": tau}
+    q, v, tau = (system.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items())
     outside = system._outside(f_ext, None)
-    acting = np.zeros(system.nv) if own is None else own
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], np.shape(acting)[:-1], given.shape[:-1])
+    shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
     if outside["f_ext"] is not None:
-        batch = np.broadcast_shapes(batch, np.shape(outside["f_ext"])[:-1])
+        shaped["f_ext"] = outside["f_ext"]
+    batch = arrays.batch_shape(shaped)
+    acting = system._with_own(q, v, tau, near)
     shape = (*batch, system.nv)
     v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, acting, given))
     q = np.broadcast_to(q, (*batch, system.nq))
@@ -134,7 +143,10 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     tree: friction of what moves, or begins to, has one value, and of what stays at rest any within its limits."""
     q, v, _, _ = as_arrays(system, q, v)
     taken = np.asarray(system.inverse_dynamics(q, v, vdot, f_ext=f_ext))
-    v, vdot = (np.broadcast_to(np.asarray(x, dtype=np.float64), taken.shape) for x in (v, vdot))
+    v, vdot = (
+        np.broadcast_to(system.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
+        for name, x in (("qd", v), ("qdd", vdot))
+    )
     dry = DryFriction.of(system)
     sense = np.where(v == 0.0, np.sign(vdot), np.sign(v))
     least = taken - dry.friction * smooth_sign(v) + dry.of_slip(v) * sense

@@ -305,3 +305,28 @@ def test_initial_states_may_stand_as_they_are(tmp_path):
     (tmp_path / "one.toml").write_text(text.replace("[initial.v]\nA", "[initial.v]\n# A", 1))
     with pytest.raises(ct.FormatError, match="v has no joint 'A'"):
         ct.Scenario.load(tmp_path / "one.toml")
+
+
+REACHING = [
+    "__import__('os').system('touch reached')", "open('reached', 'w')", "exec('x')", "eval('1')", "t.__class__",
+    "q.__class__.__mro__", "q.A.__dict__", "().__class__", "[x for x in q]", "lambda: 0", "globals()", "A; A", "A = 1",
+    "getattr(t, 'real')", "{t}", "f'{t}'", "t if t else t", "'reached'", "q[__import__]", "9^9^9^9^9^9", "(" * 50 + "t",
+    "sin" * 900 + "(t)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REACHING)
+def test_formulas_reach_nothing(file, text, monkeypatch):
+    """Wherever a formula may stand: a drive, a law, a reference, a wrench, an event, what is kept."""
+    monkeypatch.chdir(file.parent)
+    before = sorted(file.parent.iterdir())
+    told = text.replace("\\", "\\\\").replace('"', '\\"')
+    for old in ("0.3 * sin(2 * t)", "-k * A - 0.2 * v.A", "0.5 * q.B", "position.tip[2] + 0.4"):
+        file.write_text(FILE.replace(f'"{old}"', f'"{told}"'))
+        with pytest.raises(ct.CatenaError) as error:
+            ct.Scenario.load(file).run()
+        assert len(str(error.value)) < 5000
+    for said in ({"drives": {"A": text}}, {"control": {"A": text}}, {"events": [text]}, {"keep": [text]}):
+        with pytest.raises(ct.CatenaError):
+            ct.Scenario(in_python().mechanism, duration=0.01, **said).run()
+    assert sorted(file.parent.iterdir()) == before

@@ -24,6 +24,7 @@ from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.stiffness import Stiffness, Watch
+from catena.simulation.following import nobody_follows
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
@@ -63,7 +64,7 @@ class CarefulSteps:
     h: float
     compiled: ImpulseSteps | None
     watch: Watch
-    tick: Callable[[float], None]
+    tick: Callable[[float], None] = nobody_follows
 
     def __post_init__(self) -> None:
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))

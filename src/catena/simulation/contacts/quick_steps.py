@@ -21,6 +21,7 @@ from catena.simulation.arguments import Window
 from catena.simulation.contacts.deciding import LIGHT
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
+from catena.simulation.following import nobody_follows
 from catena.simulation.problem import Touching
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
@@ -30,10 +31,6 @@ from catena.simulation.stepping.methods.work import SOURCES
 
 # Steps in one call.
 MANY = 32
-
-
-def _nobody_follows(t: float) -> None:
-    """Do nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +80,7 @@ class QuickSteps:
         window: Window,
         length: float,
         h: float,
-        tick: Callable[[float], None] = _nobody_follows,
+        tick: Callable[[float], None] = nobody_follows,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
         self.length, self.h, self.tick = length, h, tick

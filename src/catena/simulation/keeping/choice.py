@@ -21,6 +21,10 @@ when it is first zero (NaN where it never is)."""
 
 Values = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """The values (n,) of a signal at times (n,) and states q (n, nq), v (n, nv)."""
+Asked = str | Values | tuple[str, str | Values]
+"""What users say for one signal: a formula, a function, or the name of what is told of all of one of these with it."""
+Choice = Asked | Sequence[Asked] | Mapping[str, Asked]
+"""What users say for all that is kept: "final", a signal, a list of them, or signals by name."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from catena.system import System
 
 if TYPE_CHECKING:
     from catena.mechanism.origin import Origin
+    from catena.simulation.following import Cancellation
     from catena.simulation.results.trajectory import Trajectory
     from catena.simulation.scenario.stream import Stream
 
@@ -362,7 +363,7 @@ class Scenario:
         check: bool = True,
         observe: Callable[[Trajectory], Any] | None = None,
         every: float = 0.05,
-        cancel: Any = None,
+        cancel: Cancellation | None = None,
         on_error: str = "raise",
     ) -> Trajectory:
         """Simulate it; the arguments are those of `ct.simulate`."""

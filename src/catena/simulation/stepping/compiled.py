@@ -426,7 +426,8 @@ class CompiledSteps:
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
             who = active[(t[active] == now) & (ends[active] == until)]
-            self.kept["h"][who] = self.kept["h"][who].min()
+            for name in ("h", "cap") if self.sticks else ("h",):
+                self.kept[name][who] = self.kept[name][who].min()
         out, paused = self._step(who, t, q, v, tau, ends, None)
         if out["halt"][0, 0] < 0.5:
             self._taken(who, t, q, v, tau, out, nodes)

@@ -84,7 +84,7 @@ export class Stage {
     if (!this.player.look) return;
     const { overlay, paper, player } = this, w = player.stage.clientWidth, h = player.stage.clientHeight; for (const each of [overlay, paper]) each.setAttribute("viewBox", `0 0 ${w} ${h}`);
     const facing = Math.abs(player.eye.towards[1]) > 0.999; const parts = [], grid = [];
-    if (!this.is_run && player.planar && facing) {
+    if (!this.is_run && !(this.shows && this.shows.is_wiggle) && player.planar && facing) {
       const { step } = this, [x0, z1] = this.place([0, 0]), [x1, z0] = this.place([w, h]);
       const line = (a, b, strong) => { const [p, q] = [this.pixel(a), this.pixel(b)]; grid.push(make("line", { x1: p[0], y1: p[1], x2: q[0], y2: q[1], class: strong ? "grid axis" : "grid" })); };
       for (let x = Math.ceil(x0 / (5 * step)) * 5 * step; x <= x1; x += 5 * step) line([x, z0], [x, z1], Math.abs(x) < 1e-9);

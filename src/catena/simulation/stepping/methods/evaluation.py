@@ -97,7 +97,7 @@ class Stages:
     def judging(self) -> sticking.Judging:
         """Return how it is judged whether friction goes on as it does."""
         middle = self.method.times[self.middle] if self.middle else 0.0
-        return sticking.Judging(self.method.first, middle, self.variant.driven)
+        return sticking.Judging(self.method.first, middle, self.variant.driven, self.method.is_adaptive)
 
     @property
     def target(self) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 from catena.dynamics.flexible.particles import but_particles
 from catena.forces.smooth import smooth_sign
 from catena.kernels import VELOCITY, Sweep, at_ground, each_body, with_ground
-from catena.simulation.stepping.methods.conditions import both
+from catena.simulation.stepping.methods.conditions import both, larger
 from catena.spatial.scalars import absolute, array, sqrt, where
 
 STICKING_INPUTS = {"sense": VELOCITY, "excess": VELOCITY, "fading": VELOCITY, "fall": VELOCITY}
@@ -46,6 +46,8 @@ REST, STILL = 1e-12, 1e-11
 ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
 TOGETHER, PIVOTS = 8, 400
+# A force that holds may bend within a step by these parts of its change, or of what it is from its limit.
+STRAIGHT, FAR_OFF = 0.2, 0.1
 # The least part of a step that is left of it, and how often the root of a polynomial is improved.
 LEAST, NEWTON = 1e-3, 6
 
@@ -123,12 +125,13 @@ def begin_judging(ground: Any) -> None:
 @dataclass(frozen=True)
 class Judging:
     """How senses are judged: `first` names the accelerations with which a step began, the part `middle` of the step is
-    when forces were kept besides (zero where they are known at its start only), and beside drives (`driven`) what is
-    prescribed does not count."""
+    when forces were kept besides (zero where they are known at its start only), beside drives (`driven`) what is
+    prescribed does not count, and `adaptive` steps are as short as forces that hold need it."""
 
     first: str
     middle: float
     driven: bool
+    adaptive: bool
 
     def look(self, body: Any, ground: Any) -> None:
         """Look where the senses of a joint do not go on."""
@@ -148,6 +151,9 @@ class Judging:
                 way = where(end[k] > 0.0, 1.0, -1.0)
                 over = [way * f - (1.0 + AIM) * limit for f in (body.hold_0[k], body.hold_1[k], end[k])]
                 part = where(torn, _hold_ends(over, self.middle), part)
+                if self.adaptive:
+                    missed = where(both(rubs, sticks(s)), self._missed(body, k, end[k], limit), 0.0)
+                    ground.error_0 = where(missed > ground.error_0, missed, ground.error_0)
             ground.goes_on = where(part < ground.goes_on, part, ground.goes_on)
             slows = both(both(rubs, slips(s)), both(s * v1 > slow, s * a1 < 0.0))
             left = where(slows, s * v1 / where(slows, -s * a1, 1.0), FAR)
@@ -181,6 +187,14 @@ class Judging:
         limit = body.friction[k] + body.excess[k]
         rubs = limit > 0.0
         return (both(rubs, body.prescribed[k] < 0.5) if self.driven else rubs), limit
+
+    def _missed(self, body: Any, k: int, end: Any, limit: Any) -> Any:
+        """Return how far a force that holds is from a straight line within a step, as a part of what is allowed: where
+        nothing moves, only that tells whether the step has followed it, or passed over what it did."""
+        change, left = end - body.hold_0[k], limit - absolute(body.hold_0[k])
+        bends = absolute(body.hold_1[k] - body.hold_0[k] - self.middle * change)
+        allowed = larger(STRAIGHT * absolute(change), FAR_OFF * left) + MOST * limit
+        return bends / where(allowed > 0.0, allowed, 1.0)
 
     def _is_wrong(self, body: Any, k: int, limit: Any) -> Any:
         """Return whether a sense does not go on from the start of the step: more force is needed than there is, or a
