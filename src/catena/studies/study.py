@@ -360,7 +360,7 @@ def _check(job: Job, planned: Design) -> None:
                 f"Outcome {name!r} is {shown(x)}; give a formula such as 'max(A)', or a function of a run."
             )
         functions = functions or not isinstance(x, str)
-    formulas = [x for x in job.outcomes.values() if isinstance(x, str)] or list(job.keep.signals)
+    formulas = any(isinstance(x, str) for x in job.outcomes.values()) or bool(job.keep.signals)
     if (scenario.contacts or scenario.changes or SCENARIO in planned.columns) and formulas:
         raise StateError(
             "Outcomes of runs with contacts, changes of structure or several scenarios are functions of a run: "
