@@ -200,7 +200,7 @@ GOOD: dict[str, Any] = {
     "orientations": [[1.0, 0, 0, 0], [0, 1.0, 0, 0]], "law": "cubic", "velocity": None, "acceleration": None,
     "p": (1, 2, 3), "quat": None, "rpy": (0.1, 0.2, 0.3), "R": None, "axis": "y", "pitch": 0.1, "axis1": "x",
     "axis2": "y", "normal": "z", "motions": "rx", "direction": 1, "terminal": True, "every": 2, "time": 0.1,
-    "constrained": ("dz",), "support": ct.Support(), "twist": np.zeros(6), "count": 1, "arguments": ct.Pose(),
+    "constrained": ("dz",), "support": ct.Support(), "twist": np.zeros(6), "count": 1, "k": 0, "arguments": ct.Pose(),
     "options": 0.1, "between": None, "x": (0.0, 1.0), "y": (0.0, 2.0), "smooth": False, "beyond": "line", "length": 1.0,
     "column": 0.5, "exponent": 1.4, "outside": 0.0, "linear": 0.1, "quadratic": 0.0, "angular": 0.0, "symbolic": False,
     "angular_quadratic": 0.0, "low": (-1.0,), "high": (1.0,), "spring": ct.forces.Table((0.0, 1.0), (0.0, 2.0)),

@@ -37,6 +37,7 @@ CALLS = {
     "integrate": lambda s, x: s.integrate(x.q, x.v, 0.1),
     "inverse_dynamics": lambda s, x: s.inverse_dynamics(x.q, x.v, x.vdot),
     "inverse_dynamics_derivatives": lambda s, x: s.inverse_dynamics_derivatives(x.q, x.v, x.vdot),
+    "inverse_dynamics_interval": lambda s, x: s.inverse_dynamics_interval(x.q, x.v, x.vdot),
     "jacobian": lambda s, x: s.jacobian(x.q, x.frame),
     "joint_position": lambda s, x: s.joint_position(x.q, x.joint),
     "joint_velocity": lambda s, x: s.joint_velocity(x.q, x.v, x.joint),
@@ -49,19 +50,23 @@ CALLS = {
     "project": lambda s, x: s.project(x.q, x.v),
     "rate": lambda s, x: s.rate(x.q, x.v),
     "reactions": lambda s, x: s.reactions(x.q, x.v, x.tau),
+    "sticking": lambda s, x: s.sticking(x.q, x.v, x.tau),
     "twist": lambda s, x: s.twist(x.q, x.v, x.frame),
     "velocity": lambda s, x: s.velocity(x.q, {x.joint: 0.4}),
 }  # fmt: skip
 # Calls that are not for trees, or for nothing but trees; and those that answer for one configuration, look something
 # up, or are compared with others where they are tested.
 LOOPS_ONLY = {"closure", "closure_jacobian", "project", "velocity"}
-TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives"}
+TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives", "inverse_dynamics_interval"}
 ELSEWHERE = {
     "configuration", "contact_dynamics", "correction", "coupling_forces", "diagnose", "linearise", "modes",
     "parameter_derivatives", "pulled", "regressor", "resultants", "save_drawing", "settle", "states", "strain_energy",
     "tree_forces", "view",
 }  # fmt: skip
-BY_NAME = ["articulated_inertias", "forward_dynamics", "hybrid_dynamics", "inverse_dynamics", "reactions"]
+BY_NAME = [
+    "articulated_inertias", "forward_dynamics", "hybrid_dynamics", "inverse_dynamics", "inverse_dynamics_interval",
+    "reactions", "sticking",
+]  # fmt: skip
 WITH_PARAMETERS = ["bias_force", "forward_dynamics", "inverse_dynamics", "mass_matrix"]
 STATES = 5
 

@@ -8,6 +8,7 @@ longer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from math import nan, prod
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -187,6 +188,9 @@ def _joined(parts: list[Any], places: list[np.ndarray], batch: tuple[int, ...], 
         return {name: _joined([part[name] for part in parts], places, batch, rest) for name in first}
     if isinstance(first, tuple):
         return tuple(_joined([part[k] for part in parts], places, batch, rest) for k in range(len(first)))
+    if is_dataclass(first) and not isinstance(first, type):
+        rows = {f.name: [getattr(part, f.name) for part in parts] for f in fields(first)}
+        return type(first)(**{name: _joined(x, places, batch, rest) for name, x in rows.items()})
     found = np.full((*batch, *np.shape(first)[1:]), rest)
     for part, mine in zip(parts, places, strict=True):
         found[mine] = part

@@ -641,7 +641,11 @@ class System:
     def state(self, k: int) -> System:
         """Return the system of one state, counted from 0 through the batch of the parameters: this one, unless
         parameters differ from state to state."""
-        return self if self._states is None else self._states.alone(k)
+        if self._states is not None:
+            return self._states.alone(k)
+        if not (isinstance(k, int | np.integer) and k >= 0):
+            raise StateError(f"There is no state {shown(k)}; states are counted from 0.")
+        return self
 
     def _of_variation(self, variation: Variation) -> System:
         """Return this system for other states, with the programs that it has."""
@@ -759,7 +763,7 @@ class System:
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=vdot, **outside)["tau"]
         return self._without_own(q, v, taken)
 
-    @one_by_one
+    @by_state
     def sticking(
         self, q: State, v: State, tau: State | None = None, f_ext: Mapping[str, ArrayLike] | None = None,
         prescribed: Given | None = None, near: Mapping[str, ArrayLike] | None = None,
