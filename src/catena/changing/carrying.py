@@ -25,7 +25,7 @@ from catena.kinematics.kind_values import kind_values, nearest_coordinates
 from catena.kinematics.loops.closure import tree_motions
 from catena.kinematics.loops.coupling_states import TURN, constraint_states
 from catena.mechanism import MODES, Joint, Mechanism
-from catena.mechanism.profiles import LinearProfile
+from catena.mechanism.profiles import Line
 from catena.structure.plan import Parts
 from catena.system import System
 
@@ -133,10 +133,7 @@ def _wind(new: System, q: np.ndarray, names: Sequence[str]) -> None:
         loose = [
             (term, term.sign * term.profile.coefficient)
             for term in coupling.terms
-            if term.node >= 0
-            and term.turns
-            and term.joint in names
-            and isinstance(term.profile, LinearProfile)
+            if term.node >= 0 and term.turns and term.joint in names and isinstance(term.profile, Line)
         ]
         for term, slope in sorted(loose, key=lambda x: -abs(x[1])) if coupling.constraints else ():
             missed = constraint_states(new.evaluator, q)[len(new.plan.loop_joints) + k].position

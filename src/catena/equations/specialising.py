@@ -27,7 +27,7 @@ from catena.equations.unrolling import unroll
 from catena.kernels import Algorithm, Program, cache, engine, target
 from catena.kernels.code import sources_of
 from catena.kernels.other_process import finish, start_python
-from catena.mechanism.profiles import FormulaProfile
+from catena.mechanism.profiles import Formula
 from catena.structure import Plan
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -84,7 +84,7 @@ class Order:
             digests.update(cache.digest_file(f) for f in files)
         numbers = hashlib.sha256()
         terms = [(coupling, term) for coupling in plan.couplings for term in coupling.terms]
-        if any(isinstance(term.profile, FormulaProfile) for _, term in terms):
+        if any(isinstance(term.profile, Formula) for _, term in terms):
             return None
         for coupling, term in terms:
             what = (coupling.offset, coupling.constraints, coupling.inertia, term.node, term.loop, term.sign)

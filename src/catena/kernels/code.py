@@ -23,7 +23,7 @@ from catena.kernels.lowering import lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.platforms import Platform
 from catena.kernels.undisturbed import hold_in_forks
-from catena.mechanism.profiles import FormulaProfile, Profile
+from catena.mechanism.profiles import Formula, Profile
 from catena.spatial.on_symbols import on_symbols
 
 building = threading.RLock()
@@ -120,7 +120,7 @@ def _new_unit(
     name = algorithm.code or algorithm.name
     described = [_digests(c, (_file(c),)) for each in kinds for c in each.__mro__ if _is_ours(c)]
     entry = None
-    if written and all(described) and not isinstance(kind, FormulaProfile):
+    if written and all(described) and not isinstance(kind, Formula):
         digests = sorted({*written, *(d for each in described for d in each)})
         wide = f"{lanes}, varying" if varying else str(lanes)
         entry = cache.key(name, *sorted(absent), json.dumps(owner), wide, *digests)

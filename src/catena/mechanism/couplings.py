@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.given import is_finite, shown
-from catena.mechanism.profiles import LinearProfile, PolynomialProfile, Profile, Written
+from catena.mechanism.profiles import Line, Polynomial, Profile, Written
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,9 @@ class Coupling(ABC):
 
 def _straight(profile: Profile) -> tuple[float, float] | None:
     """The constant and the slope of a profile that is a straight line, None for others."""
-    if isinstance(profile, LinearProfile):
+    if isinstance(profile, Line):
         return 0.0, profile.coefficient
-    if isinstance(profile, PolynomialProfile) and len(profile.coefficients) == 2:
+    if isinstance(profile, Polynomial) and len(profile.coefficients) == 2:
         return profile.coefficients[0], profile.coefficients[1]
     return None
 
@@ -104,7 +104,7 @@ class LinearCoupling(Coupling):
 
     @property
     def terms(self) -> Mapping[str, tuple[float, Profile]]:
-        return {joint: (1.0, LinearProfile(c)) for joint, c in self.coefficients.items()}
+        return {joint: (1.0, Line(c)) for joint, c in self.coefficients.items()}
 
     @property
     def right_hand_side(self) -> float:
@@ -134,7 +134,7 @@ class PolynomialCoupling(Coupling):
 
     @property
     def terms(self) -> Mapping[str, tuple[float, Profile]]:
-        return {self.joint: (1.0, LinearProfile(1.0)), self.of: (-1.0, PolynomialProfile(self.polynomial))}
+        return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, Polynomial(self.polynomial))}
 
     @property
     def equation(self) -> str:
@@ -154,11 +154,11 @@ class CamCoupling(Coupling):
 
     @property
     def terms(self) -> Mapping[str, tuple[float, Profile]]:
-        return {self.joint: (1.0, LinearProfile(1.0)), self.of: (-1.0, self.profile)}
+        return {self.joint: (1.0, Line(1.0)), self.of: (-1.0, self.profile)}
 
     @property
     def equation(self) -> str:
-        if isinstance(self.profile, PolynomialProfile):
+        if isinstance(self.profile, Polynomial):
             return f"{self.joint} = {_polynomial_in_words(self.profile.coefficients, self.of)}"
         if isinstance(self.profile, Written):
             return f"{self.joint} = {self.profile.text}, x = {self.of}"

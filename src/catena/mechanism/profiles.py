@@ -47,7 +47,7 @@ class Profile(Parametric, ABC):
 
 
 @dataclass(frozen=True)
-class LinearProfile(Profile):
+class Line(Profile):
     """f(x) = coefficient x."""
 
     coefficient: float
@@ -66,7 +66,7 @@ class LinearProfile(Profile):
 
 
 @dataclass(frozen=True)
-class PolynomialProfile(Profile):
+class Polynomial(Profile):
     """f(x) = c0 + c1 x + c2 x^2 + ..."""
 
     coefficients: tuple[float, ...]
@@ -151,7 +151,7 @@ class Spline(Profile):
 
 
 @dataclass(frozen=True, eq=False)
-class FormulaProfile(Profile):
+class Formula(Profile):
     """A function of one number or symbol, written with the operators and functions that CasADi's symbols offer.
 
     Its derivatives are those of the formula. It belongs to the code, so a model file cannot hold it.
@@ -211,7 +211,7 @@ class FormulaProfile(Profile):
         return [casadi.Function(f"order_{k}", [x], [casadi.densify(e)]) for k, e in enumerate(expressions)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FormulaProfile, (self.function,)
+        return Formula, (self.function,)
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,11 @@ class Written(Profile):
         return self._formula.curvature(x)
 
     @cached_property
-    def _formula(self) -> FormulaProfile:
+    def _formula(self) -> Formula:
         from catena.formulas import parse
 
         formula = parse(self.text)
-        return FormulaProfile(lambda x: formula.symbolic({"x": x}))
+        return Formula(lambda x: formula.symbolic({"x": x}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Written, (self.text,)
@@ -268,7 +268,7 @@ def as_profile(who: str, given: Any) -> Profile:
                 f"{who}: its profile is {shown(given)}, which is no formula: {error.reason}"
             ) from None
     if callable(given) and not isinstance(given, type):
-        return FormulaProfile(given)
+        return Formula(given)
     try:
         x, y = given
         return Spline(tuple(np.ravel(x)), tuple(np.ravel(y)))
@@ -301,9 +301,9 @@ def _cubics(x: np.ndarray, y: np.ndarray, beyond: str) -> np.ndarray:
 
 
 __all__ = [
-    "FormulaProfile",
-    "LinearProfile",
-    "PolynomialProfile",
+    "Formula",
+    "Line",
+    "Polynomial",
     "Profile",
     "Spline",
     "Written",

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.errors import PlanError
 from catena.mechanism import Mechanism
-from catena.mechanism.profiles import LinearProfile, Profile
+from catena.mechanism.profiles import Line, Profile
 from catena.spatial import is_symbolic
 
 if TYPE_CHECKING:
@@ -117,6 +117,6 @@ def plan_couplings(
         inertia = joint.armature[0] if is_symbolic(joint.armature[0]) else float(joint.armature[0])
         if is_symbolic(inertia) or inertia:
             turns = bool(np.any(joint.kind.motion_space(joint.kind.neutral()).array[:3]))
-            term = Term(name, -1, k, 1.0, LinearProfile(1.0), turns)
+            term = Term(name, -1, k, 1.0, Line(1.0), turns)
             found.append(PlannedCoupling(f"{name}.rotor", (term,), 0.0, 0, inertia))
     return found

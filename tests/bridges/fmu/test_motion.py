@@ -16,7 +16,7 @@ def gears_and_springs():
     m.add_body("rod", mass=0.4, com=(0.3, 0, 0), inertia=(0.001, 0.02, 0.02))
     m.add_body("slider", mass=0.5, inertia=(0.01, 0.01, 0.01))
     m.add_body("pendulum", mass=0.2, com=(0, -0.2, 0), inertia=(0.002, 0.001, 0.002))
-    m.add_joint("W", "ground", "wheel", ct.Revolute("z"), damping=0.02, friction=0.05)
+    m.add_joint("W", "ground", "wheel", ct.Revolute("z"), damping=0.02)
     m.add_joint("P", "ground", "pinion", ct.Revolute("z"), in_parent=ct.Pose(p=(-0.3, 0, 0)))
     m.add_coupling("gear", {"W": 2.0, "P": 1.0})
     m.add_joint("B", "wheel", "rod", ct.Revolute("z"), in_parent=ct.Pose(p=(0.2, 0, 0)))
@@ -26,6 +26,7 @@ def gears_and_springs():
     m.add_frame("eye", "ground", ct.Pose(p=(1.2, 0.3, 0)))
     m.add_spring_between("strut", "eye", "slider", stiffness=40.0, rest_length=0.4, damping=0.3)
     m.add_spring("coil", "W", stiffness=0.5, rest=0.2)
+    m.add_force("rub", ct.forces.JointFriction(friction=(0.05,)), joint="W")
     m.add_force("servo", ct.forces.Servo((5.0,), (0.0, -5.0, -0.3), 0.4), joint="P")
     return m
 
@@ -56,6 +57,13 @@ def compare(export, system, q, v, version, duration=0.5, **options):
         found = run_fmu(path, kind, duration)
         difference = np.abs(state_of(found, system) - np.concatenate([run.q, run.v], axis=-1)).max()
         assert difference <= 1e-8, kind
+
+
+def test_dry_friction_is_told_and_is_that_of_runs_while_joints_move(export):
+    m = ct.generators.chain(2)
+    m = m.with_joint(next(iter(m.joints)), friction=0.3)
+    with pytest.warns(ct.CatenaWarning, match="goes smoothly through rest"):
+        compare(export, m.system(), [0.2, 0.1], [2.0, 1.0], "2.0", duration=0.1)
 
 
 def test_an_arm_moves_as_it_does_here(export):

@@ -141,6 +141,12 @@ def _require_open(system: System) -> None:
             f"close loops, and there angles are told within half a turn of zero. Where such a joint turns further, "
             f"keep it in the tree: m.system(keep=[...])."
         )
+    rubbing = [joint for joint in system.joints if np.any(system.plan.friction[system.slice_v(joint)])]
+    if rubbing:
+        warn(
+            f"FMU of {system.mechanism.name!r}: dry friction of {', '.join(map(repr, rubbing))} goes smoothly through "
+            f"rest there, so that joints creep that stick here. It is the same as here where they keep moving."
+        )
 
 
 def _components(system: System, given: Any) -> np.ndarray:

@@ -38,7 +38,7 @@ from catena.mechanism import (
     Wrench,
     validation,
 )
-from catena.mechanism.profiles import PolynomialProfile, Spline, Written
+from catena.mechanism.profiles import Polynomial, Spline, Written
 from catena.mechanism.shapes import Mesh
 from catena.spatial import Pose
 
@@ -317,7 +317,7 @@ def _coupling(coupling: Coupling) -> Pairs:
         yield "joint", string_text(coupling.joint)
         yield "of", string_text(coupling.of)
         profile = coupling.profile
-        if isinstance(profile, PolynomialProfile):
+        if isinstance(profile, Polynomial):
             yield "polynomial", value_text(profile.coefficients)
         elif isinstance(profile, Written):
             yield "formula", string_text(profile.text)

@@ -22,7 +22,7 @@ from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.closure import LoopState, Motions, loop_kinematics
-from catena.mechanism.profiles import LinearProfile
+from catena.mechanism.profiles import Line
 from catena.structure import Plan, PlannedCoupling, Term
 
 TURN = 2.0 * np.pi
@@ -104,7 +104,7 @@ def _state(
 def without_turns(coupling: PlannedCoupling, e: Any) -> Any:
     """Return a residual (...) without whole turns of the loop joints in it, whose angles are known up to these."""
     turning = [t.profile for t in coupling.terms if t.loop >= 0 and t.turns]
-    steps = sorted((TURN * abs(f.coefficient) for f in turning if isinstance(f, LinearProfile)), reverse=True)
+    steps = sorted((TURN * abs(f.coefficient) for f in turning if isinstance(f, Line)), reverse=True)
     for step in steps:
         e = e - step * np.round(e / step)
     return e

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.mechanism.profiles import LinearProfile
+from catena.mechanism.profiles import Line
 from catena.structure import Plan, PlannedCoupling, Term
 
 
@@ -96,7 +96,7 @@ def _slope(term: Term) -> float:
 
 
 def _is_linear(coupling: PlannedCoupling) -> bool:
-    return all(isinstance(term.profile, LinearProfile) for term in coupling.terms)
+    return all(isinstance(term.profile, Line) for term in coupling.terms)
 
 
 def _on_loops(plan: Plan) -> np.ndarray:

@@ -16,7 +16,7 @@ from catena.dynamics.loops.elimination.magnitudes import Magnitudes
 from catena.dynamics.loops.elimination.refinement import part
 from catena.dynamics.loops.elimination.steps import REGULARISATION, join, mobility, padded, relative
 from catena.kernels import ASSIGN, Entry, OnCall, on_call
-from catena.mechanism.profiles import LinearProfile
+from catena.mechanism.profiles import Line
 from catena.spatial import Force, ForceSpace, cross
 from catena.spatial.scalars import absolute, array, floor
 from catena.structure import PlannedCoupling
@@ -332,6 +332,6 @@ def _turning(coupling: PlannedCoupling) -> list[int]:
     found = [
         (-abs(term.profile.coefficient), t)
         for t, term in enumerate(coupling.terms)
-        if term.loop >= 0 and term.turns and isinstance(term.profile, LinearProfile)
+        if term.loop >= 0 and term.turns and isinstance(term.profile, Line)
     ]
     return [t for _, t in sorted(found)]
