@@ -33,6 +33,7 @@ INSIDE = {
     "settle",
     "alone",
     "over",
+    "chosen",
     "reshaped",
     "with_parts",
     "with_loops_at",

@@ -74,9 +74,10 @@ class FreeFlyer:
         self._m = _places(system.nv, [system.slice_v(name) for name in names])
         self._chosen: Independent | None = None
         self.joints, self.components = names, self._m
+        start = None if at is None else system.states(at, np.zeros(system.nv))[1][0]
         if self._loops_within(own):
             among = np.isin(np.arange(system.nv), self._m)
-            q = system.assemble({}) if at is None else system.states(at, np.zeros(system.nv))[1][0]
+            q = system.assemble({}) if start is None else start
             self._chosen = choose_independent(system, q, independent, among)
             self.components = self._chosen.components
             led = set(self.components.tolist())

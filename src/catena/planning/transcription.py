@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError, warn
 from catena.flying.independent import Independent, choose_independent, follow_independent
 from catena.given import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
+from catena.kernels import arrays
 from catena.mechanism.validation import known
 from catena.planning import goals
 from catena.planning.closed_plan import choose_plan, closed_jacobian, closed_plan
@@ -202,7 +203,7 @@ def _independent(system: System, q: np.ndarray, v: np.ndarray, names: Iterable[s
     """Return the independent components of a motion that begins at a state, which must be one of the closed
     mechanism."""
     if not choose_plan(system, q).total_constraints:
-        if names is not None and set(entries(names)) != set(system.joints):
+        if names is not None and {*arrays.as_list("independent", names, str, "joints")} != set(system.joints):
             raise StateError(
                 f"plan_motion: {system.mechanism.name!r} has no loops, so all its joints are independent; leave out "
                 "independent."

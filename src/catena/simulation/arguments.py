@@ -9,7 +9,7 @@ import numpy as np
 
 from catena import kinematics
 from catena.errors import StateError
-from catena.given import entries, is_finite, is_positive, real_array, shown
+from catena.given import is_finite, is_positive, listed, real_array, shown
 from catena.kernels.arrays import batch_shape
 from catena.mechanism import InitialState
 from catena.simulation.guards.events import Event
@@ -100,13 +100,13 @@ def _numbers(name: str, given: Any) -> np.ndarray:
 def event_list(events: Any) -> list[Event]:
     """Return events from one or many, or from plain functions or formulas."""
     try:
-        listed = [events] if isinstance(events, Event) or callable(events) else list(entries(events))
+        found = [events] if isinstance(events, Event) or callable(events) else list(listed(events))
     except ValueError as error:
         raise StateError(f"events is {shown(events)} ({error}); give a list of ct.Event.") from error
-    for event in listed:
+    for event in found:
         if not isinstance(event, Event | str) and not callable(event):
             raise StateError(f"events: {shown(event)} is no event; give ct.Event(function(t, q, v)).")
-    return [event if isinstance(event, Event) else Event(event) for event in listed]
+    return [event if isinstance(event, Event) else Event(event) for event in found]
 
 
 def sample_times(samples: Any, span: Span, is_batch: bool) -> np.ndarray | None:

@@ -239,10 +239,12 @@ def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) 
     is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
     if system.plan.total_constraints and not is_still:
         return ask_each(system, "velocity", q, given, slack)
-    batch = np.broadcast_shapes(np.shape(q)[:-1], states.batch)
+    q = states.base.evaluator.checked(kinematics.integrate, "q", q)
+    states.base.evaluator.check_positions("q", q)
+    batch = np.broadcast_shapes(q.shape[:-1], states.batch)
     if is_still:
         # What is wrong with names and shapes is said for one state.
-        own = np.asarray(q, dtype=np.float64).reshape(-1, np.shape(q)[-1])
+        own = arrays.rows(q, q.shape[:-1])
         rows = {name: np.reshape(x, (-1, *np.shape(x)[-1:]))[:1] for name, x in given.items()}
         states.alone(0).velocity(own[:1], rows, slack)
         shapes = [np.shape(x)[:-1] for x in given.values()]

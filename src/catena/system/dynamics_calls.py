@@ -137,7 +137,7 @@ def inverse_with_loops(
     own = system._with_own(q, v, None)
     problem = posed(system, q, v, own, f_ext, base_acceleration, vdot)
     motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
+    rows = arrays.rows(motion, problem.batch)
     if names is None:
         return by_actuated(problem, rows).reshape(*problem.batch, system.nv)
     forces = by_named(problem, rows, system.mechanism, names)
@@ -196,5 +196,5 @@ def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> np.ndarray:
     of friction, if nothing held its loops."""
     problem = posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
     motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-    rows = np.broadcast_to(motion, (*problem.batch, system.nv)).reshape(-1, system.nv)
+    rows = arrays.rows(motion, problem.batch)
     return taken_by(problem, rows)

@@ -42,7 +42,7 @@ def reactions(
     given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
-    problem = posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
+    problem = posed(system, q, v, tau, f_ext, base_acceleration, vdot, loop_tau=loop_tau)
     passing = system._passing
     if vdot is not None:
         vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)

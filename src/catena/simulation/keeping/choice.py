@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.formulas import parse
-from catena.given import entries, real_array, shown
+from catena.given import entries, is_one_of, real_array, shown
 from catena.system import System
 
 FINAL = "final"
@@ -92,7 +92,7 @@ class Keep:
                 raise StateError(
                     f"keep is {shown(given)} ({error}); give 'final', signals such as 'max(A)', or signals by name."
                 ) from error
-        found = [_signal(name, one) for name, one in named if one != FINAL]
+        found = [_signal(name, one) for name, one in named if not is_one_of(one, (FINAL,))]
         names = [one.name for one in found]
         for name in names:
             if names.count(name) > 1:
@@ -117,7 +117,12 @@ def _signal(name: Any, given: Any) -> Signal:
         raise StateError(
             f"keep has the key {shown(name)}; give functions names, keep={{'height': function}}."
         )
-    if isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2 and given[0] in TALLIES:
+    if (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and len(given) == 2
+        and is_one_of(given[0], TALLIES)
+    ):
         return Signal(name, given[1], given[0])
     if callable(given):
         return Signal(name, given)

@@ -16,7 +16,7 @@ import numpy as np
 from catena.errors import FormulaError
 from catena.formulas import Formula, Name, Place, parse
 from catena.formulas.places import fail
-from catena.given import is_one_of, suggestion
+from catena.given import is_one_of, real_number, shown, suggestion
 from catena.mechanism import Mechanism
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.control.symbolic import SymbolicControl
@@ -42,7 +42,14 @@ def is_text(value: Any) -> bool:
 def rows(value: Any, who: str) -> list[Formula | float]:
     """Return the entries of a value: formulas, read, and numbers."""
     entries = [value] if isinstance(value, str) else list(value)
-    return [parse(entry, who) if isinstance(entry, str) else float(entry) for entry in entries]
+    return [parse(entry, who) if isinstance(entry, str) else _number(entry, who) for entry in entries]
+
+
+def _number(value: Any, who: str) -> float:
+    try:
+        return real_number(value)
+    except ValueError as error:
+        raise FormulaError(f"{who} is {shown(value)} ({error}); give a number or a formula.") from error
 
 
 class FormulaOfTime:
@@ -227,8 +234,8 @@ def joints_in(told: Any, mechanism: Mechanism) -> list[str]:
 
 def check_joint(name: str, mechanism: Mechanism, who: str) -> None:
     """Refuse a joint that a mechanism does not have."""
-    if name not in mechanism.joints:
-        raise FormulaError(f"{who}: there is no such joint: {suggestion(name, list(mechanism.joints))}")
+    if not is_one_of(name, mechanism.joints):
+        raise FormulaError(f"{who}: there is no such joint: {suggestion(str(name), list(mechanism.joints))}")
 
 
 def _value(row: Formula | float, values: Mapping[Name, Any]) -> Any:
