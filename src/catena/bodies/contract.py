@@ -235,7 +235,7 @@ def count_of_modes(owner: str, modes: Any) -> int:
 def check_second_moments(owner: str, area: float, I_y: float, I_z: float) -> None:
     """Raise a ModelError for second moments of area [m^4] that no section of this area [m^2] has."""
     # Of all sections of one area the round one has the least sum of second moments, A^2 / (2 pi).
-    least = area**2 / (2.0 * np.pi)
+    least = area * area / (2.0 * np.pi)  # infinite where a power would raise
     if I_y + I_z < 0.999 * least:
         raise ModelError(
             f"{owner}: no section of area {area:g} m^2 has second moments as small as {I_y:g} and {I_z:g} m^4; "
