@@ -33,6 +33,13 @@ MOST = 30
 LARGE = 5
 """The lowest modes of each bending direction have terms of fourth order; amplitudes of higher ones are small."""
 
+# Stiffnesses [N/m] whose squares and inverses computers can still tell from zero and infinity.
+TINY, HUGE = 1e-150, 1e150
+LOST = (
+    "Beam: its modes are lost in rounding: check length, area, inertia, density and young, whose stiffness and mass "
+    "differ by too much, or are too large or small for numbers of a computer."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class BeamMode:
@@ -258,7 +265,10 @@ class Beam(FlexibleBody):
 
     @cached_property
     def stiffness(self) -> Floats:
-        return np.array([mode.mass * mode.frequency**2 for mode in self.shapes_of_modes])
+        found = np.array([mode.mass * mode.frequency**2 for mode in self.shapes_of_modes])
+        if not np.all((found > TINY) & (found < HUGE)):
+            raise ModelError(LOST)
+        return found
 
     @cached_property
     def damping(self) -> Floats:
@@ -370,10 +380,7 @@ class Beam(FlexibleBody):
             values, vectors = eigh(basis.T @ K @ basis, basis.T @ M @ basis)
             return values, basis @ vectors
         except (np.linalg.LinAlgError, ValueError):
-            raise ModelError(
-                "Beam: its modes are lost in rounding: check length, area, inertia, density and young, whose stiffness "
-                "and mass differ by too much, or are too large or small for numbers of a computer."
-            ) from None
+            raise ModelError(LOST) from None
 
     @staticmethod
     def _eigen(K: Floats, M: Floats, count: int) -> tuple[Floats, Floats]:
