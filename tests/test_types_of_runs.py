@@ -55,7 +55,8 @@ def test_a_script_of_a_user_has_the_types_that_runs_have(checker, tmp_path):
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard"}')
     file = tmp_path / "script.py"
     file.write_text(SCRIPT)
-    lines = checked([checker], file, tmp_path)
+    where = ["--pythonpath", sys.executable] if checker == "basedpyright" else []
+    lines = checked([checker, *where], file, tmp_path)
     told = [line for line in lines if "Revealed type" in line or "Type of" in line]
     assert len(told) == len(TYPES)
     for line, name in zip(told, TYPES, strict=True):
