@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,9 @@ from catena.simulation.references.protocol import Reference
 from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
 from catena.system import System
+
+if TYPE_CHECKING:
+    from catena.simulation.contacts.landing import Landing
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
@@ -71,7 +74,8 @@ class Problem:
     `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`. `touching` are
     contacts that keep their modes, whose forces the compiled step finds. `near` are positions that joints are next to
     when the motion begins, where these close loops, and `looked_at` joints whose angles events look at. Dry friction in
-    joints `sticks`, or goes smoothly through rest."""
+    joints `sticks`, or goes smoothly through rest. `landing` are contacts of steps that find their impulses
+    (`integrator="time_stepping"`)."""
 
     system: System
     control: Control | None = None
@@ -86,6 +90,7 @@ class Problem:
     near: Mapping[str, ArrayLike] = field(default_factory=_nothing)
     looked_at: tuple[str, ...] = ()
     sticks: bool = True
+    landing: Landing | None = None
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step

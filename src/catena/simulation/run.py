@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catena.dynamics.contacts.impulse_law import held_size
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError, raise_for_states
 from catena.given import shown
@@ -116,7 +117,8 @@ class Run:
         system = self.system
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
+        varied = () if problem.landing is None else (x.shape for x in problem.landing.varied.values())
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch, *varied)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
@@ -124,6 +126,8 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        if problem.landing is not None:
+            problem = self.problem = replace(problem, landing=problem.landing.over(system, self.batch))
         self.transitions: list[Transition] = []
         """Nothing: one structure goes on."""
         self.now = self.start
@@ -150,6 +154,11 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
+        self.meeting: dict[str, np.ndarray] = {}
+        """What steps are told of contacts."""
+        if problem.landing is not None:
+            problem.landing.require_outside(self.q, extent(system.plan))
+            self.meeting = problem.landing.told(self.q)
         self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
@@ -181,9 +190,11 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self._begin()
-        self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
+        carried, held = self.mover.works().shape[-1], held_size(problem.landing.units) if problem.landing else 0
+        self.sources = carried - self.near.shape[-1] - held
         """How many works are counted."""
-        self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
+        still = np.zeros((len(self.q), self.sources)), np.zeros((len(self.q), held))
+        self.mover.carry(np.concatenate([still[0], self.near, still[1]], axis=-1))
         before = None if self.times is None else self.times + self.same
         tally = None
         if keep is not None and keep.tallies:
@@ -221,10 +232,15 @@ class Run:
                 event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
+    @property
+    def _near(self) -> slice:
+        """Return which of the numbers that states carry along are positions that loop joints are near."""
+        return slice(self.sources, self.sources + self.near.shape[-1])
+
     def _know_turns(self, state: int, passed: Passed) -> None:
         """Let events know how loop joints have turned in what one state has passed."""
         system = self.system.state(state)
-        near = self.excitation.near_by_joint(passed.work[:, self.sources :])
+        near = self.excitation.near_by_joint(passed.work[:, self._near])
         along = TurnsAlong(system, tuple(near), {})
         along.know(passed.t, passed.q, passed.v, near)
         for looked in self.looking:
@@ -261,7 +277,7 @@ class Run:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
-        mover.is_narrow = alone and len(self.q) == 1
+        mover.is_narrow, mover.meeting = alone and len(self.q) == 1, self.meeting
         mover.failing = None if alone else self.failing
         return mover
 
@@ -548,7 +564,7 @@ class Run:
             wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
-        work, near = carried[..., : self.sources], carried[..., self.sources :]
+        work, near = carried[..., : self.sources], carried[..., self._near]
         positions = {
             joint: system.joint_position(q, joint, next_to)
             for joint, next_to in self.excitation.near_by_joint(near).items()
@@ -557,12 +573,14 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Segment(
+        made = Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
             stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
+        landing = self.problem.landing
+        return made if landing is None else landing.with_forces(made, carried[..., self._near.stop :])
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""

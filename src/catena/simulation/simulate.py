@@ -13,6 +13,7 @@ from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
+from catena.simulation.contacts.landing import Landing, varied_of
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
@@ -220,12 +221,15 @@ def simulate(
             return made.go(), made.failing or {}
 
         return FailingStates(some, systems[0], parameters).run(q, v)
+    contacts = contact_list(contacts)
+    lands = integrator == "time_stepping"
+    parameters, varied = varied_of(parameters, contacts if lands else ())
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
-    contacts, span = contact_list(contacts), time_span(start, duration)
-    changing = bool(contacts) or is_changing(events)
+    span = time_span(start, duration)
+    changing = (bool(contacts) and not lands) or is_changing(events)
     if changing and kept is not None:
         if kept.signals:
             raise StateError(
@@ -259,7 +263,7 @@ def simulate(
         Trajectory([Run(
             Problem(
                 systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
-                drift, near=near,
+                drift, near=near, landing=_landing(systems[k % len(systems)], contacts, varied) if lands else None,
             ),
             q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
             named=named,
@@ -268,6 +272,13 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _landing(
+    system: Any, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
+) -> Landing | None:
+    """Return contacts of steps that find their impulses; None where there is no system, which is said later."""
+    return Landing.of(system, contacts, varied) if isinstance(system, System) else None
 
 
 def _require_nothing(given: Sequence[Any]) -> None:

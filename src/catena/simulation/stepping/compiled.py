@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import most_modes
+from catena.dynamics.contacts.impulse_law import held_size
 from catena.dynamics.loops.elimination import sort_for
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
@@ -34,6 +35,7 @@ from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.method import PAST, method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
 from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
+from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
@@ -59,6 +61,8 @@ LOOKED_AT = 8
 PAUSED, CAREFUL = 50.0, 2000.0
 # Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
 WATCHED, ENDLESS = 1e5, 1e8
+# Steps that are taken more where contacts land: some, and a part of all.
+SPARE, SPARED = 4.0, 0.05
 # How many careful steps are taken together.
 GATHERED = 64
 # The longest step [s] where none is too long.
@@ -117,9 +121,11 @@ class CompiledSteps:
             touches=problem.touching.nodes if problem.touching else (),
             turns=bool(excitation.counted) and not excitation.has_python_elements,
             sticks=friction_sticks(problem, self.method),
+            rows=problem.landing.units if problem.landing is not None else (),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
         self.judges, self.sticks = judges_works(variant), variant.sticks
+        self.landing, self.held_width = problem.landing, held_size(variant.rows)
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -130,6 +136,8 @@ class CompiledSteps:
         self.dry = DryFriction.of(self.system) if self.sticks else None
         if self.dry is not None:
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
+        if variant.rubs and self.landing is not None:
+            self.absent |= {"excess", "fading", "fall"} - self.landing.dry.told.keys()
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -138,6 +146,8 @@ class CompiledSteps:
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
+        self.meeting: dict[str, np.ndarray] = {}
+        """What steps are told of contacts, for all states or (states, n)."""
         self.failing: dict[int, str] | None = None
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._paused: dict[int, PausedSteps] = {}
@@ -187,6 +197,9 @@ class CompiledSteps:
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
+        if self.landing is not None:
+            self.kept |= {name: np.zeros((states, 1)) for name in CONTACT_NUMBERS}
+            self.kept |= {"held": np.zeros((states, self.held_width))} if self.held_width else {}
         if self.sticks:
             self.kept["sense"] = np.ones((states, self.system.nv))
             self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
@@ -221,20 +234,26 @@ class CompiledSteps:
         done = len(SOURCES) if self.counts else 0
         if self.counts:
             self.kept["work"][:] = work[:, :done]
-        self.near[:] = work[:, done:]
+        self.near[:] = work[:, done : done + self.near_width]
+        if self.held_width:
+            self.kept["held"][:] = work[:, done + self.near_width :]
         if self.judges:
             self.kept["turnover"][:, 0] = np.abs(work[:, :done]).sum(axis=-1)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return what states carry along, (states, n): the works done so far, by source, with no sources where none are
-        counted, and behind them the positions that loop joints are near."""
-        if not self.counts:
+        counted, behind them the positions that loop joints are near, and what contacts hold."""
+        held = [self.kept["held"][who]] if self.held_width else []
+        if not self.counts and not held:
             return self.near[who].copy()
-        return np.concatenate([self.kept["work"][who], self.near[who]], axis=-1)
+        works = [self.kept["work"][who]] if self.counts else []
+        return np.concatenate([*works, self.near[who], *held], axis=-1)
 
     def forget(self) -> None:
-        """Forget past steps, because forces jumped and past rates say nothing about those to come."""
-        self.past = {}
+        """Forget past steps, because forces jumped and past rates say nothing about those to come. Steps that land keep
+        their past, which tells no more than how velocities change within a step."""
+        if self.landing is None:
+            self.past = {}
 
     def advance(
         self,
@@ -258,7 +277,7 @@ class CompiledSteps:
             self.take_senses(v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
-        if self.method == "implicit_leapfrog" and not self.past:
+        if self.method in ("implicit_leapfrog", "time_stepping") and not self.past:
             # Without a past the first step is one of first order, which leaves the order of the run.
             self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
         # How many adaptive steps there will be is not known, so a call begins with few.
@@ -314,6 +333,9 @@ class CompiledSteps:
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
         blocks = math.ceil(len(active) / self.program.tape.lanes)
         soon = MOST_WORK // (blocks * self.program.tape.work)
+        if self.landing is not None:
+            # Some states take steps more, where contacts land; others then have nothing to do.
+            ahead += SPARE + SPARED * ahead
         plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
@@ -370,7 +392,7 @@ class CompiledSteps:
 
     def _carried(self, out: dict[str, np.ndarray], state: np.ndarray, play: np.ndarray) -> np.ndarray:
         """Return what states carry along after some plays of a call."""
-        parts = [out[name][state, play] for name in ("work", NEAR) if name in self.kept]
+        parts = [out[name][state, play] for name in ("work", NEAR, "held") if name in self.kept]
         return np.concatenate([np.zeros((len(state), 0)), *parts], axis=-1)
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -388,11 +410,17 @@ class CompiledSteps:
         along = self.excitation.paths.inputs(t[who]) if self.excitation.paths else {}
         return {
             # A step without the law needs nothing of what the law is given.
-            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
+            **self.constant, **self._told_of_contacts(who),
+            **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self.told(q[who], tau[who]),
             **{name: x[who] for name, x in (self.kept | self.past).items()},
             **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
+
+    def _told_of_contacts(self, who: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what steps are told of contacts of the states `who`."""
+        own = self.owner[who]
+        return {name: x if x.ndim == 1 else x[own] for name, x in self.meeting.items()}
 
     def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
@@ -622,7 +650,7 @@ class CompiledSteps:
 def friction_sticks(problem: Problem, method: str) -> bool:
     """Return whether the dry friction of joints of the tree sticks in steps of a method: one without a past, in which
     contacts do not hold on to bodies."""
-    is_told = problem.sticks and problem.touching is None and method != "abm4"
+    is_told = problem.sticks and problem.touching is None and method not in ("abm4", "time_stepping")
     return is_told and bool(np.any(problem.system.plan.friction > 0.0))
 
 

@@ -4,7 +4,7 @@ from catena.simulation.stepping.methods.tableaus import ADAPTIVE, FIXED
 
 # Stiff methods, with the names of SciPy's classes.
 SOLVERS = {"radau": "Radau", "bdf": "BDF", "lsoda": "LSODA"}
-FIXED_STEPS = (*FIXED, "semi_implicit", "leapfrog", "implicit_leapfrog", "abm4")
+FIXED_STEPS = (*FIXED, "semi_implicit", "leapfrog", "implicit_leapfrog", "abm4", "time_stepping")
 INTEGRATORS = (*ADAPTIVE, *FIXED_STEPS, *SOLVERS)
 
 __all__ = ["ADAPTIVE", "FIXED_STEPS", "INTEGRATORS", "SOLVERS"]

@@ -12,6 +12,7 @@ from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_e
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
 from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
+from catena.dynamics.tree.damped_dynamics import damped_dynamics, resist
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import sticking, turns, work
@@ -37,6 +38,8 @@ from catena.simulation.stepping.methods.variant import StepVariant
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     firm = variant.method == "implicit_leapfrog"
+    if variant.method == "time_stepping":
+        return damped_dynamics
     if variant.modes and variant.sort is not None:
         return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, firm)
     if variant.modes:
@@ -67,7 +70,7 @@ class Stages:
     def dynamics(self) -> Algorithm:
         """Return the algorithm for the accelerations."""
         found = telling(_dynamics(self.variant)) if self.variant.pulls else _dynamics(self.variant)
-        if self.variant.touches:
+        if self.variant.touches or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
 
@@ -153,6 +156,7 @@ class Stages:
         elif variant.wrench_paths:
             sweeps.append(push_by_paths(stage_time))
         sweeps += force_sweeps(count=variant.counts) if variant.forces else []
+        sweeps += [resist] if variant.forces and self.method.lands else []
         if variant.sticks:
             sweeps.append(sticking.rub("tau" if variant.forces else "given", variant.driven))
         return sweeps

@@ -20,11 +20,11 @@ next step; if the step is rejected, its first stage is so. The sweeps of the fir
 of a call but the first (`reuses_last_stage`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from catena.dynamics.contacts import contact_forces
+from catena.dynamics.contacts import contact_forces, impulse_law, unit_rows
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
 from catena.dynamics.loops.elimination.flexible import OWN
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
@@ -35,7 +35,7 @@ from catena.dynamics.loops.elimination.pulling import (
 )
 from catena.dynamics.loops.elimination.steps import accelerate, articulate
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
-from catena.kernels import NEAR, Algorithm, OnCall, Pause, Sweep, at_ground
+from catena.kernels import NEAR, VELOCITY, Algorithm, OnCall, Pause, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
@@ -43,6 +43,7 @@ from catena.simulation.stepping.methods import (
     runge_kutta,
     semi_implicit,
     sticking,
+    time_stepping,
     turns,
     work,
 )
@@ -73,6 +74,7 @@ MOVES: dict[str, Callable[[Stages], list[Sweep]]] = {
     "semi_implicit": semi_implicit.sweeps,
     "leapfrog": leapfrog.sweeps,
     "implicit_leapfrog": implicit_leapfrog.sweeps,
+    "time_stepping": time_stepping.sweeps,
 }
 """How methods that are no tables of coefficients move a mechanism."""
 
@@ -154,7 +156,8 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
     sweeps += stages.judging.sweeps if variant.sticks else ()
-    sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
+    if not method.lands:
+        sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
     sweeps += [stages.judging.switch] if variant.sticks else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -166,16 +169,34 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
             if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)
 
+    meets = touching or method.lands
+    views, fields = _views(stages)
     return Algorithm(
-        f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
+        f"{variant.name}_{variant.touches}_{variant.rows}" if meets else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
-        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        views={**dynamics.views, **views},
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
-        rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
-        shared=SHARED if variant.forces else {},
-        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
+        rests="going" if method.lands else "dt", occasional=occasional,
+        force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages), component_fields=fields,
+        code=variant.name if meets else "",
     )  # fmt: skip
+
+
+def _views(stages: Stages) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Return the records of contacts, and the fields of joints that these see."""
+    if stages.method.lands:
+        return {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}, {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
+    if stages.variant.touches:
+        return contact_forces.views(len(stages.variant.touches)), contact_forces.FIELDS
+    return {}, {}
+
+
+def _shared(stages: Stages) -> Mapping[str, Any]:
+    """Return what bodies keep where forces find it."""
+    if not stages.variant.forces:
+        return {}
+    return {**SHARED, "resists": VELOCITY} if stages.method.lands else SHARED
 
 
 def _opening(stages: Stages) -> list[Sweep]:
@@ -186,7 +207,7 @@ def _opening(stages: Stages) -> list[Sweep]:
     if stages.judged:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
-    sweeps += [open_step(is_timed, variant.sticks), begin]
+    sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
 
 
@@ -206,6 +227,8 @@ def _called(stages: Stages) -> list[Sweep]:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
         sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
+    if stages.method.lands:
+        sweeps += [*unit_rows.CALLED, *impulse_law.LAW_STEPS]
     return sweeps
 
 
@@ -270,5 +293,6 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
-    found |= contact_forces.FIELDS.keys() if variant.touches else set()
+    found |= contact_forces.FIELDS.keys() if variant.touches or stages.method.lands else set()
+    found |= impulse_law.LAW_FIELDS.keys() if stages.method.lands else set()
     return frozenset(found)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.contacts.unit_rows import JointUnit, Unit
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -57,8 +58,8 @@ class StepVariant:
     counted, whether driven joints follow polynomials (`paths`) or formulas (`guided`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), the nodes of both sides of each contact and whether the
-    second one is round there (`touches`), whether forces look at loop joints whose `turns` are counted, and whether
-    dry friction `sticks`."""
+    second one is round there (`touches`), whether forces look at loop joints whose `turns` are counted, whether
+    dry friction `sticks`, and the units along whose `rows` a step finds impulses."""
 
     method: str
     sort: EliminationShape | None
@@ -78,6 +79,19 @@ class StepVariant:
     turns: bool = False
     guided: bool = False
     sticks: bool = False
+    rows: tuple[Unit, ...] = ()
+
+    @property
+    def rubs(self) -> bool:
+        """Return whether dry friction is among the rows."""
+        return any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.rows)
+
+    @property
+    def counted_rows(self) -> tuple[int, int, int]:
+        """Return how many contacts, stops and joints with dry friction are among the rows."""
+        joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
+        stops = sum(unit.is_stop for unit in joints)
+        return len(self.rows) - len(joints), stops, len(joints) - stops
 
     @property
     def holds(self) -> bool:
@@ -86,7 +100,7 @@ class StepVariant:
 
     @property
     def name(self) -> str:
-        """Return a name for all of it, but for what contacts touch, which is no code."""
+        """Return a name for all of it, but for what contacts touch and rows are, which is no code."""
         law = self.law
         words = [
             "step",
@@ -106,6 +120,8 @@ class StepVariant:
             f"touches_{len(self.touches)}" if self.touches else "",
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
+            "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
+            "rubbing" if self.rubs else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -1,0 +1,233 @@
+"""What steps with contacts of their own (`integrator="time_stepping"`) are told: units, and numbers of each state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.contacts.contact_forces import PLACES
+from catena.dynamics.contacts.impulse_law import BIG
+from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.errors import StateError
+from catena.given import real_array, shown
+from catena.simulation.contacts.checking import require_contacts, require_outside
+from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.stop import Stop, StopSide
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import Segment
+from catena.system import System
+from catena.system.sticking import DryFriction
+
+VARIED = ("friction", "restitution")
+"""What may differ from state to state of a contact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landing:
+    """Contacts and stops of a system, and the dry friction of its joints, as units of a step. `varied` are numbers of
+    contacts that differ from state to state, {(contact, what): (...)}."""
+
+    system: System
+    contacts: tuple[Contact, ...]
+    stops: tuple[Stop, ...]
+    varied: Mapping[tuple[str, str], np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+
+    @staticmethod
+    def of(
+        system: System, given: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray] | None = None
+    ) -> Landing:
+        """Return the contacts and stops that a user gave."""
+        contacts = tuple(x for x in given if isinstance(x, Contact))
+        stops = tuple(x for x in given if isinstance(x, Stop))
+        found = Landing(system, contacts, stops, varied or {})
+        require_contacts(system, found.sides)
+        return found
+
+    @cached_property
+    def sides(self) -> tuple[Contact | StopSide, ...]:
+        """Return contacts, and both sides of all stops."""
+        return (*self.contacts, *(side for stop in self.stops for side in stop.sides(self.system)))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Return the names of contacts and sides of stops."""
+        return tuple(side.label for side in self.sides)
+
+    @cached_property
+    def places(self) -> Places:
+        """Return where contacts and stops are."""
+        return Places(self.system, self.sides)
+
+    @cached_property
+    def dry(self) -> DryFriction:
+        """Return the dry friction of joints."""
+        return DryFriction.of(self.system)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """Return contacts, stops and components that rub, in this order."""
+        plan, places = self.system.plan, Places(self.system, self.contacts)
+        touching = zip(places.a.tolist(), places.b.tolist(), places.round.tolist(), strict=True)
+        found: list[Unit] = [TouchingUnit(a, b, is_round) for a, b, is_round in touching]
+        for stop in self._moving_stops:
+            found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
+        for node in range(1, plan.n):
+            own = range(int(plan.v_start[node]), int(plan.v_start[node]) + int(plan.v_size[node]))
+            found += [JointUnit(node, k, False) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
+        return tuple(found)
+
+    @cached_property
+    def _moving_stops(self) -> tuple[Stop, ...]:
+        """Return the stops of joints that are not locked."""
+        return tuple(stop for stop in self.stops if stop.joint in self.system.joints)
+
+    def told(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what steps are told of contacts that begin at q (states, nq): for all states, or (states, n)."""
+        found: dict[str, np.ndarray] = {}
+        if self.contacts:
+            found["contacts"] = self._numbers(q)
+            bounces = np.array([contact.restitution for contact in self.contacts])
+            found["bounces"] = self._with_varied("restitution", bounces)
+        if self._moving_stops:
+            spans = []
+            for stop in self._moving_stops:
+                limits = {side.sign: side.limit for side in stop.sides(self.system)}
+                spans.append((limits.get(1.0, -BIG), limits.get(-1.0, BIG), stop.restitution))
+            found["spans"] = np.array(spans).reshape(-1)
+        if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
+            found |= self.dry.told
+        return found
+
+    def _numbers(self, q: np.ndarray) -> np.ndarray:
+        """Return what contacts are (numbers,), or (states, numbers) where that differs."""
+        places = Places(self.system, self.contacts)
+        rows, k = Inside(places).numbers, len(self.contacts)
+        mu = self._with_varied("friction", rows[:, PLACES["friction"].start])
+        if mu.ndim == 1 and not places.round.any():
+            return rows.reshape(-1)
+        rows = np.array(np.broadcast_to(rows, (len(q), *rows.shape)))
+        rows[:, :, PLACES["friction"].start] = mu
+        if places.round.any():
+            at = places.at(q, np.zeros((len(q), self.system.nv))).at
+            z = at / np.maximum(np.linalg.norm(at, axis=-1), 1e-300)[..., None]
+            z = np.where(places.round[:, None], z, places.reference)
+            rows[:, :, PLACES["reference"]] = z
+            rows[:, :, PLACES["across"]] = turned_from(z.reshape(-1, 3)).reshape(len(q), k, 3)
+        return np.ascontiguousarray(rows.reshape(len(q), -1))
+
+    def _with_varied(self, what: str, rows: np.ndarray) -> np.ndarray:
+        """Return numbers (contacts,), or (states, contacts) where some of them differ from state to state."""
+        own = {k: x for k, c in enumerate(self.contacts) if (x := self.varied.get((c.label, what))) is not None}
+        if not own:
+            return rows
+        found = np.array(np.broadcast_to(rows, (max(len(x) for x in own.values()), len(rows))))
+        for k, x in own.items():
+            found[:, k] = x
+        return found
+
+    def over(self, system: System, batch: tuple[int, ...]) -> Landing:
+        """Return the same for a system with the parameters of a batch, each state by itself."""
+        varied = {name: np.ascontiguousarray(np.broadcast_to(x, batch)).reshape(-1) for name, x in self.varied.items()}
+        return Landing(system, self.contacts, self.stops, varied)
+
+    def require_outside(self, q: np.ndarray, length: float) -> None:
+        """Raise an error if a contact of a state q (states, nq) begins inside the other side."""
+        for gaps in self.places.gaps(q) if self.sides else ():
+            require_outside(self.sides, gaps, length)
+
+    def forces(self, held: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the forces (..., 3) of contacts and sides of stops, in the axes of contacts, from what was held (...,
+        n)."""
+        found, at = dict[str, np.ndarray](), 0
+        for contact in self.contacts:
+            found[contact.label] = held[..., at + 1 : at + 4]
+            at += 4
+        for stop in self.stops:
+            force = np.zeros(held.shape[:-1])
+            if stop in self._moving_stops:
+                force = held[..., at + 1]
+                at += 2
+            for side in stop.sides(self.system):
+                pushes = np.maximum(side.sign * force, 0.0)
+                found[side.label] = np.stack([0.0 * pushes, 0.0 * pushes, pushes], axis=-1)
+        return found
+
+    def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
+        """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
+        over, own = run.q.shape[:-1], self.forces(held)
+        f = np.stack([own[label] for label in self.labels], axis=-2) if self.labels else np.zeros((*over, 0, 3))
+        if self.contacts:
+            touches = Places(self.system, self.contacts)
+            k = len(self.contacts)
+            if touches.round.any():
+                rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+                f[..., :k, :] = touches.at(*rows).told(f[..., :k, :].reshape(-1, k, 3)).reshape(*over, k, 3)
+        wrenches = {**run.wrenches, **self._wrenches(run, held)}
+        return replace(
+            run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
+            wrenches=wrenches, stop_forces=self._in_joints(held),
+        )  # fmt: skip
+
+    def _wrenches(self, run: Segment, held: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Return the wrenches of contacts on bodies, computed when somebody looks at them."""
+        if not self.contacts:
+            return {}
+        places, k = Places(self.system, self.contacts), len(self.contacts)
+
+        def compute() -> dict[str, np.ndarray]:
+            rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+            own = self.forces(held)
+            f = np.stack([own[contact.label] for contact in self.contacts], axis=-2).reshape(-1, k, 3)
+            found = places.wrenches(places.at(*rows), f)
+            return {body: x.reshape(*run.q.shape[:-1], 6) for body, x in found.items()}
+
+        return OnDemand(places.bodies_of(range(k)), compute)
+
+    def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the forces (..., nv of the joint) of stops and dry friction in joints."""
+        force, system = self.rubbing(held), self.system
+        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
+        return {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
+
+    def rubbing(self, held: np.ndarray) -> np.ndarray:
+        """Return the forces (..., nv) of dry friction and of stops on joints, from what was held (..., n)."""
+        plan, at = self.system.plan, 0
+        found = np.zeros((*held.shape[:-1], self.system.nv))
+        for unit in self.units:
+            if isinstance(unit, JointUnit):
+                found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
+            at += 1 + unit.width
+        return found
+
+
+def varied_of(
+    parameters: Mapping[str, Any] | None, contacts: Sequence[Contact | Stop]
+) -> tuple[dict[str, Any] | None, dict[tuple[str, str], np.ndarray]]:
+    """Take the numbers of contacts, {"foot.friction": (...)}, out of parameters. Returns the others, and these."""
+    if parameters is None:
+        return None, {}
+    labels = {contact.label for contact in contacts if isinstance(contact, Contact)}
+    rest, found = dict[str, Any](), dict[tuple[str, str], np.ndarray]()
+    for name, value in parameters.items():
+        label, _, what = name.rpartition(".")
+        if label not in labels:
+            rest[name] = value
+            continue
+        if what not in VARIED:
+            raise StateError(f"parameters: {name!r}: a contact has {' and '.join(VARIED)}, not {what!r}.")
+        try:
+            numbers = np.asarray(real_array(value), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise StateError(f"parameters: {name!r} is {shown(value)}; give numbers.") from None
+        if not np.all(numbers >= 0.0) or (what == "restitution" and not np.all(numbers <= 1.0)):
+            least = "0 to 1" if what == "restitution" else "0 or more"
+            raise StateError(f"parameters: {name!r} is {shown(value)}; give numbers, {least}.")
+        found[label, what] = numbers
+    return rest or None, found
