@@ -26,7 +26,7 @@ from catena.kernels.matrices import MatrixPanel
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
 # What is added to the mobility of each unit, as a part of it.
-GIVES = 1e-9
+GIVES = 1e-10
 # What may be left of the law, as a part of the velocities without impulses.
 LEFT = 1e-10
 # How often a choice is made, sweeps from unit to unit where that does not end, projections in each of them, and how
@@ -41,10 +41,10 @@ SLOWLY = 1.0
 LATE, TOGETHER = 1e-3, 1e-6
 BIG = 1e300
 
-MOMENT = ("dt", "h", "hits", "going", "cut", "size", "worst", "goes", "work")
+MOMENT = ("dt", "h", "hits", "going", "rushed", "cut", "size", "worst", "goes", "work", "rubbed")
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
-of no duration, whether the state goes on, when the first contact lands in it, the largest velocity without impulses,
-what is left of the law, whether impulses are not found yet, and the work of impulses."""
+of no duration, whether the state goes on, whether too much landed in the last one, when the first contact lands in it, the largest velocity without impulses,
+what is left of the law, whether impulses are not found yet, and the works of contacts and of rows at joints."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
 
@@ -55,7 +55,7 @@ LAW_VIEWS: dict[str, dict[str, Any]] = {
     "bounce": {"e": Numbers(1)},
     "span": {"lower": Numbers(1), "upper": Numbers(1), "e": Numbers(1)},
     "landing": {
-        "u": Numbers(3), "free": Numbers(3), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
+        "u": Numbers(3), "free": Numbers(3), "turns": Numbers(3), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
         "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1),
     },
     "landing_row": {
@@ -103,7 +103,8 @@ def come(pushed: Any, held: Any, moment: Any, landing: Any) -> None:
     dt = moment.dt[0]
     u = pushed.motion[:3]
     landing.u = u
-    landing.free = array([u[k] + dt * (pushed.driven[k] + 0.5 * pushed.bias[k]) for k in range(3)])
+    landing.turns = array([0.5 * dt * x for x in pushed.bias])
+    landing.free = array([u[k] + dt * pushed.driven[k] + landing.turns[k] for k in range(3)])
     landing.gains, landing.mid = array([pushed.driven[2] + pushed.bias[2]]), array([pushed.motion[3]])
     _come(landing, u[2], landing.free[2], held.flag[0], moment)
 
@@ -113,15 +114,16 @@ def _come(landing: Any, u: Any, free: Any, flag: Any, moment: Any) -> None:
     gap = mid - 0.5 * dt * u
     slow = absolute(landing.gains[0]) * moment.h[0] * SLOWLY
     speed = _landing_speed(u, free, gap, dt)
-    lands = where(mid + 0.5 * dt * free < 0.0, where(speed <= slow, 1.0, 0.0), 0.0)
+    lands = where(mid + 0.5 * dt * free < 0.0, where(speed <= slow, 1.0, moment.rushed[0]), 0.0)
     closed = where(flag > 0.5, 1.0, 0.0)
     near = where(moment.hits[0] > 0.5, closed, where(closed > 0.5, 1.0, lands))
     landing.near, landing.gap = array([near * moment.going[0]]), array([gap])
 
 
 def _landing_speed(u: Any, free: Any, gap: Any, dt: Any) -> Any:
-    """The speed with which a gap closes that goes from u to free in a step."""
-    square = u * u - 2.0 * (free - u) * reciprocal(where(dt > 0.0, dt, 1.0)) * gap
+    """The speed with which a gap closes that goes from u to free in a step; that of the start where it is closed."""
+    gains = (free - u) * reciprocal(where(dt > 0.0, dt, 1.0))
+    square = u * u - 2.0 * gains * where(gap > 0.0, gap, 0.0)
     return sqrt(where(square > 0.0, square, 0.0))
 
 
@@ -340,11 +342,12 @@ def foresee_row(landing_row: Any, share_row: Any, moment: Any) -> None:
 def _foresee(landing: Any, u: Any, end: Any, moment: Any) -> None:
     dt, gap = moment.dt[0], landing.gap[0]
     speed = _landing_speed(u, end, gap, dt)
-    gains = absolute(end - u) * reciprocal(where(dt > 0.0, dt, 1.0)) * moment.h[0] * SLOWLY
     below = speed - u
     at = where(gap > 0.0, 2.0 * gap * reciprocal(where(below > 1e-300, below, 1e-300)), 0.0)
     lands = where(landing.near[0] < 0.5, where(landing.mid[0] + 0.5 * dt * end < 0.0, 1.0, 0.0), 0.0)
-    lands = where(moment.hits[0] < 0.5, where(speed > gains, lands, 0.0), 0.0) * moment.going[0]
+    # One that is in the other side and comes out of it does not land.
+    lands = where(gap > 0.0, lands, where(u < 0.0, lands, 0.0)) * (1.0 - moment.rushed[0])
+    lands = where(moment.hits[0] < 0.5, lands, 0.0) * moment.going[0]
     at = where(lands > 0.5, where(at < (1.0 - LATE) * dt, at, BIG), BIG)
     landing.at = array([at])
     moment.cut = array([where(at < moment.cut[0], at, moment.cut[0])])
@@ -355,7 +358,9 @@ def leave(landing: Any, share: Any, moment: Any, held: Any) -> None:
     """What is known of a contact in the next step, and the work of its impulse."""
     x = share.numbers
     p, end = (x[0], x[2], x[4]), (x[1], x[3], x[5] - landing.shift[0])
-    moment.work = moment.work + 0.5 * sum(a * (b + c) for a, b, c in zip(p, landing.u, end, strict=True))
+    # Impulses work on velocities along rows as these are in the middle of the step.
+    means = [0.5 * (a + b - c) for a, b, c in zip(landing.u, end, landing.turns, strict=True)]
+    moment.work = moment.work + sum(a * b for a, b in zip(p, means, strict=True))
     held.flag = array([_flag(landing, p[2], moment)])
     held.f = array([_force(moment, a, b) for a, b in zip(p, held.f, strict=True)])
 
@@ -364,7 +369,7 @@ def leave(landing: Any, share: Any, moment: Any, held: Any) -> None:
 def leave_row(landing_row: Any, share_row: Any, moment: Any, held_row: Any) -> None:
     """What is known of a row in the next step, and the work of its impulse."""
     p, end = share_row.numbers[0], share_row.numbers[1] - landing_row.shift[0]
-    moment.work = moment.work + array([0.5 * p * (landing_row.u[0] + end)])
+    moment.rubbed = moment.rubbed + array([0.5 * p * (landing_row.u[0] + end)])
     held_row.flag = array([_flag(landing_row, absolute(p), moment)])
     held_row.f = array([_force(moment, p, held_row.f[0])])
 

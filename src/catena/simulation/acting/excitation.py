@@ -256,6 +256,7 @@ class Excitation(RunPart):
             or not self.system.elements.is_empty
             or self.forces
             or self.problem.touching
+            or self.problem.landing
             or self.motion
             or any(np.any(x) for x in rubbing)
         )

@@ -15,16 +15,26 @@ from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
 from catena.given import real_array, shown
+from catena.kinematics.extent import extent
+from catena.simulation.arguments import Span
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import Places, turned_from
 from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop, StopSide
+from catena.simulation.following import Following
+from catena.simulation.problem import Problem
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
+from catena.simulation.structure_changes import ChangingRun
 from catena.system import System
 from catena.system.sticking import DryFriction
 
+# How states go on whose impulses were not found, and how far contacts may be in the other side then, as a part of the
+# size of the mechanism.
+EXACT = {"integrator": "dopri5", "step": None, "rtol": 1e-8, "atol": 1e-10, "drift": "projection"}
+INSIDE = 1e-2
 VARIED = ("friction", "restitution")
 """What may differ from state to state of a contact."""
 
@@ -142,6 +152,26 @@ class Landing:
         for gaps in self.places.gaps(q) if self.sides else ():
             require_outside(self.sides, gaps, length)
 
+    def finished(
+        self, problem: Problem, state: int, span: Span, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return one state of a batch, q (nq,) and v (nv,), at the end of a span by the law that locates what contacts
+        do, with control forces tau (nv,) that are held unless a controller is always asked."""
+        mu, e = (self._with_varied(what, np.array([getattr(c, what) for c in self.contacts])) for what in VARIED)
+        mu, e = (x if x.ndim == 1 else x[state] for x in (mu, e))
+        contacts = [
+            replace(c, friction=float(m), restitution=float(r)) for c, m, r in zip(self.contacts, mu, e, strict=True)
+        ]
+        held = problem.control if problem.control is None or problem.rate is None else _held(tau)
+        changing = ChangingRun(
+            self.system.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
+            Following(span, False), False,
+        )  # fmt: skip
+        run = ContactRun([*contacts, *self.stops], changing)
+        run.begin(q, v, INSIDE * extent(self.system.plan))
+        run.advance(span.end)
+        return run.q, run.v
+
     def forces(self, held: np.ndarray) -> dict[str, np.ndarray]:
         """Return the forces (..., 3) of contacts and sides of stops, in the axes of contacts, from what was held (...,
         n)."""
@@ -205,6 +235,15 @@ class Landing:
                 found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
             at += 1 + unit.width
         return found
+
+
+def _held(tau: np.ndarray) -> Any:
+    """Return a controller that goes on as it did."""
+
+    def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return tau
+
+    return hold
 
 
 def varied_of(

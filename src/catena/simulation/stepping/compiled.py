@@ -22,6 +22,7 @@ from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.acting.excitation import Excitation
+from catena.simulation.arguments import Span
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
@@ -142,7 +143,7 @@ class CompiledSteps:
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
         self.is_narrow = False
-        self.steps = 0
+        self.steps = self.finished = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
@@ -384,11 +385,44 @@ class CompiledSteps:
             self._require_senses(active[halted], t)
         if self.excitation.problem.touching is not None and len(halted):
             raise ContactChanged
+        if self.landing is not None:
+            self._finish(active[halted], t, q, v, tau, ends, nodes)
+            return min(2 * plays, LONGEST_CALL)
         most = GATHERED if self.adaptive and self.law is None else 1
         for group in (halted[k : k + most] for k in range(0, len(halted), most)):
             doubtful = (out["doubt"][group, :, 0].max(axis=-1) > 0.5) | self.adaptive | sparse
             self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
         return min(2 * plays, LONGEST_CALL)
+
+    def _finish(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: StepRecord | None,
+    ) -> None:  # fmt: skip
+        """Take the rest of a step of states whose impulses were not found by the law that locates what contacts do, one
+        state after the other."""
+        landing, problem = self.landing, self.excitation.problem
+        assert landing is not None
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        for k in who[np.isfinite(t[who])].tolist():
+            left = float(self.kept["part"][k, 0]) or float(self.kept["h"][k, 0])
+            # What is less than a step from the end is a part of the last one.
+            until = float(ends[k]) if (1.0 + 1e-9) * left >= ends[k] - t[k] else float(t[k]) + left
+            span = Span(float(t[k]), until)
+            try:
+                q[k], v[k] = landing.finished(problem, int(self.owner[k]), span, q[k], v[k], tau[k])
+            except SimulationError as error:
+                self._give_up([(k, str(error))], t)
+                continue
+            t[k] = until
+            for name in (*CONTACT_NUMBERS, "held"):
+                self.kept[name][k] = 0.0
+            self.past["a_past"][k] = 0.0
+            self.finished += 1
+            if nodes is not None:
+                nodes.add(
+                    np.array([k]), t[k : k + 1].copy(), q[k : k + 1].copy(), v[k : k + 1].copy(),
+                    self.works(np.array([k])), tau[k : k + 1].copy(), np.zeros((1, self.system.nv)),
+                )  # fmt: skip
 
     def _carried(self, out: dict[str, np.ndarray], state: np.ndarray, play: np.ndarray) -> np.ndarray:
         """Return what states carry along after some plays of a call."""

@@ -24,7 +24,8 @@ def energy(run: Segment) -> list[Line]:
             f"{error}"
         )
         return [Line("energy", np.nan, np.inf, "", "note", text)]
-    bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
+    # Steps of fixed size that contacts land in are of low order.
+    bound = ESTIMATED_ENERGY if balance.is_estimate or run.lands else ENERGY
     value, where = worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
     known = f" the work of {listed(list(balance.works))}" if balance.works else ""

@@ -129,7 +129,9 @@ class Stages:
         if variant.pulls:
             sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
         sweeps.append(Pause("accelerations"))
-        if variant.counts:
+        if variant.counts and self.method.lands:
+            sweeps += work.count_damped(variant.forces)
+        elif variant.counts:
             sweeps += work.count(variant.forces, variant.driven, variant.sort is not None, variant.sticks)
             sweeps += [contact_forces.count_contacts] if touching else []
         self.first = self.first if begun else len(sweeps)

@@ -272,7 +272,9 @@ def _kept(stages: Stages) -> list[Sweep]:
         sweeps.append(adams.remember)
     elif stages.method.is_firm:
         sweeps.append(implicit_leapfrog.remember_acceleration)
-    if variant.counts:
+    if variant.counts and stages.method.lands:
+        sweeps.append(time_stepping.keep_work)
+    elif variant.counts:
         past = name == "abm4"
         sweeps += [*([work.weighted_past] if past else []), work.keep_work]
         sweeps += [*([work.keep_power] if past else []), *([work.keep_turnover] if stages.judged else [])]

@@ -7,11 +7,12 @@ p along rows A of contacts (`dynamics.contacts.impulse_law`),
 
 which is of second order while contacts go on as they do. What lands in a step would be of first order only: such a step
 ends where the first contact lands, is followed by an impact of no duration, in which contacts bounce, and then by the
-rest of the step. What lands so slowly that it would bounce for less than a step does so at once. So each state has steps
-of its own between the times that are asked for, and some of them take a few more than others.
+rest of the step. What lands so slowly that it would bounce for less than a step does so at once, and so does what lands
+when a step has ended so a dozen times. So each state has steps of its own between the times that are asked for, and some
+of them take a few more than others.
 
 What the ground holds from step to step besides the time: the `part` of a step that is left, whether an impact is next
-(`hit`), and what is `held`, a flag and forces of each unit.
+(`hit`), how often the step was cut (`cuts`), and what is `held`, a flag and forces of each unit.
 """
 
 from typing import Any
@@ -24,10 +25,13 @@ from catena.kernels import OnMatrices, Sweep, at_ground, base_to_tip, each_body,
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.variant import StepVariant
+from catena.simulation.stepping.methods.work import SOURCES
 from catena.spatial.scalars import absolute, array, where
 
-CONTACT_NUMBERS = ("part", "hit")
+CONTACT_NUMBERS = ("part", "hit", "cuts")
 """What the ground keeps besides what is held."""
+# A step ends so often where contacts land; what lands then does so at once.
+MOST_CUTS = 12
 # Joints slower than this [rad/s or m/s] rub as those at rest do.
 REST = 1e-9
 
@@ -41,7 +45,10 @@ def open_step(ground: Any) -> None:
     ground.last, ground.whole = where(reaches, 1.0, 0.0), whole
     ground.going = where(whole > 0.0, 1.0, 0.0)
     ground.dt = where(ground.hit > 0.5, 0.0, whole)
-    told = {"dt": ground.dt, "h": ground.h, "hits": ground.hit, "going": ground.going, "cut": BIG}
+    told = {
+        "dt": ground.dt, "h": ground.h, "hits": ground.hit, "going": ground.going, "cut": BIG,
+        "rushed": where(ground.cuts >= MOST_CUTS, 1.0, 0.0),
+    }  # fmt: skip
     ground.moment = array([told.get(name, 0.0) for name in MOMENT])
     ground.error_0 = ground.error_1 = ground.doubt = ground.first_doubt = ground.shift = 0.0
 
@@ -85,9 +92,25 @@ def gain(body: Any, parent: Any) -> None:
     body.gained = contact_forces.yielded(body, parent)
 
 
-@at_ground
-def close_step(ground: Any) -> None:
-    """Decide what a step was: whether impulses were found, how much of it was taken, and what comes next."""
+@each_body
+def gain_nothing(body: Any) -> None:
+    """Nothing gives a joint an impulse."""
+    body.gained = np.zeros(body.joint.nv)
+
+
+def close_step(has_rows: bool) -> Sweep:
+    """Return what decides about a step: whether impulses were found, how much of it was taken, and what comes next."""
+
+    def close(ground: Any) -> None:
+        _close(ground)
+        if has_rows:
+            found, pairs = ground.found > 0.5, zip(ground.held, ground.held_before, strict=True)
+            ground.held = array([where(found, x, y) for x, y in pairs])
+
+    return at_ground(close)
+
+
+def _close(ground: Any) -> None:
     told = dict(zip(MOMENT, ground.moment, strict=True))
     found = where(told["goes"] > 0.5, 0.0, ground.going)
     is_cut = where(told["cut"] < ground.dt, 1.0, 0.0)
@@ -98,11 +121,13 @@ def close_step(ground: Any) -> None:
     left = where(is_cut > 0.5, ground.whole - told["cut"], where(hits > 0.5, ground.whole, 0.0))
     ground.found = found
     ground.accepted = found * (1.0 - is_cut) * (1.0 - hits)
-    ground.t = where(found > 0.5, goes, where(ground.halt > 0.5, ground.t, where(ground.going > 0.5, ground.t, ground.end)))
+    # A state that has nothing left to do is at its end, unless it has halted.
+    stays = where(ground.halt > 0.5, ground.t, where(ground.going > 0.5, ground.t, ground.end))
+    ground.t = where(found > 0.5, goes, stays)
     ground.part = where(found > 0.5, left, ground.part)
     ground.hit = where(found > 0.5, is_cut, ground.hit)
+    ground.cuts = where(ground.accepted > 0.5, 0.0, ground.cuts + is_cut * found)
     ground.halt = where(ground.going > 0.5, where(found > 0.5, ground.halt, 1.0), ground.halt)
-    ground.held = array([where(found > 0.5, x, y) for x, y in zip(ground.held, ground.held_before, strict=True)])
 
 
 @at_ground
@@ -127,17 +152,22 @@ def land(body: Any, ground: Any) -> None:
     body.q = array([where(found, x, y) for x, y in zip(q, body.q0, strict=True)])
 
 
+@at_ground
+def keep_work(ground: Any) -> None:
+    """Add the work of what is taken of a step to the work done so far: that of contacts as wrenches do it, that of rows
+    at joints as friction does."""
+    told, found = dict(zip(MOMENT, ground.moment, strict=True)), ground.found > 0.5
+    besides = {"wrenches": told["work"], "friction": told["rubbed"]}
+    done = [ground.taken * (g + besides.get(name, 0.0)) for name, g in zip(SOURCES, ground.gain, strict=True)]
+    ground.work = array([w + where(found, x, 0.0) for w, x in zip(ground.work, done, strict=True)])
+
+
 def sweeps(stages: Stages) -> list[Sweep]:
     """Return the sweeps of a step."""
     variant = stages.variant
-    return [
-        keep_held,
-        go_to_middle,
-        *stages.accelerations(0.5),
-        come_back(variant),
-        contact_forces.see,
-        OnMatrices(Impulses(variant.rows)),
-        gain,
-        close_step,
-        land,
-    ]
+    found = [*([keep_held] if variant.rows else []), go_to_middle, *stages.accelerations(0.5)]
+    if variant.rows:
+        found += [come_back(variant), contact_forces.see, OnMatrices(Impulses(variant.rows)), gain]
+    else:
+        found.append(gain_nothing)
+    return [*found, close_step(bool(variant.rows)), land]
