@@ -9,7 +9,7 @@ With the mobility W of all rows and c what they would do without impulses, r = W
 which is p = P(p - rho r) with the projection P onto what is allowed (Alart and Curnier). Where P moves nothing, or onto
 which side it moves, tells what each unit does: open, stick, slide in a direction; at lo, at hi, or in between. For that
 choice the equations are linear, and are solved. This goes on until what is left, p - P(p - rho r), is nothing: as a
-velocity, the part `LEFT` of what there is without impulses. Lanes that are done keep what they have, so that none
+velocity, the part `LEFT` of what there is without impulses (`LOOSE` behind sweeps). Lanes that are done keep what they have, so that none
 depends on its neighbours, and when all are done the rest is left out. Where a choice comes again and again, sweeps from
 unit to unit (Gauss and Seidel) come nearer first. What is not found then is told, and is no step.
 
@@ -17,6 +17,7 @@ Contacts that are redundant have many solutions. A small part `GIVES` of what ea
 chooses one of them.
 """
 
+from functools import partial
 from typing import Any
 
 from catena.dynamics.contacts.contact_forces import SIZE
@@ -27,23 +28,24 @@ from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
 # What is added to the mobility of each unit, as a part of it.
 GIVES = 1e-10
-# What may be left of the law, as a part of the velocities without impulses.
-LEFT = 1e-10
-# How often a choice is made, sweeps from unit to unit where that does not end, projections in each of them, and how
-# often a choice is made afterwards.
-CHOICES, SWEEPS, PROJECTIONS, MORE = 8, 48, 3, 8
+# What may be left of the law, as a part of the velocities without impulses; and where sweeps were needed.
+LEFT, LOOSE = 1e-10, 1e-6
+# How often a choice is made, sweeps from unit to unit where that does not end, projections in each of them, how often a
+# choice is made afterwards, and how often all of this is done again.
+CHOICES, SWEEPS, PROJECTIONS, MORE, ROUNDS = 8, 40, 3, 4, 5
 # The part of a gap [1] by which a step brings a contact back to where it touches.
 BACK = 0.2
-# Contacts and stops that land slower than what they would gain in so many steps do so at once.
-SLOWLY = 1.0
+# Contacts and stops that land slower than what they gain in so many steps do so at once; what would bounce with less than
+# they gain in so many does not bounce.
+SLOWLY, BOUNCES = 0.25, 1.0
 # A contact that lands within the last part of a step does so in the next one; contacts that land within a part of a step
 # from each other do so together.
 LATE, TOGETHER = 1e-3, 1e-6
 BIG = 1e300
 
-MOMENT = ("dt", "h", "hits", "going", "rushed", "cut", "size", "worst", "goes", "work", "rubbed")
+MOMENT = ("dt", "h", "hits", "going", "rushed", "left", "cut", "size", "worst", "goes", "work", "rubbed")
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
-of no duration, whether the state goes on, whether too much landed in the last one, when the first contact lands in it, the largest velocity without impulses,
+of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, when the first contact lands in it, the largest velocity without impulses,
 what is left of the law, whether impulses are not found yet, and the works of contacts and of rows at joints."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
@@ -56,11 +58,11 @@ LAW_VIEWS: dict[str, dict[str, Any]] = {
     "span": {"lower": Numbers(1), "upper": Numbers(1), "e": Numbers(1)},
     "landing": {
         "u": Numbers(3), "free": Numbers(3), "turns": Numbers(3), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
-        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1),
+        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1),
     },
     "landing_row": {
         "u": Numbers(1), "free": Numbers(1), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
-        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sign": Numbers(1), "limit": Numbers(1),
+        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1), "sign": Numbers(1), "limit": Numbers(1),
     },
     "law": {
         "mu": Numbers(1), "rho": Numbers(2), "near": Numbers(1), "goes": Numbers(1), "c": Numbers(3), "W": Numbers(9),
@@ -112,12 +114,17 @@ def come(pushed: Any, held: Any, moment: Any, landing: Any) -> None:
 def _come(landing: Any, u: Any, free: Any, flag: Any, moment: Any) -> None:
     dt, mid = moment.dt[0], landing.mid[0]
     gap = mid - 0.5 * dt * u
-    slow = absolute(landing.gains[0]) * moment.h[0] * SLOWLY
+    slow = SLOWLY * _falls(landing, moment)
     speed = _landing_speed(u, free, gap, dt)
     lands = where(mid + 0.5 * dt * free < 0.0, where(speed <= slow, 1.0, moment.rushed[0]), 0.0)
     closed = where(flag > 0.5, 1.0, 0.0)
     near = where(moment.hits[0] > 0.5, closed, where(closed > 0.5, 1.0, lands))
     landing.near, landing.gap = array([near * moment.going[0]]), array([gap])
+
+
+def _falls(landing: Any, moment: Any) -> Any:
+    """The speed with which a unit falls after a step from rest."""
+    return where(landing.gains[0] < 0.0, -landing.gains[0], 0.0) * moment.h[0]
 
 
 def _landing_speed(u: Any, free: Any, gap: Any, dt: Any) -> Any:
@@ -144,6 +151,7 @@ def meet_stop(span: Any, held_row: Any, moment: Any, landing_row: Any) -> None:
     sign = where(below, 1.0, -1.0)
     landing_row.sign = array([sign])
     landing_row.mid = array([where(below, q - span.lower[0], span.upper[0] - q)])
+    landing_row.gains = array([sign * landing_row.gains[0]])
     _come(landing_row, sign * landing_row.u[0], sign * landing_row.free[0], held_row.flag[0], moment)
 
 
@@ -187,7 +195,7 @@ def _shift(landing: Any, u: Any, e: Any, moment: Any) -> Any:
     hits bounces, unless it would be back within about a step."""
     back = landing.near[0] * BACK * landing.gap[0] * reciprocal(moment.h[0])
     falls = where(u < 0.0, u, 0.0)
-    bounces = where(-e * falls > absolute(landing.gains[0]) * moment.h[0] * SLOWLY, e * falls, 0.0)
+    bounces = where(-e * falls > BOUNCES * _falls(landing, moment), e * falls, 0.0)
     return where(moment.hits[0] > 0.5, landing.near[0] * bounces, back)
 
 
@@ -210,6 +218,7 @@ def aim_dry(landing_row: Any, moment: Any, law_row: Any) -> None:
     most = landing_row.limit[0] * moment.dt[0] * moment.going[0]
     law_row.c, landing_row.shift, landing_row.near = array([c]), array([0.0]), array([1.0])
     law_row.lo, law_row.hi, landing_row.at = array([-most]), array([most]), array([BIG])
+    landing_row.sinks = array([0.0])
     moment.size = array([_larger(moment.size[0], absolute(c))])
 
 
@@ -280,7 +289,13 @@ def choose_row(law_row: Any, share_row: Any, choice_row: Any, moment: Any) -> No
 @on_call
 def conclude(moment: Any) -> None:
     """Whether something is left of the law. Numbers that are none leave all of it."""
-    moment.goes = array([where(moment.worst[0] <= LEFT * moment.size[0], 0.0, moment.going[0])])
+    moment.goes = array([where(moment.worst[0] <= moment.left[0] * moment.size[0], 0.0, moment.going[0])])
+
+
+@on_call
+def loosen(moment: Any) -> None:
+    """Let more be left of the law."""
+    moment.left = array([LOOSE])
 
 
 @on_call
@@ -341,13 +356,18 @@ def foresee_row(landing_row: Any, share_row: Any, moment: Any) -> None:
 
 def _foresee(landing: Any, u: Any, end: Any, moment: Any) -> None:
     dt, gap = moment.dt[0], landing.gap[0]
-    speed = _landing_speed(u, end, gap, dt)
-    below = speed - u
-    at = where(gap > 0.0, 2.0 * gap * reciprocal(where(below > 1e-300, below, 1e-300)), 0.0)
-    lands = where(landing.near[0] < 0.5, where(landing.mid[0] + 0.5 * dt * end < 0.0, 1.0, 0.0), 0.0)
-    # One that is in the other side and comes out of it does not land.
-    lands = where(gap > 0.0, lands, where(u < 0.0, lands, 0.0)) * (1.0 - moment.rushed[0])
-    lands = where(moment.hits[0] < 0.5, lands, 0.0) * moment.going[0]
+    gains = (end - u) * reciprocal(where(dt > 0.0, dt, 1.0))
+    square = u * u - 2.0 * gains * gap
+    root = sqrt(where(square > 0.0, square, 0.0))
+    below = root - u
+    comes = where(gap > 0.0, 2.0 * gap * reciprocal(where(below > 1e-300, below, 1e-300)), 0.0)
+    # One that goes away, perhaps out of the other side, comes back later, if it comes out at all.
+    at = where(u > 0.0, (u + root) * reciprocal(where(gains < -1e-300, -gains, 1e-300)), comes)
+    ends_inside = where(landing.mid[0] + 0.5 * dt * end < 0.0, where(moment.hits[0] < 0.5, 1.0, 0.0), 0.0)
+    lands = where(landing.near[0] < 0.5, ends_inside, 0.0) * moment.going[0]
+    stays = where(gap > 0.0, 0.0, where(u > 0.0, where(square > 0.0, 0.0, 1.0), 0.0))
+    landing.sinks = array([lands * stays])
+    lands = lands * (1.0 - stays) * (1.0 - moment.rushed[0])
     at = where(lands > 0.5, where(at < (1.0 - LATE) * dt, at, BIG), BIG)
     landing.at = array([at])
     moment.cut = array([where(at < moment.cut[0], at, moment.cut[0])])
@@ -379,7 +399,7 @@ def _flag(landing: Any, p: Any, moment: Any) -> Any:
     stays = where(p > 0.0, landing.near[0], 0.0)
     bounces = where(moment.hits[0] > 0.5, where(landing.shift[0] * landing.shift[0] > 0.0, 1.0, 0.0), 0.0)
     lands = where(landing.at[0] <= moment.cut[0] + TOGETHER * moment.h[0], where(moment.cut[0] < BIG, 1.0, 0.0), 0.0)
-    return where(lands > 0.5, LANDING, stays * (1.0 - bounces) * FLOOR)
+    return where(lands > 0.5, LANDING, where(landing.sinks[0] > 0.5, FLOOR, stays * (1.0 - bounces) * FLOOR))
 
 
 def _force(moment: Any, p: Any, before: Any) -> Any:
@@ -399,7 +419,7 @@ def _within(x: Any, lo: Any, hi: Any) -> Any:
 
 LAW_STEPS = (
     come, come_row, meet_stop, weigh_unit, weigh_row, aim, aim_stop, aim_dry, begin_share, begin_row, forget_verdict,
-    choose, choose_row, conclude, arm, arm_row, sweep, sweep_row, foresee, foresee_row, leave, leave_row,
+    choose, choose_row, conclude, loosen, arm, arm_row, sweep, sweep_row, foresee, foresee_row, leave, leave_row,
 )  # fmt: skip
 
 
@@ -411,7 +431,7 @@ class Impulses(UnitRows):
         """Write the work."""
         self.begin(work)
         self._begin_law()
-        self._choose(CHOICES, self._sweep)
+        self._choose(CHOICES, partial(self._sweep, ROUNDS))
         self._end()
         self.press(self.p)
 
@@ -505,8 +525,8 @@ class Impulses(UnitRows):
             self.first[i] + unit.width - 1 for i, unit in enumerate(self.units) for _ in range(unit.width)
         ]
 
-    def _sweep(self) -> None:
-        """Come nearer by sweeps from unit to unit, beginning without impulses, and choose again."""
+    def _sweep(self, rounds: int) -> None:
+        """Come nearer by sweeps from unit to unit, and choose again, in so many rounds."""
         work, slot = self.work, self.work.slot
         places = []
         for i, unit in enumerate(self.units):
@@ -520,7 +540,8 @@ class Impulses(UnitRows):
                 work.product(
                     self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r
                 )
-        self._choose(MORE, None)
+        work.step(loosen, self.moment)
+        self._choose(MORE, partial(self._sweep, rounds - 1) if rounds > 1 else None)
 
     def _end(self) -> None:
         """Tell what comes of it."""

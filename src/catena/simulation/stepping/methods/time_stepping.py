@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts import contact_forces
-from catena.dynamics.contacts.impulse_law import BIG, MOMENT, Impulses
+from catena.dynamics.contacts.impulse_law import BIG, LEFT, MOMENT, Impulses
 from catena.kernels import OnMatrices, Sweep, at_ground, base_to_tip, each_body, with_ground
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages
@@ -47,7 +47,7 @@ def open_step(ground: Any) -> None:
     ground.dt = where(ground.hit > 0.5, 0.0, whole)
     told = {
         "dt": ground.dt, "h": ground.h, "hits": ground.hit, "going": ground.going, "cut": BIG,
-        "rushed": where(ground.cuts >= MOST_CUTS, 1.0, 0.0),
+        "rushed": where(ground.cuts >= MOST_CUTS, 1.0, 0.0), "left": LEFT,
     }  # fmt: skip
     ground.moment = array([told.get(name, 0.0) for name in MOMENT])
     ground.error_0 = ground.error_1 = ground.doubt = ground.first_doubt = ground.shift = 0.0
