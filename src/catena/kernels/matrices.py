@@ -518,7 +518,9 @@ class PlainWork(Work):
             over = reciprocal(G[k][k])
             for i in range(k + 1, n):
                 factor = G[i][k] * over
-                G[i] = [y - factor * z if j > k else y for j, (y, z) in enumerate(zip(G[i], G[k], strict=True))]
+                G[i] = [
+                    y - factor * z if j > k else y for j, (y, z) in enumerate(zip(G[i], G[k], strict=True))
+                ]
         found: list[Any] = [0.0] * n
         for k in reversed(range(n)):
             left = G[k][n]

@@ -63,7 +63,9 @@ def text(lanes: int) -> str:
     sums = "".join(_combine(lanes, *shape) for shape in COMBINE)
     products = "".join(_product(lanes, *shape) for shape in PRODUCT)
     inverses = "".join(_inverse(lanes, n) for n in INVERSE) + "".join(_roots(lanes, n) for n in ROOTS)
-    return declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes) + _solve(lanes)
+    return (
+        declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes) + _solve(lanes)
+    )
 
 
 _HEAD = (
@@ -440,8 +442,8 @@ def _solve(lanes: int) -> str:
 
     r0 gets the unknowns, words[2] bytes apart; r1 is a matrix whose rows are words[1] bytes apart; r2 has three numbers
     m, s, b for each equation m sum_j W_ij x_j + (1 - m) x_i - s x_k = b, where k is words[4 + i]. The words begin with
-    n, and words[3] is the place of n (n + 2) numbers, relative to r0 in bytes, that are written over: rows with their right
-    sides, and reciprocals of pivots.
+    n, and words[3] is the place of n (n + 2) numbers, relative to r0 in bytes, that are written over: rows with their
+    right sides, and reciprocals of pivots.
     """
     V, A, L = f"<{lanes} x double>", 8 * lanes, lanes
     fma = f"call {V} @llvm.fma.v{lanes}f64"

@@ -127,6 +127,7 @@ class Run:
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         if problem.landing is not None:
+            problem.landing.require_possible(problem)
             problem = self.problem = replace(problem, landing=problem.landing.over(system, self.batch))
         self.transitions: list[Transition] = []
         """Nothing: one structure goes on."""
@@ -190,7 +191,10 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self._begin()
-        carried, held = self.mover.works().shape[-1], held_size(problem.landing.units) if problem.landing else 0
+        carried, held = (
+            self.mover.works().shape[-1],
+            held_size(problem.landing.units) if problem.landing else 0,
+        )
         self.sources = carried - self.near.shape[-1] - held
         """How many works are counted."""
         still = np.zeros((len(self.q), self.sources)), np.zeros((len(self.q), held))

@@ -198,9 +198,13 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
+    contacts, lands = contact_list(contacts), integrator == "time_stepping"
+    parameters, varied = varied_of(parameters, contacts if lands else ())
     records = on_error == "record"
     _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
-    if records and not contacts and not is_changing(events):
+    if lands:
+        _require_landing(events, records, varied)
+    if records and (lands or not contacts) and not is_changing(events):
         if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
                 "on_error='record' takes `near` for all states together, {joint: (nq of the joint,)}."
@@ -211,7 +215,7 @@ def simulate(
             system, q, v = with_drives_in_tree(system, q, v, driven, False)
             problem = Problem(
                 system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
-                near=near or {},
+                near=near or {}, landing=_landing(system, contacts, {}) if lands else None,
             )  # fmt: skip
             span = time_span(start, duration)
             made = Run(
@@ -221,9 +225,6 @@ def simulate(
             return made.go(), made.failing or {}
 
         return FailingStates(some, systems[0], parameters).run(q, v)
-    contacts = contact_list(contacts)
-    lands = integrator == "time_stepping"
-    parameters, varied = varied_of(parameters, contacts if lands else ())
     if parameters is not None:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
@@ -272,6 +273,20 @@ def simulate(
     ]  # fmt: skip
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _require_landing(events: Any, records: bool, varied: Mapping[Any, Any]) -> None:
+    """Raise an error where steps that find impulses are asked for what they do not give."""
+    if is_changing(events):
+        raise StateError(
+            "time_stepping does not take events and changes that change the structure; choose an integrator such as "
+            "dopri5."
+        )
+    if records and varied:
+        raise StateError(
+            "on_error='record' takes friction and restitution of contacts for all states together: give them to the "
+            "contacts, or leave on_error out."
+        )
 
 
 def _landing(

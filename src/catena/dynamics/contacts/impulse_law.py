@@ -9,9 +9,9 @@ With the mobility W of all rows and c what they would do without impulses, r = W
 which is p = P(p - rho r) with the projection P onto what is allowed (Alart and Curnier). Where P moves nothing, or onto
 which side it moves, tells what each unit does: open, stick, slide in a direction; at lo, at hi, or in between. For that
 choice the equations are linear, and are solved. This goes on until what is left, p - P(p - rho r), is nothing: as a
-velocity, the part `LEFT` of what there is without impulses (`LOOSE` behind sweeps). Lanes that are done keep what they have, so that none
-depends on its neighbours, and when all are done the rest is left out. Where a choice comes again and again, sweeps from
-unit to unit (Gauss and Seidel) come nearer first. What is not found then is told, and is no step.
+velocity, the part `LEFT` of what there is without impulses (`LOOSE` behind sweeps). Lanes that are done keep what they
+have, so that none depends on its neighbours, and when all are done the rest is left out. Where a choice comes again and
+again, sweeps from unit to unit (Gauss and Seidel) come nearer first. What is not found then is told, and is no step.
 
 Contacts that are redundant have many solutions. A small part `GIVES` of what each unit yields is added to it, which
 chooses one of them.
@@ -35,18 +35,19 @@ LEFT, LOOSE = 1e-10, 1e-6
 CHOICES, SWEEPS, PROJECTIONS, MORE, ROUNDS = 8, 40, 3, 4, 5
 # The part of a gap [1] by which a step brings a contact back to where it touches.
 BACK = 0.2
-# Contacts and stops that land slower than what they gain in so many steps do so at once; what would bounce with less than
-# they gain in so many does not bounce.
+# Contacts and stops that land slower than what they gain in so many steps do so at once, and what would bounce with
+# less than they gain in so many does not bounce.
 SLOWLY, BOUNCES = 0.25, 1.0
-# A contact that lands within the last part of a step does so in the next one; contacts that land within a part of a step
+# A contact that lands within the last part of a step does so in the next one; those that land within a part of a step
 # from each other do so together.
 LATE, TOGETHER = 1e-3, 1e-6
 BIG = 1e300
 
 MOMENT = ("dt", "h", "hits", "going", "rushed", "left", "cut", "size", "worst", "goes", "work", "rubbed")
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
-of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, when the first contact lands in it, the largest velocity without impulses,
-what is left of the law, whether impulses are not found yet, and the works of contacts and of rows at joints."""
+of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, when
+the first contact lands, the largest velocity without impulses, what is left of the law, whether impulses are not found yet,
+and the works of contacts and of rows at joints."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
 
@@ -57,12 +58,13 @@ LAW_VIEWS: dict[str, dict[str, Any]] = {
     "bounce": {"e": Numbers(1)},
     "span": {"lower": Numbers(1), "upper": Numbers(1), "e": Numbers(1)},
     "landing": {
-        "u": Numbers(3), "free": Numbers(3), "turns": Numbers(3), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
-        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1),
+        "u": Numbers(3), "free": Numbers(3), "turns": Numbers(3), "shift": Numbers(1), "gap": Numbers(1),
+        "mid": Numbers(1), "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1),
     },
     "landing_row": {
         "u": Numbers(1), "free": Numbers(1), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
-        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1), "sign": Numbers(1), "limit": Numbers(1),
+        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1), "sign": Numbers(1),
+        "limit": Numbers(1),
     },
     "law": {
         "mu": Numbers(1), "rho": Numbers(2), "near": Numbers(1), "goes": Numbers(1), "c": Numbers(3), "W": Numbers(9),
@@ -398,7 +400,9 @@ def _flag(landing: Any, p: Any, moment: Any) -> Any:
     """Whether a unit is closed from now on, or lands where the step is cut."""
     stays = where(p > 0.0, landing.near[0], 0.0)
     bounces = where(moment.hits[0] > 0.5, where(landing.shift[0] * landing.shift[0] > 0.0, 1.0, 0.0), 0.0)
-    lands = where(landing.at[0] <= moment.cut[0] + TOGETHER * moment.h[0], where(moment.cut[0] < BIG, 1.0, 0.0), 0.0)
+    lands = where(
+        landing.at[0] <= moment.cut[0] + TOGETHER * moment.h[0], where(moment.cut[0] < BIG, 1.0, 0.0), 0.0
+    )
     return where(lands > 0.5, LANDING, where(landing.sinks[0] > 0.5, FLOOR, stays * (1.0 - bounces) * FLOOR))
 
 
@@ -462,7 +466,10 @@ class Impulses(UnitRows):
     def _begin_contact(self, i: int, number: int) -> None:
         work, slot, rows = self.work, self.work.slot, self.rows(i)
         landing, law = self.landing[i], self.law[i]
-        contact, bounce = (work.ground("contacts") + number * SIZE * slot, work.ground("bounces") + number * slot)
+        contact, bounce = (
+            work.ground("contacts") + number * SIZE * slot,
+            work.ground("bounces") + number * slot,
+        )
         work.step(come, self.pushed[i], self.held[i], self.moment, landing)
         own, block = work.matrix(3, 3), self.W.part(rows, rows)
         work.copy(own, block)
@@ -537,9 +544,7 @@ class Impulses(UnitRows):
                 step = sweep if isinstance(unit, TouchingUnit) else sweep_row
                 work.step(step, self.law[i], self._share(i), places[i])
                 moved = MatrixPanel(places[i], unit.width, 1, slot, slot, slot)
-                work.product(
-                    self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r
-                )
+                work.product(self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r)
         work.step(loosen, self.moment)
         self._choose(MORE, partial(self._sweep, rounds - 1) if rounds > 1 else None)
 

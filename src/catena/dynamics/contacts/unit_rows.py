@@ -2,8 +2,8 @@
 do to each other. Cost O(rows depth) + O(rows^2).
 
 As in `contact_forces`, each row is a unit force that goes to the base as F <- F - z U, with e = F S^T and z = e D^-1 at
-each joint on the way. A row at a joint begins there with e = 1 and without a wrench. Joints that the same units move are
-taken together: with E their e and Z their z, (components, rows) each, the mobility is the sum of Z^T E.
+each joint on the way. A row at a joint begins there with e = 1 and without a wrench. Joints that the same units move
+are taken together: with E their e and Z their z, (components, rows) each, the mobility is the sum of Z^T E.
 """
 
 from dataclasses import dataclass
@@ -190,7 +190,9 @@ class UnitRows:
     def _ways(self, node: int, at: int) -> MatrixPanel:
         """Return the motions, or from `at` = 6 on the forces, of the components of a joint as rows."""
         slot, n = self.work.slot, self._size(node)
-        return MatrixPanel(self.work.component("ways", node, 0) + at * slot, n, 6, (12 + n) * slot, slot, 2 * slot)
+        return MatrixPanel(
+            self.work.component("ways", node, 0) + at * slot, n, 6, (12 + n) * slot, slot, 2 * slot
+        )
 
     def _yields(self, node: int) -> MatrixPanel:
         """Return how the components of a joint yield to its forces."""
@@ -203,16 +205,14 @@ class UnitRows:
         """Carry the unit forces of a unit to the base."""
         work, unit = self.work, self.units[i]
         if isinstance(unit, TouchingUnit):
-            here = {
-                node: self.of(i, name, 3, 6) for node, name in ((unit.a, "T"), (unit.b, "back")) if node
-            }
+            here = {node: self.of(i, name, 3, 6) for node, name in ((unit.a, "T"), (unit.b, "back")) if node}
         else:
             here = self._begun_at_joint(i, unit)
         while here:
             node = max(here)
             F = here.pop(node)
             n, parent = self._size(node), int(work.plan.parent[node])
-            e, z = (self.e[i][node], self.z[i][node]) if n else (None, None)
+            e, z = (x[i].get(node, F) for x in (self.e, self.z))
             if n == 1 and F.rows == 3:
                 work.step(carry_one, F.place, work.component("ways", node, 0), e.place, z.place)
             elif n:
@@ -231,7 +231,9 @@ class UnitRows:
         work, node, parent = self.work, unit.node, int(self.work.plan.parent[unit.node])
         e, z = self.e[i][node], self.z[i][node]
         work.clear(e)
-        work.copy(e.part(range(unit.component, unit.component + 1), range(1)), self.unit.part(range(1), range(1)))
+        work.copy(
+            e.part(range(unit.component, unit.component + 1), range(1)), self.unit.part(range(1), range(1))
+        )
         work.product(z, self._yields(node), e)
         if not parent:
             return {}

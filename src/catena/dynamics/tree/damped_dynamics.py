@@ -32,7 +32,9 @@ def damped_inertias(body: Any, parent: Any) -> None:
     IA, pA = body.IA + body.inertia, body.pA + body.p
     U, n = IA * body.S, body.joint.nv
     D = with_rotor(body.joint, body.S.T * U)
-    D_inv = spd_inverse(array([[D[i, j] + (body.resists[i] if i == j else 0.0) for j in range(n)] for i in range(n)]))
+    D_inv = spd_inverse(
+        array([[D[i, j] + (body.resists[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
+    )
     u = body.tau - body.damping * body.qd + body.resists * body.a_past - body.S.T * pA
     if body.joint.restoring(body.joint.neutral()) is not None:
         u = u - body.joint.restoring(body.q)

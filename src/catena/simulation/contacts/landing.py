@@ -15,7 +15,9 @@ from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
 from catena.given import real_array, shown
+from catena.kernels import is_plain
 from catena.kinematics.extent import extent
+from catena.mechanism.validation import known
 from catena.simulation.arguments import Span
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
@@ -35,6 +37,8 @@ from catena.system.sticking import DryFriction
 # size of the mechanism.
 EXACT = {"integrator": "dopri5", "step": None, "rtol": 1e-8, "atol": 1e-10, "drift": "projection"}
 INSIDE = 1e-2
+# How far contacts may be in the other side where a motion begins, which may go on from another one.
+BEHIND_STEPS = 1e-3
 VARIED = ("friction", "restitution")
 """What may differ from state to state of a contact."""
 
@@ -51,14 +55,35 @@ class Landing:
 
     @staticmethod
     def of(
-        system: System, given: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray] | None = None
+        system: System,
+        given: Sequence[Contact | Stop],
+        varied: Mapping[tuple[str, str], np.ndarray] | None = None,
     ) -> Landing:
         """Return the contacts and stops that a user gave."""
         contacts = tuple(x for x in given if isinstance(x, Contact))
         stops = tuple(x for x in given if isinstance(x, Stop))
         found = Landing(system, contacts, stops, varied or {})
         require_contacts(system, found.sides)
+        labels = {contact.label for contact in contacts}
+        for label, _ in found.varied:
+            known("contact", label, labels, "parameters")
         return found
+
+    def require_possible(self, problem: Problem) -> None:
+        """Raise an error where something acts that these steps do not take."""
+        plan, name = self.system.plan, self.system.mechanism.name
+        refused = (
+            (plan.loop_joints or plan.couplings, "loops or couplings"),
+            (plan.owner is not None, "flexible bodies"),
+            (problem.motion, "joints with a prescribed motion"),
+            (is_plain(), "plain numbers"),
+        )
+        for is_there, what in refused:
+            if is_there:
+                raise StateError(
+                    f"time_stepping takes trees of rigid bodies, and {name!r} has {what}: choose an integrator such as "
+                    "dopri5, which takes contacts of all mechanisms, one state after the other."
+                )
 
     @cached_property
     def sides(self) -> tuple[Contact | StopSide, ...]:
@@ -134,7 +159,9 @@ class Landing:
 
     def _with_varied(self, what: str, rows: np.ndarray) -> np.ndarray:
         """Return numbers (contacts,), or (states, contacts) where some of them differ from state to state."""
-        own = {k: x for k, c in enumerate(self.contacts) if (x := self.varied.get((c.label, what))) is not None}
+        own = {
+            k: x for k, c in enumerate(self.contacts) if (x := self.varied.get((c.label, what))) is not None
+        }
         if not own:
             return rows
         found = np.array(np.broadcast_to(rows, (max(len(x) for x in own.values()), len(rows))))
@@ -144,23 +171,30 @@ class Landing:
 
     def over(self, system: System, batch: tuple[int, ...]) -> Landing:
         """Return the same for a system with the parameters of a batch, each state by itself."""
-        varied = {name: np.ascontiguousarray(np.broadcast_to(x, batch)).reshape(-1) for name, x in self.varied.items()}
+        varied = {
+            name: np.ascontiguousarray(np.broadcast_to(x, batch)).reshape(-1)
+            for name, x in self.varied.items()
+        }
         return Landing(system, self.contacts, self.stops, varied)
 
     def require_outside(self, q: np.ndarray, length: float) -> None:
-        """Raise an error if a contact of a state q (states, nq) begins inside the other side."""
+        """Raise an error if a contact of a state q (states, nq) begins inside the other side, by more than steps before
+        may have left."""
         for gaps in self.places.gaps(q) if self.sides else ():
-            require_outside(self.sides, gaps, length)
+            require_outside(self.sides, gaps + BEHIND_STEPS * length, length)
 
     def finished(
         self, problem: Problem, state: int, span: Span, q: np.ndarray, v: np.ndarray, tau: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return one state of a batch, q (nq,) and v (nv,), at the end of a span by the law that locates what contacts
         do, with control forces tau (nv,) that are held unless a controller is always asked."""
-        mu, e = (self._with_varied(what, np.array([getattr(c, what) for c in self.contacts])) for what in VARIED)
+        mu, e = (
+            self._with_varied(what, np.array([getattr(c, what) for c in self.contacts])) for what in VARIED
+        )
         mu, e = (x if x.ndim == 1 else x[state] for x in (mu, e))
         contacts = [
-            replace(c, friction=float(m), restitution=float(r)) for c, m, r in zip(self.contacts, mu, e, strict=True)
+            replace(c, friction=float(m), restitution=float(r))
+            for c, m, r in zip(self.contacts, mu, e, strict=True)
         ]
         held = problem.control if problem.control is None or problem.rate is None else _held(tau)
         changing = ChangingRun(
@@ -192,7 +226,11 @@ class Landing:
     def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
         """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
         over, own = run.q.shape[:-1], self.forces(held)
-        f = np.stack([own[label] for label in self.labels], axis=-2) if self.labels else np.zeros((*over, 0, 3))
+        f = (
+            np.stack([own[label] for label in self.labels], axis=-2)
+            if self.labels
+            else np.zeros((*over, 0, 3))
+        )
         if self.contacts:
             touches = Places(self.system, self.contacts)
             k = len(self.contacts)
@@ -256,11 +294,9 @@ def varied_of(
     rest, found = dict[str, Any](), dict[tuple[str, str], np.ndarray]()
     for name, value in parameters.items():
         label, _, what = name.rpartition(".")
-        if label not in labels:
+        if label not in labels or what not in VARIED:
             rest[name] = value
             continue
-        if what not in VARIED:
-            raise StateError(f"parameters: {name!r}: a contact has {' and '.join(VARIED)}, not {what!r}.")
         try:
             numbers = np.asarray(real_array(value), dtype=np.float64)
         except (TypeError, ValueError):

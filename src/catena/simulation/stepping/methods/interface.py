@@ -29,7 +29,7 @@ def inputs(stages: Stages) -> dict[str, Any]:
         else:
             del found["qdd_given"]
     if stages.variant.rubs:
-        found |= {name: VELOCITY for name in ("excess", "fading", "fall")}
+        found |= dict.fromkeys(("excess", "fading", "fall"), VELOCITY)
     if stages.variant.paths:
         found |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
     return found

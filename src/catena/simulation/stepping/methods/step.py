@@ -186,7 +186,10 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
 def _views(stages: Stages) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """Return the records of contacts, and the fields of joints that these see."""
     if stages.method.lands:
-        return {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}, {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
+        return {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}, {
+            **contact_forces.FIELDS,
+            **impulse_law.LAW_FIELDS,
+        }
     if stages.variant.touches:
         return contact_forces.views(len(stages.variant.touches)), contact_forces.FIELDS
     return {}, {}

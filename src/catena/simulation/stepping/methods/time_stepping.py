@@ -7,9 +7,9 @@ p along rows A of contacts (`dynamics.contacts.impulse_law`),
 
 which is of second order while contacts go on as they do. What lands in a step would be of first order only: such a step
 ends where the first contact lands, is followed by an impact of no duration, in which contacts bounce, and then by the
-rest of the step. What lands so slowly that it would bounce for less than a step does so at once, and so does what lands
-when a step has ended so a dozen times. So each state has steps of its own between the times that are asked for, and some
-of them take a few more than others.
+rest of the step. What lands so slowly that it would bounce for less than a step does so at once, and so does what
+lands when a step has ended so a dozen times. So each state has steps of its own between the times that are asked for,
+and some of them take a few more than others.
 
 What the ground holds from step to step besides the time: the `part` of a step that is left, whether an impact is next
 (`hit`), how often the step was cut (`cuts`), and what is `held`, a flag and forces of each unit.
@@ -152,6 +152,18 @@ def land(body: Any, ground: Any) -> None:
     body.q = array([where(found, x, y) for x, y in zip(q, body.q0, strict=True)])
 
 
+@with_ground
+def correct_damper(body: Any, ground: Any) -> None:
+    """Let dampers have worked with the mean velocity of the step, with which they act, and not with the one that was
+    expected."""
+    more: Any = 0.0
+    for k, gained in enumerate(scaled(ground.dt, body.qdd) + body.gained):
+        expected, mean = body.v0[k] + 0.5 * ground.dt * body.a_past[k], body.v0[k] + 0.5 * gained
+        more = more + 2.0 * body.resists[k] * (expected * expected - mean * mean)
+    at = SOURCES.index("friction")
+    ground.gain = array([g + (more if k == at else 0.0) for k, g in enumerate(ground.gain)])
+
+
 @at_ground
 def keep_work(ground: Any) -> None:
     """Add the work of what is taken of a step to the work done so far: that of contacts as wrenches do it, that of rows
@@ -170,4 +182,4 @@ def sweeps(stages: Stages) -> list[Sweep]:
         found += [come_back(variant), contact_forces.see, OnMatrices(Impulses(variant.rows)), gain]
     else:
         found.append(gain_nothing)
-    return [*found, close_step(bool(variant.rows)), land]
+    return [*found, close_step(bool(variant.rows)), *([correct_damper] if variant.counts else []), land]
