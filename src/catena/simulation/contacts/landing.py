@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from catena.mechanism.validation import known
 from catena.simulation.arguments import Span
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.geometry import Places, Touches, turned_from
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop, StopSide
@@ -225,38 +225,30 @@ class Landing:
 
     def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
         """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
-        over, own = run.q.shape[:-1], self.forces(held)
-        f = (
-            np.stack([own[label] for label in self.labels], axis=-2)
-            if self.labels
-            else np.zeros((*over, 0, 3))
-        )
-        if self.contacts:
-            touches = Places(self.system, self.contacts)
-            k = len(self.contacts)
-            if touches.round.any():
-                rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
-                f[..., :k, :] = touches.at(*rows).told(f[..., :k, :].reshape(-1, k, 3)).reshape(*over, k, 3)
-        wrenches = {**run.wrenches, **self._wrenches(run, held)}
+        forces, k = self.forces(held), len(self.contacts)
+        over = run.q.shape[:-1]
+        f = np.stack([forces[label] for label in self.labels], axis=-2) if self.labels else np.zeros((*over, 0, 3))
+        places = Places(self.system, self.contacts)
+        given = wrenches = run.wrenches
+        if k:
+            pushed = f[..., :k, :].copy()
+
+            def compute() -> dict[str, np.ndarray]:
+                rows = [places.wrenches(touches, x) for touches, x in _each_sample(places, run, pushed)]
+                found = dict(given)
+                for body in rows[0]:
+                    own = _arranged(np.concatenate([row[body] for row in rows]), run)
+                    found[body] = own + found[body] if body in found else own
+                return found
+
+            if places.round.any():
+                told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
+                f[..., :k, :] = _arranged(np.concatenate(told), run)
+            wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)
         return replace(
             run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
             wrenches=wrenches, stop_forces=self._in_joints(held),
         )  # fmt: skip
-
-    def _wrenches(self, run: Segment, held: np.ndarray) -> Mapping[str, np.ndarray]:
-        """Return the wrenches of contacts on bodies, computed when somebody looks at them."""
-        if not self.contacts:
-            return {}
-        places, k = Places(self.system, self.contacts), len(self.contacts)
-
-        def compute() -> dict[str, np.ndarray]:
-            rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
-            own = self.forces(held)
-            f = np.stack([own[contact.label] for contact in self.contacts], axis=-2).reshape(-1, k, 3)
-            found = places.wrenches(places.at(*rows), f)
-            return {body: x.reshape(*run.q.shape[:-1], 6) for body, x in found.items()}
-
-        return OnDemand(places.bodies_of(range(k)), compute)
 
     def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:
         """Return the forces (..., nv of the joint) of stops and dry friction in joints."""
@@ -273,6 +265,27 @@ class Landing:
                 found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
             at += 1 + unit.width
         return found
+
+
+def _each_sample(places: Places, run: Segment, f: np.ndarray) -> Iterator[tuple[Touches, np.ndarray]]:
+    """Give contacts, and forces (states, contacts, 3) of them, at the samples of a run: all at once, or one sample after
+    the other where numbers of the mechanism differ from state to state."""
+    system, count = places.system, f.shape[-2]
+    if system.origin is system:
+        rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+        yield places.at(*rows), f.reshape(-1, count, 3)
+        return
+    for k in range(len(run.t)):
+        rows = (x[..., k, :].reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+        yield places.at(*rows), f[..., k, :, :].reshape(-1, count, 3)
+
+
+def _arranged(rows: np.ndarray, run: Segment) -> np.ndarray:
+    """Return what was found for all samples, or for one after the other, in the order of a run."""
+    over, rest = run.q.shape[:-1], rows.shape[1:]
+    if run.system.origin is run.system:
+        return rows.reshape(*over, *rest)
+    return np.moveaxis(rows.reshape(len(run.t), *run.batch, *rest), 0, len(run.batch))
 
 
 def _held(tau: np.ndarray) -> Any:
