@@ -30,7 +30,9 @@ def report() -> str:
         *_told("feet on the floor", [factor(run) for run in alone], ">= 40", ">= 10"),
         *_told("the same, `samples=2`", [factor(run, samples=2) for run in alone]),
         *_told("a Python controller at 1 kHz", [factor(run, control=_zeros(run, 1e3)) for run in some]),
-        *_told("a Python controller that is always asked", [factor(run, control=_zeros(run)) for run in some]),
+        *_told(
+            "a Python controller that is always asked", [factor(run, control=_zeros(run)) for run in some]
+        ),
         *_told("on a driven plate", [factor(run) for run in walkers(COUNT // 4, plate=True)]),
     ]
     one, twelve = (_bouncing(n) for n in (1, 12))
@@ -54,7 +56,9 @@ class Walker:
         q[system.slice_q("base")][2] += height - min(system.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
         self.q, on = q, "plate" if plate else "ground"
         self.contacts = [ct.Contact(f"{leg}/foot", on, friction=friction) for leg in LEGS]
-        self.motion = {"support": ct.function(lambda t: 0.01 * ct.symbols.sin(12.0 * t))} if plate else None
+        self.motion = (
+            {"support": ct.references.function(lambda t: 0.01 * ct.symbols.sin(12.0 * t))} if plate else None
+        )
 
 
 def walkers(count: int, plate: bool = False) -> list[Walker]:

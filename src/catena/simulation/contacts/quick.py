@@ -64,6 +64,7 @@ class QuickStretch:
         self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
+        made = None if made is None else replace(made, counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
         rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
@@ -104,6 +105,7 @@ class QuickStretch:
                 [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
             )
         quick.tell(numbers)
+        quick.look_often(bool(holding.closed))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
         path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
