@@ -84,10 +84,21 @@ class QuickStretch:
         self.quick.steps, self.seen = steps, first + max(0, len(states) - 1)
         if ends is None:
             return None
-        count, found = first + ends[0] + 1, self.meeting.found
+        (node, end), found = ends, self.meeting.found
+        count = first + node + 1
         if isinstance(made, Path):
+            if end.told is None:
+                end = replace(end, **dict(zip(("told", "tau"), self._told_at_end(made), strict=True)))
             made = made.stretch(count, None, None, False, steps)
-        return replace(made.until(count, ends[1]), events=tuple(found), ended=found[-1].ended)
+        return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
+
+    def _told_at_end(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Return what contacts do at the last state, where no step begins that would tell it, and the control forces
+        there."""
+        quick, state = self.quick, path.state(-1)
+        if path.ahead is not None:
+            return path.ahead
+        return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -147,10 +158,7 @@ class QuickStretch:
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
         if len(path.told) < len(path):
-            told, tau = path.ahead or (
-                quick.look(state.t, state.q, state.v),
-                quick.free_motion.command(state.t, state.q, state.v),
-            )
+            told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             ended = self._looked(path, at, told[None], not self._margins(told).are_above, False)
             if ended is not None:
