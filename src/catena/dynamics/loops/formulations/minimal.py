@@ -150,7 +150,7 @@ def undetermined(problem: LoopProblem, given: np.ndarray, state: int) -> LoopErr
     plan = problem.plan
     freedoms = plan.nv - int(problem.rank[state])
     what = (
-        f"are {len(given)} velocity components, but {plan.name!r} with its loops closed has {freedoms} degrees of freedom"
+        f"are {len(given)} velocity components, but {plan.name!r} has {freedoms} degrees of freedom when closed"
         if len(given) != freedoms
         else f"do not determine how the others of {plan.name!r} move"
     )
