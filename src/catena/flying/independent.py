@@ -117,7 +117,7 @@ def _others(system: System, A: np.ndarray, places: np.ndarray, names: str | Iter
     if len(dependent) != rank or s.min() * CONDITION <= s.max():
         raise StateError(
             f"independent = {component_names(system.plan, given)} are {len(places) - len(dependent)} velocity "
-            f"components of {system.mechanism.name!r}, which has {len(places) - rank} degrees of freedom when "
-            "closed; name joints that have as many together and determine all others."
+            f"components of {system.mechanism.name!r}, which has {len(places) - rank} degrees of freedom with its "
+            "loops closed; name joints that have as many together and determine all others."
         )
     return dependent

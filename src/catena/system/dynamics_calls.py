@@ -45,7 +45,7 @@ def forward_dynamics(
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     if system._states is not None and not _has_lanes(system, method, loop_tau):
         outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
-        chosen = {"method": method, "member": member, "independent": independent}
+        chosen: dict[str, Any] = {"method": method, "member": member, "independent": independent}
         return ask_each(system, "forward_dynamics", q, v, given, **chosen, **outside)
     bare_tau, tau = tau, system._with_own(q, v, tau, near)
     if system._closed or method in closed_chains.FORMULATIONS:
