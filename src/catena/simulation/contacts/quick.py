@@ -88,7 +88,8 @@ class QuickStretch:
         count = first + node + 1
         if isinstance(made, Path):
             if end.told is None:
-                end = replace(end, **dict(zip(("told", "tau"), self._told_at_end(made), strict=True)))
+                told, tau = self._told_at_end(made)
+                end = replace(end, told=told, tau=tau)
             made = made.stretch(count, None, None, False, steps)
         return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
 
