@@ -59,11 +59,12 @@ def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any)
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """Contacts with the modes that they keep: the `nodes` that meet in each, and `numbers` that tell what each is and
-    does (`dynamics.contacts.contact_forces`)."""
+    """Contacts with the modes that they keep: the `nodes` that meet in each, `numbers` that tell what each is and does
+    (`dynamics.contacts.contact_forces`), and whether they may be redundant, so that their `least` forces are taken."""
 
     nodes: tuple[Pair, ...]
     numbers: np.ndarray
+    least: bool = False
 
 
 @dataclass(frozen=True, eq=False)
