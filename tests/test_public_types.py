@@ -65,3 +65,9 @@ def test_a_name_that_was_renamed_tells_the_new_one(old, new):
     assert hasattr(ct, new) and not hasattr(ct, old)
     with pytest.raises(ct.RenamedError, match=f"ct.{old} is called ct.{new} now"):
         getattr(ct, old)
+
+
+def test_a_name_of_references_that_was_renamed_tells_the_new_one():
+    assert hasattr(ct.references, "ReferenceMotion") and not hasattr(ct.references, "Motion")
+    with pytest.raises(ct.RenamedError, match="references.Motion is called references.ReferenceMotion now"):
+        ct.references.Motion  # noqa: B018

@@ -5,7 +5,7 @@ Python; the text is then read, planned and shown as any file would be.
 """
 
 from catena.studio.edits import EDITS
-from catena.studio.session import Session
+from catena.studio.session import EditingSession
 from catena.studio.studio import Studio, studio
 
-__all__ = ["EDITS", "Session", "Studio", "studio"]
+__all__ = ["EDITS", "EditingSession", "Studio", "studio"]

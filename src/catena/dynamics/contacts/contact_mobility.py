@@ -9,7 +9,7 @@ from catena.dynamics.contacts.contact_forces import FIELDS, SIZE, VIEWS, Felt, r
 from catena.dynamics.contacts.contact_impulses import gain
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
-from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
+from catena.kernels import VELOCITY, Algorithm, OnMatrices, Pause, Scalars
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Motion
 
@@ -51,7 +51,7 @@ class Mobility(Felt):
 def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
     """The mobility of contacts between nodes of a tree, with `forces` of the mechanism."""
     count, mobility = len(nodes), Mobility(nodes)
-    numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
+    numbers: dict[str, Any] = {"contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count)}
 
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *contact_forces.MEETING,

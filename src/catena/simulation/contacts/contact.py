@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catena.errors import StateError
-from catena.given import is_not_negative, shown
 from catena.mechanism import GROUND
+from catena.validation import is_not_negative, shown
 
 
 @dataclass(frozen=True)

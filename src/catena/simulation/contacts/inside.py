@@ -10,13 +10,13 @@ import numpy as np
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
-from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.geometry import ContactPlaces, turned_from
 from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.integrators import SOLVERS
 
 
-def can_be_inside(problem: Problem, places: Places) -> bool:
+def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
     """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
     prescribed joints and rigid stops, where nothing but a controller acts that Python must be asked for."""
     system = problem.system
@@ -37,7 +37,7 @@ def can_be_inside(problem: Problem, places: Places) -> bool:
 class Inside:
     """Contacts at `places` as the compiled step is told of them."""
 
-    places: Places
+    places: ContactPlaces
 
     @cached_property
     def nodes(self) -> tuple[tuple[int, int, bool], ...]:

@@ -1,5 +1,6 @@
 """What joints and tools should follow."""
 
+from catena.errors import RenamedError
 from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant, constant
 from catena.simulation.references.function import Function, function
@@ -7,7 +8,7 @@ from catena.simulation.references.joint_path import JointPath
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.pose_path import PosePath
-from catena.simulation.references.protocol import Motion, Reference, is_reference
+from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
 from catena.simulation.references.rotation import Turning, Turns, turning, turns
 from catena.simulation.references.splines import spline
 from catena.simulation.references.task_path import TaskPath
@@ -16,7 +17,7 @@ __all__ = [
     "Constant",
     "Function",
     "JointPath",
-    "Motion",
+    "ReferenceMotion",
     "PiecewisePolynomial",
     "PosePath",
     "Reference",
@@ -33,3 +34,10 @@ __all__ = [
     "turning",
     "turns",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Refuse a name that has been changed with its new one."""
+    if name == "Motion":
+        raise RenamedError("references.Motion is called references.ReferenceMotion now.", name=name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
