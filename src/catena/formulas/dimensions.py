@@ -88,10 +88,8 @@ class _Checker:
         known = [one for one in numbers if one is not None]
         for one in known[1:]:
             if one != known[0]:
-                self._fail(
-                    f"{step.word!r} is between {dimension_text(known[0])} and {dimension_text(one)}: they are not alike",
-                    step,
-                )
+                words = f"{dimension_text(known[0])} and {dimension_text(one)}"
+                self._fail(f"{step.word!r} is between {words}: they are not alike", step)
         return known[0] if known else None
 
     def _power(
