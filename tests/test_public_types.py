@@ -1,5 +1,6 @@
 """The public edge has real types: a type checker knows what goes in and what comes out."""
 
+import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -67,7 +68,14 @@ def test_a_name_that_was_renamed_tells_the_new_one(old, new):
         getattr(ct, old)
 
 
-def test_a_name_of_references_that_was_renamed_tells_the_new_one():
-    assert hasattr(ct.references, "ReferenceMotion") and not hasattr(ct.references, "Motion")
-    with pytest.raises(ct.RenamedError, match="references.Motion is called references.ReferenceMotion now"):
-        ct.references.Motion  # noqa: B018
+@pytest.mark.parametrize(("where", "old", "new"), [
+    ("catena.simulation.references", "Motion", "ReferenceMotion"), ("catena.forces.line", "Line", "LineOfAction"),
+    ("catena.studio", "Session", "EditingSession"),
+])  # fmt: skip
+def test_a_name_of_a_module_that_was_renamed_tells_the_new_one(where, old, new):
+    module = importlib.import_module(where)
+    assert hasattr(module, new) and not hasattr(module, old)
+    with pytest.raises(ct.RenamedError, match=f"{old} is called .*{new} now"):
+        getattr(module, old)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        module.nothing  # noqa: B018

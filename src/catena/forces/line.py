@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import renamed
 from catena.forces.contract import FrameForce, Relative
 from catena.spatial import Force
 from catena.spatial.scalars import array, less, sqrt, where
@@ -61,3 +62,6 @@ class LineForce(FrameForce):
     def outputs(self, at: Relative) -> Mapping[str, Any]:
         line = LineOfAction.between(at)
         return {"length": line.length, "rate": line.rate, "tension": self.tension(line)}
+
+
+__getattr__ = renamed("catena.forces.line", {"Line": "LineOfAction"})

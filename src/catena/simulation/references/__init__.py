@@ -1,6 +1,6 @@
 """What joints and tools should follow."""
 
-from catena.errors import RenamedError
+from catena.errors import renamed
 from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant, constant
 from catena.simulation.references.function import Function, function
@@ -35,9 +35,4 @@ __all__ = [
     "turns",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Refuse a name that has been changed with its new one."""
-    if name == "Motion":
-        raise RenamedError("references.Motion is called references.ReferenceMotion now.", name=name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = renamed("references", {"Motion": "ReferenceMotion"})
