@@ -351,7 +351,7 @@ def test_a_force_of_ones_own_survives_by_its_name(same, tmp_path, monkeypatch):
     (tmp_path / "pulls.py").write_text(
         "from dataclasses import dataclass\n"
         "import catena as ct\n"
-        "from catena.forces.line import LineOfActionOfAction\n"
+        "from catena.forces.line import LineOfAction\n"
         "@dataclass(frozen=True)\n"
         "class Pull(ct.FrameForce):\n"
         "    tension: float\n"
