@@ -136,8 +136,8 @@ def test_a_sampled_push():
 
 
 def test_a_walker_under_a_controller_with_a_memory():
-    """A PID controller that sums up errors holds a walker that lands askew: contacts inside the compiled step, and those
-    beside a loop that has nothing to do with it, agree."""
+    """A PID controller that sums up errors holds a walker that lands askew: contacts inside the compiled step, and
+    those beside a loop that has nothing to do with it, agree."""
     alone, runs = standing_walker().system(), []
     legs = {joint: 0.0 for joint in alone.joints if joint != "base"}
     for s in (alone, beside_a_loop(standing_walker()).system()):
