@@ -102,14 +102,14 @@ class Deciding:
         standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
-    def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
+    def gaps(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the gaps (contacts,) at a time and a state q (nq,), v (nv,)."""
+        found = None if self.mobile is None else self.mobile.at(t, q, v, np.zeros(len(v)))
         return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> ContactSituation:
         tau = self.free_motion.command(t, q, v)
-        found = None if self.mobile is None else self.mobile.at(q, v, tau)
+        found = None if self.mobile is None else self.mobile.at(t, q, v, tau)
         return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
     def _again(

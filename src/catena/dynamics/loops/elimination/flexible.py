@@ -22,7 +22,6 @@ from catena.dynamics.flexible.particles import bias, but_particles, load, place,
 from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
 from catena.dynamics.loops.elimination.blocks import ArrayView, Columns, Symmetric, Triangle, views
 from catena.dynamics.loops.elimination.feedback import (
-    Pair,
     leave_with_feedback,
     move_and_tell,
     move_driven_and_tell,
@@ -66,7 +65,7 @@ from catena.dynamics.loops.elimination.steps import (
 )
 from catena.dynamics.loops.elimination.ties import TIES, leave, leave_open, leave_opening
 from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
-from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
+from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Scalars, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, RigidInertia, spd_inverse
 from catena.spatial.scalars import absolute, array, less, sqrt, where
 
@@ -583,7 +582,7 @@ def flexible_elimination(
         ),
         inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
-        ground_inputs={**base.ground_inputs, **({"feedback_given": Pair} if feedback else {})},
+        ground_inputs={**base.ground_inputs, **({"feedback_given": Scalars(2)} if feedback else {})},
         rewritten=REWRITTEN | OWN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes),
         link_rows=link_rows(modes),
     )  # fmt: skip
