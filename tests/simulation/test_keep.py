@@ -140,7 +140,7 @@ def test_of_a_ball_that_bounces_are_kept_what_formulas_say():
 
 
 def test_signals_of_joints_that_are_not_always_there():
-    """A pendulum whose joint is locked half way: extremes are those of the time before."""
+    """A pole that is locked half way keeps its angle; one that is let go has none."""
     s = cart_pole().system()
     q, v = [0.0, 0.2], [0.1, 0.0]
     locks = [ct.Event(lambda t, q, v: t - 0.3, then=lambda m, q, v: m.lock("hinge", at=q[1]))]
@@ -149,7 +149,11 @@ def test_signals_of_joints_that_are_not_always_there():
     angle = whole.segments[0]["hinge"][:, 0]
     assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
     assert run.kept["last(slide)"] == whole["slide"][-1, 0]
-    assert np.isnan(run.kept["hinge"]).any() and np.isfinite(run.kept["hinge"][:6]).all()
+    np.testing.assert_allclose(run.kept["hinge"][6:], angle[-1], rtol=1e-12)
+    lets_go = [ct.Event(lambda t, q, v: t - 0.3, then=lambda m, q, v: m.detach("hinge"))]
+    run = ct.simulate(s, q, v, 0.6, keep=["max(hinge)", "last(slide)", "hinge"], samples=13, events=lets_go)
+    assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
+    assert np.isfinite(run.kept["hinge"][:6]).all() and np.isnan(run.kept["hinge"][7:]).all()
 
 
 MEMORY = """

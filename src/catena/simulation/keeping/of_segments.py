@@ -1,8 +1,9 @@
 """What is kept of a run whose contacts or structure change: numbers of all its segments together.
 
 The steps of such a run are there until it ends. Then the numbers follow from them as they do elsewhere (`tally`),
-segment by segment, and what was not asked for is dropped. While a joint that a signal names is not there, the signal is not:
-extremes, integrals and crossings are those of the rest, and samples are NaN.
+segment by segment, and what was not asked for is dropped. Joints that are locked keep their values. While a joint that
+a signal names is not there, the signal is not: extremes, integrals and crossings are those of the rest, and samples are
+NaN.
 """
 
 from __future__ import annotations
