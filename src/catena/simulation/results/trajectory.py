@@ -196,7 +196,7 @@ class Trajectory(Energies):
     def kept(self) -> Mapping[str, np.ndarray]:
         """Return the signals that the run was asked to keep by `keep`, {name: (...)} for those that tell one number of
         all of it, {name: (..., samples)} for those at samples."""
-        return self.segments[0].kept if len(self.segments) == 1 else {}
+        return self.segments[0].kept
 
     @property
     def steps(self) -> int:
