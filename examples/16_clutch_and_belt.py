@@ -2,8 +2,8 @@
 
 A flywheel runs into a standing load through a clutch, a joint with dry friction: it slips, and from one instant on the
 two turn as one; the brake of the load is tighter than what is left and stops both for good. Beside it a belt carries
-two boxes to a gate: they slide until they are as fast as the belt, stick to it, run into the gate and each other, and slide
-in place. All times are compared with formulas.
+two boxes to a gate: they slide until they are as fast as the belt, stick to it, run into the gate and each other, and
+slide in place. All times are compared with formulas.
 
 Usage: python examples/16_clutch_and_belt.py [folder for the pictures; default: out/16_clutch_and_belt]
 """
