@@ -201,6 +201,7 @@ class Reading:
             "springs": [_plain(table) for table in document.get("spring", [])],
             "changes": [_plain(table) for table in document.get("change", [])],
             "motors": _motors(document),
+            "controllers": _controllers(document),
             "tables": {
                 word: [{str(key): field_text(x) for key, x in table.items()} for table in document[word]]
                 for word in SORTS
@@ -287,6 +288,17 @@ def _motors(document: Any) -> list[dict[str, Any]]:
     for table in document.get("controller", []):
         if table.get("kind") == "formula":
             found += [{"joint": str(j), "moment": str(_plain(x))} for j, x in table.get("forces", {}).items()]
+    return found
+
+
+def _controllers(document: Any) -> list[dict[str, str]]:
+    """The controllers that lead one joint each, with their targets and gains as they are typed."""
+    found = []
+    for table in document.get("controller", []):
+        if table.get("kind") == "pid" and len(table.get("reference", {})) == 1:
+            joint = next(iter(table["reference"]))
+            gains = {key: str(_plain(table.get(key, {}).get(joint, 0.0))) for key in ("kp", "ki", "kd")}
+            found.append({"joint": str(joint), "target": str(_plain(table["reference"][joint])), **gains})
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,7 +32,7 @@ atol = 1e-10
 LONGEST = 2_000_000
 """Characters of a text."""
 MOST = 500
-"""Texts that the history keeps."""
+"""Texts that the history keeps, and links."""
 
 
 class Stale(StateError):
@@ -56,6 +57,7 @@ class Session:
         self.revision = 0
         self._past = [Entry(text, "open")]
         self._future: list[Entry] = []
+        self._links: dict[str, str] = {}
         self._lock = threading.RLock()
         self.name = name
         self.reading = Reading(text, name, folder)
@@ -116,6 +118,29 @@ class Session:
             self.name, self.file = name, file
             self.saved = text if file is not None else ""
             self._push(Entry(text, f"open {name}"), Reading(text, name, self.folder))
+
+    def link(self) -> str:
+        """Keep the text as it is under a name that nobody guesses, and return that; the oldest ones are forgotten."""
+        with self._lock:
+            name = next(
+                (key for key, text in self._links.items() if text == self.text), secrets.token_urlsafe(9)
+            )
+            self._links[name] = self.text
+            while len(self._links) > MOST:
+                del self._links[next(iter(self._links))]
+            return name
+
+    def follow(self, name: Any, base: int) -> None:
+        """Show the text that a link was made of; the one before stays in the history."""
+        with self._lock:
+            self._require(base)
+            if not isinstance(name, str) or name not in self._links:
+                raise StateError(
+                    "the link leads nowhere: the studio that made it has ended, or it was very long ago."
+                )
+            if self._links[name] != self.text:
+                text = self._links[name]
+                self._push(Entry(text, "follow a link"), Reading(text, self.name, self.folder))
 
     def save(self, name: Any, base: int, over: bool = False) -> Path:
         """Write the text to a .toml file of the folder, complete or not at all. A file that somebody else has changed

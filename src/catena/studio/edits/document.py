@@ -16,6 +16,8 @@ Document = tomlkit.TOMLDocument
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = 6
 """Decimals of a metre that a place which was pointed at keeps: micrometres."""
+ALL_DIGITS = 15
+"""Decimals of a metre that a place which follows from typed numbers keeps."""
 
 
 def linkage_of(document: Document) -> Any:
@@ -88,9 +90,9 @@ def pair(place: Any) -> list[float]:
     return [value_of(x.unwrap() if isinstance(x, Item) else x) for x in place]
 
 
-def coordinates(place: Any) -> list[float]:
+def coordinates(place: Any, digits: int = DIGITS) -> list[float]:
     try:
-        x, z = (round(float(value), DIGITS) + 0.0 for value in place)
+        x, z = (round(float(value), digits) + 0.0 for value in place)
     except (TypeError, ValueError):
         raise StateError(f"a place is {shown(place)}; give (x, z) in metres.") from None
     if not np.isfinite([x, z]).all() or max(abs(x), abs(z)) > 1e6:
