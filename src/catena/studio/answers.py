@@ -35,11 +35,14 @@ class Answers:
 
     def __init__(self, session: Session, runner: Runner) -> None:
         self.session, self.runner = session, runner
+        self.address: Callable[[], str] = str
+        """Tells the address of the page, once there is one."""
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
             "resume": self.resume, "bring": self.bring,
-            "pull": self.pull, "wiggle": self.wiggle, "turn": self.turn, "sorts": lambda question: {"sorts": sorts()},
+            "pull": self.pull, "wiggle": self.wiggle, "turn": self.turn, "place": self.place, "mesh": self.mesh,
+            "sorts": lambda question: {"sorts": sorts()},
             "structure": lambda question: structure(self._shown()), "modes": lambda question: modes_of(self._shown()),
             "branches": lambda question: branches_of(self._shown()), "mode": self.mode,
             "link": self.link, "follow": self.follow,
@@ -96,6 +99,10 @@ class Answers:
         reading, base = self._shown(), _base(question)
         assert reading.scenario is not None
         q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
+        return self._drop(reading, q, base)
+
+    def _drop(self, reading: Reading, q: np.ndarray, base: int) -> dict[str, Any]:
+        assert reading.scenario is not None
         system = reading.scenario.system
         if reading.document.get("linkage") and not any(
             reading.document.get(word) for word in ("body", "chain")
@@ -199,9 +206,33 @@ class Answers:
         self.session.act("move points", {"places": places, "digits": ALL_DIGITS}, base)
         return self.session.state()
 
+    def place(self, question: Question) -> dict[str, Any]:
+        """Move a coordinate of a joint to a place that is typed, as one step of the history: {"joint", "component",
+        "value", "base"}."""
+        reading, base, joint = self._shown(), _base(question), question.get("joint")
+        names = reading.parameters()
+        value = value_of(
+            quantity(question.get("value"), "angle or length", f"the place of {joint}", names=names), names
+        )
+        asked = {
+            "q": reading.q.tolist(),
+            "joint": joint,
+            "component": question.get("component", 0),
+            "value": value,
+        }
+        moved = reading.questions.answer(asked)
+        if moved["note"]:
+            raise StateError(f"{moved['note']}.")
+        return self._drop(reading, np.asarray(moved["q"]), base)
+
+    def mesh(self, question: Question) -> dict[str, Any]:
+        """Keep a mesh file that was dropped onto the page in the folder: {"name", "content"}, base64. A file that is
+        there with another content stays."""
+        return {"path": self.session.keep_mesh(question.get("name"), question.get("content"))}
+
     def link(self, question: Question) -> dict[str, Any]:
         """A name under which the text as it is can be asked for again as long as the studio is served."""
-        return {"link": self.session.link()}
+        return {"link": f"{self.address()}?link={self.session.link()}"}
 
     def follow(self, question: Question) -> dict[str, Any]:
         """Show the text that a link was made of: {"link", "base"}."""

@@ -41,6 +41,7 @@ SORTS: dict[str, Sort] = {
     "mass_density": Sort("kg/m^3", "a density such as 7850 kg/m^3", added(_KG, scaled(_M, -3))),
     "angle or length": Sort("rad or m", "an angle such as 30 deg or a length such as 0.2 m", _NONE),
     "rate": Sort("rad/s or m/s", "a speed such as 60 rpm or 0.2 m/s", scaled(_S, -1)),
+    "inertia": Sort("kg m^2", "a moment of inertia such as 0.1 kg*m^2", added(_KG, scaled(_M, 2))),
     "number": Sort("", "a number", _NONE),
 }
 

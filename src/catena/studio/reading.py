@@ -20,6 +20,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.file.loading import read_scenario, source_of
+from catena.studio.edits.chains import cells
 from catena.studio.parts import SORTS, field_text
 from catena.studio.quantities import value_of
 from catena.view.live.questions import Questions
@@ -207,11 +208,16 @@ class Reading:
                 for word in SORTS
                 if word in document
             },
+            "start_speeds": {
+                str(name): str(_plain(x)) for name, x in document.get("initial", {}).get("v", {}).items()
+            },
+            "chains": [cells(chain) for chain in document.get("chain", [])],
             "duration": str(_plain(document.get("run", {}).get("duration", 1.0))),
         }
         if self.scenario is not None:
             m, s = self.scenario.mechanism, self.scenario.system
             found["gravity"] = float(-m.gravity[2])
+            found["frames"] = list(m.frames)
             found["joints"] = [
                 {
                     "name": name, "kind": type(joint.kind).__name__, "parent": joint.parent, "child": joint.child,
@@ -224,7 +230,7 @@ class Reading:
             ]
         else:
             gravity = document.get("mechanism", {}).get("gravity", [0.0, 0.0, -9.81])
-            found |= {"gravity": -_number(gravity[2], values), "joints": [], "bodies": []}
+            found |= {"gravity": -_number(gravity[2], values), "joints": [], "bodies": [], "frames": []}
         return found
 
 
@@ -297,9 +303,13 @@ def _controllers(document: Any) -> list[dict[str, str]]:
     for table in document.get("controller", []):
         if table.get("kind") == "pid" and len(table.get("reference", {})) == 1:
             joint = next(iter(table["reference"]))
-            gains = {key: str(_plain(table.get(key, {}).get(joint, 0.0))) for key in ("kp", "ki", "kd")}
+            gains = {key: str(_gain(_plain(table.get(key, 0.0)), str(joint))) for key in ("kp", "ki", "kd")}
             found.append({"joint": str(joint), "target": str(_plain(table["reference"][joint])), **gains})
     return found
+
+
+def _gain(given: Any, joint: str) -> Any:
+    return given.get(joint, 0.0) if isinstance(given, dict) else given
 
 
 def _plain(value: Any) -> Any:

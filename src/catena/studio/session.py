@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 import threading
 from collections.abc import Mapping
@@ -33,6 +34,10 @@ LONGEST = 2_000_000
 """Characters of a text."""
 MOST = 500
 """Texts that the history keeps, and links."""
+
+
+MESHES = (".stl", ".obj")
+"""Endings of meshes that may be dropped."""
 
 
 class Stale(StateError):
@@ -188,6 +193,25 @@ class Session:
                 self.draft.unlink(missing_ok=True)
             else:
                 write_complete(self.draft, self.text.encode("utf-8"))
+
+    def keep_mesh(self, name: Any, content: Any) -> str:
+        """Write a mesh file (base64) to the folder and return its name; what is there with another content stays."""
+        plain = Path(name).name if isinstance(name, str) and "\0" not in name else ""
+        if Path(plain).suffix.lower() not in MESHES or len(plain) > 100 or plain.startswith("."):
+            raise FormatError(
+                f"a mesh is called {shown(name)}; drop a file that ends in {' or '.join(MESHES)}."
+            )
+        try:
+            data = base64.b64decode(content, validate=True) if isinstance(content, str) else b""
+        except ValueError:
+            data = b""
+        if not data:
+            raise FormatError(f"{plain} is empty or did not arrive whole; drop it again.")
+        file = self.folder / plain
+        if file.exists() and file.read_bytes() != data:
+            raise FormatError(f"there is another {plain} in the folder already; give the file another name.")
+        write_complete(file, data)
+        return plain
 
     def path(self, name: Any) -> Path:
         """The file of a name, which lies in the folder."""

@@ -27,7 +27,9 @@ class Studio(Served):
     def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
         self.session = session
         self.runner = Runner()
-        super().__init__(StudioServer(Answers(session, self.runner), host, port))
+        answers = Answers(session, self.runner)
+        super().__init__(StudioServer(answers, host, port))
+        answers.address = lambda: self.url
         self.runner.start()
 
     def show(self) -> None:

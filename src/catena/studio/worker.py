@@ -15,6 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TextIO
@@ -24,6 +25,7 @@ import numpy as np
 from catena.errors import CatenaError
 from catena.simulation import Trajectory
 from catena.simulation.scenario import Scenario
+from catena.simulation.scenario.changes import change_list
 from catena.simulation.scenario.stream import Stream
 from catena.studio.reading import scenario_of
 from catena.view.course import Course
@@ -99,7 +101,8 @@ def computed(
     traces = [name for name in order.get("traces", []) if name in known]
 
     def seen(run: Trajectory | Course) -> Movie:
-        return movie(run, traces=traces, progress=False)
+        made = movie(run, traces=traces, progress=False)
+        return replace(made, events=tuple((t, change_words(scenario, t) or name) for t, name in made.events))
 
     start, parts, shown_after = time.monotonic(), [], FIRST
     stream = streamed(scenario, order)
@@ -118,7 +121,8 @@ def computed(
             "content": base64.b64encode(file_of(run, what, traces, order.get("forces", []))).decode(),
         }
     return {
-        "kind": "done", "movie": payload(seen(run)), "told": told(run), "digest": _digest(run), "states": states(run),
+        "kind": "done", "movie": payload(seen(run)), "told": told(run, scenario), "digest": _digest(run),
+        "states": states(run),
         "until": float(run.t[-1]), "is_whole": bool(run.t[-1] >= scenario.start + scenario.duration * (1.0 - 1e-9)),
     }  # fmt: skip
 
@@ -155,7 +159,18 @@ def so_far(parts: Sequence[Trajectory]) -> Course | None:
     )
 
 
-def told(run: Trajectory) -> dict[str, Any]:
+def change_words(scenario: Scenario, t: float) -> str:
+    """What the scenario changes at a time, in words such as "lock D"; empty where it changes nothing then."""
+    return "; ".join(
+        f"{action} {', '.join(getattr(change, action))}"
+        for change in change_list(scenario.changes)
+        if change.at is not None and abs(change.at - t) <= 1e-9 * max(1.0, abs(t))
+        for action in ("lock", "unlock", "detach")
+        if getattr(change, action)
+    )
+
+
+def told(run: Trajectory, scenario: Scenario) -> dict[str, Any]:
     """What a run says in words: the verdict of its audit, and what changed on the way."""
     audit = run.audit()
     return {
@@ -163,7 +178,8 @@ def told(run: Trajectory) -> dict[str, Any]:
         "audit": [{"level": line.level, "text": line.text} for line in audit],
         "changes": [
             {
-                "t": float(change.t), "name": change.name, "energy_loss": float(change.energy_loss),
+                "t": float(change.t), "name": change_words(scenario, float(change.t)) or change.name,
+                "energy_loss": float(change.energy_loss),
                 "told": list(change.told), "impulses": impulses(change.impulse),
             }
             for change in run.transitions

@@ -13,10 +13,10 @@ import tomlkit
 
 from catena.errors import StateError
 from catena.given import shown
-from catena.studio.edits import acting, linkages, space, tables
+from catena.studio.edits import acting, chains, linkages, space, tables
 from catena.studio.edits.registry import EDITS
 
-__all__ = ["EDITS", "acting", "apply", "linkages", "space", "tables"]
+__all__ = ["EDITS", "acting", "apply", "chains", "linkages", "space", "tables"]
 
 
 def apply(text: str, name: str, arguments: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ def linkage_of(document: Document) -> Any:
 def inner(table: Any, key: str) -> Any:
     """A table inside of a table, made where it is not there."""
     if key not in table:
-        table[key] = tomlkit.table()
+        table[key] = _apart(tomlkit.table())
     return table[key]
 
 
@@ -39,11 +39,17 @@ def append(document: Document, word: str, table: Table) -> None:
         document[word] = tomlkit.aot()
     tables = document[word]
     if isinstance(tables, AoT):
-        tables.append(table)
+        tables.append(_apart(table))
     else:
         inline = tomlkit.inline_table()
         inline.update(table.unwrap())
         tables.append(inline)
+
+
+def _apart(table: Table) -> Table:
+    """A table with an empty line before it, as people write them."""
+    table.trivia.indent = "\n"
+    return table
 
 
 def drop_empty(table: Any, key: str) -> None:

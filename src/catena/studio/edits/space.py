@@ -81,11 +81,29 @@ def add_solid(
     pose = _shape_pose(shape, along, value_of(long, names), centred)
     if pose is not None:
         given["pose"] = pose
-    body["visual"] = [given]
+    shapes = tomlkit.array()
+    shapes.append(given)
+    body["visual"] = shapes
     append(document, "body", body)
     joint = _joint(document, "", kind, parent, str(body["name"]), pitch)
     joint["in_parent"] = _pose(p, _towards(z))
     append(document, "joint", joint)
+
+
+@edit
+def remove_body(document: Document, body: str) -> None:
+    """Take a body away with its joints and the frames on it."""
+    for sort, keys in (("body", ("name",)), ("joint", ("parent", "child")), ("frame", ("body",))):
+        kept = [table for table in document.get(sort, []) if all(table.get(key) != body for key in keys)]
+        if sort == "body" and len(kept) == len(document.get(sort, [])):
+            raise StateError(
+                f"no body is called {shown(body)} in the text; bodies of chains go with their chain."
+            )
+        for k, table in reversed(list(enumerate(document.get(sort, [])))):
+            if not any(table is one for one in kept):
+                del document[sort][k]
+        if sort in document and not document[sort]:
+            del document[sort]
 
 
 @edit
@@ -165,6 +183,27 @@ def add_push(document: Document, at: Mapping[str, Any], force: Sequence[Any], na
     table["force"] = given
     table["axes"] = GROUND
     append(document, "wrench", table)
+
+
+@edit
+def add_spring_at(
+    document: Document, one: Mapping[str, Any], two: Mapping[str, Any], stiffness: Any = 200.0, damping: Any = 0.0,
+    rest: Any = None, apart: float = 0.0, name: str = "",
+) -> None:  # fmt: skip
+    """Stretch a spring with a damper between two features, relaxed at the length `rest`, or as far as they are `apart`
+    now [m]."""
+    names = parameters_of(document)
+    table = tomlkit.table()
+    table["name"] = _own_name(document, "spring", name, "spring")
+    table["between"] = [
+        _frame(document, each, f"{table['name']} {end}") for each, end in ((one, "start"), (two, "end"))
+    ]
+    table["stiffness"] = quantity(stiffness, "stiffness", "the stiffness", -1e-300, names)
+    length = round(float(apart), DIGITS) if rest in (None, "") else rest
+    table["rest_length"] = quantity(length, "length", "the length at rest", -1e-300, names)
+    if value_of(quantity(damping, "damping", "the damping", -1e-300, names), names) > 0.0:
+        table["damping"] = quantity(damping, "damping", "the damping", -1e-300, names)
+    append(document, "spring", table)
 
 
 @edit
