@@ -67,7 +67,7 @@ export async function* lines(name, question) {
 // Runs.
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-let wanted = false;
+let wanted = false, named = 0;
 
 // Compute a run of the text as it is. One is under way at a time; of what is asked for meanwhile the last is computed next.
 export async function compute({ replaces = false, traces = [] } = {}) {
@@ -86,10 +86,10 @@ export async function compute({ replaces = false, traces = [] } = {}) {
   batch(() => {
     running.value = null;
     if (!made) { if (shown_run.value && shown_run.value.is_part) shown_run.value = shown; return; }
-    const last = shown && runs.value.find((run) => run.id === shown.id);
-    const before = last && !last.is_kept ? last : null;
+    // A run that nobody keeps makes room for the next one, which takes its name over.
+    const before = runs.value.find((run) => !run.is_kept);
     made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown ? shown.ghost || shown.movie : null;
-    made.name = before ? before.name : LETTERS[(runs.value.length) % 26];
+    made.name = before ? before.name : LETTERS[named++ % 26];
     runs.value = [...runs.value.filter((run) => run !== before), made]; shown_run.value = made;
   });
   const next = wanted; wanted = false; if (next) return compute(next);
