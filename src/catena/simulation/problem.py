@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.contacts.contact_forces import Pair
 from catena.errors import StateError
 from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
@@ -58,10 +59,10 @@ def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any)
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
-    and does (`dynamics.contacts.contact_forces`)."""
+    """Contacts with the modes that they keep: the `nodes` that meet in each, and `numbers` that tell what each is and
+    does (`dynamics.contacts.contact_forces`)."""
 
-    nodes: tuple[tuple[int, int, bool], ...]
+    nodes: tuple[Pair, ...]
     numbers: np.ndarray
 
 

@@ -146,7 +146,7 @@ class Run:
             self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
             longest = beginning.longest
             self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
-            self.excitation.energy = _energy_at_hand(system, self.q, self.v)
+            self.excitation.energy = energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
@@ -745,7 +745,7 @@ def longest_step(duration: float, times: np.ndarray | None) -> float:
     return duration / max(LOOKS_DRIVEN, 0 if times is None else len(times) - 1)
 
 
-def _energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
+def energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
     """Return the energy [J] that is nothing new at the states q (states, nq), v (states, nv): what moves, what springs
     store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
     plan = system.plan

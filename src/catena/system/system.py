@@ -661,7 +661,7 @@ class System:
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
-        near: Mapping[str, ArrayLike] | None = None,
+        near: Mapping[str, ArrayLike] | None = None, independent: str | Iterable[str] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -670,8 +670,9 @@ class System:
         `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
         `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
-        certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
-        the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
+        certify), "kkt", "absolute", "joint_multipliers", "minimal" (the coordinates of the joints `independent`, or the
+        best ones) or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of
+        the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
         mechanism that differ from state to state, as `vary` takes them. All that belongs to the mechanism acts, as in a
         simulation: springs, stops, wrenches, other forces, damping and friction of joints; `elements=False` leaves
@@ -684,20 +685,29 @@ class System:
         if parameters is not None:
             varied = self.vary(parameters)
             return varied.forward_dynamics(
-                q, v, tau, method, f_ext, base_acceleration, member, elements=elements, near=near
-            )
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements, near=near,
+                independent=independent,
+            )  # fmt: skip
         if elements is not True and not arrays.as_switch("elements", elements):
-            return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
+            return self.bare.forward_dynamics(
+                q, v, tau, method, f_ext, base_acceleration, member, independent=independent
+            )
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
-        if f_ext is None and base_acceleration is None and method == "auto" and near is None:
+        if (
+            f_ext is None
+            and base_acceleration is None
+            and method == "auto"
+            and near is None
+            and independent is None
+        ):
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
-        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near)
+        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near, independent)
 
     @overload
     def inverse_dynamics(
@@ -1171,7 +1181,7 @@ class System:
     def equations(
         self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
         at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
-        elements: bool = True,
+        elements: bool = True, independent: str | Iterable[str] | None = None,
     ) -> Equations:  # fmt: skip
         """Return the equations called `name` over the whole mechanism, unrolled from the code that runs: to call,
         read, count and export.
@@ -1181,11 +1191,14 @@ class System:
         pose, twist, jacobian, kinematics. `symbols` names parameters that stay symbols ("load.mass", "crank.com",
         "elbow.in_parent.p.x", "gravity"); all others are numbers. `method` is that of `forward_dynamics`; with loops,
         joint_multipliers and minimal keep the choice of constraints and coordinates at a closed configuration `at`
-        (nq,). Wrenches on the bodies or frames `f_ext`, and an acceleration of the ground, become arguments. Springs,
-        stops, wrenches and all other forces of the mechanism are in them; `elements=False` leaves them out.
+        (nq,); the joints `independent` have the minimal ones, if they are named. Wrenches on the bodies or frames
+        `f_ext`, and an acceleration of the ground, become arguments. Springs, stops, wrenches and all other forces of
+        the mechanism are in them; `elements=False` leaves them out.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.equations(name, symbols, frame, method, at, f_ext, base_acceleration)
+            return self.bare.equations(
+                name, symbols, frame, method, at, f_ext, base_acceleration, independent=independent
+            )
         from catena.equations import Equations, derive
 
         self.evaluator.check_current()
@@ -1194,7 +1207,7 @@ class System:
         self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
-            self._model.placing(),
+            self._model.placing(), independent,
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 

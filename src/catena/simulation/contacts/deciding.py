@@ -1,8 +1,6 @@
 """What contacts do from a state on: impacts of those that come together, then forces of those that stay.
 
-All contacts that touch are decided about together (`coulomb`), impulses first, then forces. An impact with restitution
-gives energy back; with friction and several contacts it might give back more than there was, and then so much of it
-counts as leaves the energy where it was.
+All contacts that touch are decided about together (`coulomb`), impulses first (`restitution`), then forces.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ import numpy as np
 
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.restitution import impact
 from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
@@ -103,14 +102,14 @@ class Deciding:
         standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
-    def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
+    def gaps(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the gaps (contacts,) at a time and a state q (nq,), v (nv,)."""
+        found = None if self.mobile is None else self.mobile.at(t, q, v, np.zeros(len(v)))
         return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
     def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> Situation:
         tau = self.free_motion.command(t, q, v)
-        found = None if self.mobile is None else self.mobile.at(q, v, tau)
+        found = None if self.mobile is None else self.mobile.at(t, q, v, tau)
         return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
     def _again(self, t: float, q: np.ndarray, v: np.ndarray, now: Situation, before: np.ndarray) -> Situation:
@@ -144,13 +143,7 @@ class Deciding:
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
         e = np.where(comes, picked(places.restitution, near), 0.0)
-        plastic = pressed(W, u, mu, [None] * len(near), names).f
-        p = plastic
-        if e.any():
-            c = u.copy()
-            c[:, 2] *= 1.0 + e
-            p = pressed(W, c, mu, [None] * len(near), names, plastic).f
-            p = plastic + _part_that_keeps(W, u, plastic, p - plastic) * (p - plastic)
+        p = impact(W, u, mu, e, names, places.law)
         flat = p.reshape(-1)
         lost = -float(u.reshape(-1) @ flat + 0.5 * flat @ W.reshape(len(flat), -1) @ flat)
         return v + now.pushed(near, p), p, lost
@@ -283,15 +276,3 @@ class Deciding:
         """Return the direction (2,) in which a contact slides, None for one that does not."""
         speed = hypot(x, y)
         return np.array([x / speed, y / speed]) if speed > SLIPS * self.length else None
-
-
-def _part_that_keeps(W: np.ndarray, u: np.ndarray, plastic: np.ndarray, more: np.ndarray) -> float:
-    """Return how much of a restitution, impulses `more` (contacts, 3) beyond the `plastic` ones, leaves the energy
-    where it was or below: at most 1."""
-    n = plastic.size
-    W, p, d = W.reshape(n, n), plastic.reshape(-1), more.reshape(-1)
-    # The energy is a parabola in the part, and has fallen at 0.
-    a, b, c = 0.5 * d @ W @ d, d @ (u.reshape(-1) + W @ p), p @ (u.reshape(-1) + 0.5 * W @ p)
-    if a + b + c <= 0.0 or a <= 0.0:
-        return 1.0
-    return float(min(1.0, (-b + np.sqrt(max(0.0, b * b - 4.0 * a * c))) / (2.0 * a)))

@@ -98,6 +98,34 @@ class FreeMotion:
         excitation = self.excitation
         return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
 
+    @cached_property
+    def has_others(self) -> bool:
+        """Return whether wrenches are given, or motions prescribed."""
+        return bool(self.excitation.forces or self.excitation.motion)
+
+    def outside(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the wrenches that are given (samples, 6), and how prescribed joints accelerate (samples, nv of the
+        joint), at the times t (samples,) and states there."""
+        if not self.has_others:
+            return {}, {}
+        given = {name: x[0] for name, x in self.excitation.wrenches_over(t, q[None], v[None]).items()}
+        return given, self.excitation.accelerations_driven(t)
+
+    def with_contacts(
+        self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
+        at: Places | None = None,
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3) of all contacts, or of
+        those `at` some places."""
+        found, places = dict(given), self.places if at is None else at
+        if not places.contacts:
+            return found
+        for body, wrench in places.wrenches(places.at(q, v), forces).items():
+            found[body] = found[body] + wrench if body in found else wrench
+        return found
+
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (nv,) of the tree at one state that do what a controller gives; one with a rate is
         taken by what it has given last."""

@@ -90,6 +90,9 @@ class Places:
         self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
         self.friction = np.array([0.0 if c is None else c.friction for c in touching])
         self.restitution = np.array([c.restitution for c in self.contacts])
+        # Contacts of a run that give something back do it by one law (`checking`).
+        laws = [c.restitution_law for c in touching if c is not None and c.restitution > 0.0]
+        self.law = laws[0] if laws else "newton"
         self.labels = [c.label for c in self.contacts]
         on_way = np.zeros((plan.n, plan.spread.nv))
         for i in range(1, plan.n):

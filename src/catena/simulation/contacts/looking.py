@@ -18,12 +18,13 @@ from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.quick_steps import OFTEN
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
 
-# What acts by itself is looked at so many times in a run, at least; and where forces bend by more than this part of
-# what is left of them, places between are looked at as well, so many times in a row.
-OFTEN, BENDS, CLOSER = 200, 0.25, 6
+# Where forces bend by more than this part of what is left of them, places between are looked at as well, so many times
+# in a row.
+BENDS, CLOSER = 0.25, 6
 
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 

@@ -64,6 +64,7 @@ class QuickStretch:
         self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
+        made = None if made is None else replace(made, counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
         rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
@@ -83,10 +84,22 @@ class QuickStretch:
         self.quick.steps, self.seen = steps, first + max(0, len(states) - 1)
         if ends is None:
             return None
-        count, found = first + ends[0] + 1, self.meeting.found
+        (node, end), found = ends, self.meeting.found
+        count = first + node + 1
         if isinstance(made, Path):
+            if end.told is None:
+                told, tau = self._told_at_end(made)
+                end = replace(end, told=told, tau=tau)
             made = made.stretch(count, None, None, False, steps)
-        return replace(made.until(count, ends[1]), events=tuple(found), ended=found[-1].ended)
+        return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
+
+    def _told_at_end(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Return what contacts do at the last state, where no step begins that would tell it, and the control forces
+        there."""
+        quick, state = self.quick, path.state(-1)
+        if path.ahead is not None:
+            return path.ahead
+        return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -104,6 +117,7 @@ class QuickStretch:
                 [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
             )
         quick.tell(numbers)
+        quick.look_often(bool(holding.closed))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps = 0
         path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
@@ -145,10 +159,7 @@ class QuickStretch:
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
         if len(path.told) < len(path):
-            told, tau = path.ahead or (
-                quick.look(state.t, state.q, state.v),
-                quick.free_motion.command(state.t, state.q, state.v),
-            )
+            told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             ended = self._looked(path, at, told[None], not self._margins(told).are_above, False)
             if ended is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from catena.simulation.acting import loads
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import Change
@@ -85,7 +86,7 @@ class Path:
 class Quick:
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
-    and how many steps were tried."""
+    how many steps were tried, and whether works were counted."""
 
     t: np.ndarray
     q: np.ndarray
@@ -96,6 +97,7 @@ class Quick:
     change: Change | None
     stiff: bool
     steps: int
+    counts: bool = True
     events: tuple[EventHit, ...] = ()
     ended: str = ""
 
@@ -130,13 +132,15 @@ def _asked(problem: Problem) -> str:
 
 def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    problem, q, v, work = free_motion.problem, made.q, made.v, made.work
-    forces, bodies = made.forces, free_motion.places.bodies_of(holding.closed)
+    problem, t, q, v, work, tau = free_motion.problem, made.t, made.q, made.v, made.work, made.tau
+    forces, (given, driven) = made.forces, free_motion.outside(t, q, v)
 
     def compute() -> dict[str, np.ndarray]:
-        places = holding.places
-        return places.wrenches(places.at(q, v), forces[:, holding.closed])
+        return free_motion.with_contacts(given, q, v, forces[:, holding.closed], holding.places)
 
+    if driven:
+        tau = loads.with_drives(free_motion.system, q, v, tau, compute(), driven)
+    names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
         "drift": "no loops",
@@ -144,8 +148,8 @@ def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> 
         "steps taken by": "compiled steps with contacts inside",
     }
     return Segment(
-        free_motion.system, made.t, q, v, made.tau, made.steps,
-        work={name: work[:, k] for k, name in enumerate(SOURCES)},
-        wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings,
+        free_motion.system, t, q, v, tau, made.steps,
+        work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
+        wrenches=OnDemand(names, compute) if names else {}, driven=driven, settings=settings,
         held=not free_motion.excitation.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

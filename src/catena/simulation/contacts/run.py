@@ -31,6 +31,7 @@ from catena.simulation.contacts.geometry import Places
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
 from catena.simulation.contacts.meeting import jumped_over, met
@@ -51,6 +52,7 @@ from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
+from catena.simulation.run import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
@@ -132,8 +134,7 @@ class ContactRun:
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
         self.watch = Watch(self.free_motion)
-        self.is_inside = can_be_inside(problem, self.free_motion.places)
-        self.is_driven = control is not None
+        self.is_inside = can_be_inside(problem)
         self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -142,7 +143,8 @@ class ContactRun:
         self.free_motion.places.refer(q)
         self.inside = Inside(self.free_motion.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
+            self.loads = InstantLoads(self.free_motion.excitation)
+            self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -167,7 +169,9 @@ class ContactRun:
         """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        require_outside(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), self.length)
+        require_outside(
+            self.contacts, self.deciding.gaps(self.start, q, np.zeros(self.system.nv)), self.length
+        )
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v
@@ -261,10 +265,14 @@ class ContactRun:
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
+        t, q, v = self.now, self.q, self.v
         if self.quick is None:
             tick = self.changing.following.tick
-            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
-        stretch, (t, q, v) = QuickStretch(self.quick, holding), (self.now, self.q, self.v)
+            at_hand = energy_at_hand(self.system, q[None], v[None])
+            self.quick = QuickSteps(
+                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick
+            )
+        stretch = QuickStretch(self.quick, holding)
         try:
             made = stretch.go(t, q, v, self.first, self._events(t, q, v))
         except BaseException:
@@ -374,7 +382,7 @@ class ContactRun:
             self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
         )
         self.watch.begin(v)
-        gap = self.deciding.gaps(q, v)
+        gap = self.deciding.gaps(t, q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
             times = run.t
@@ -399,7 +407,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
+            self.impulses = ImpulseSteps(self.loads, self.inside)
         return self.impulses
 
     # Events.

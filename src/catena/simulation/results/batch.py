@@ -76,8 +76,12 @@ class StateByState(Trajectory):
 
     @property
     def kept(self) -> Mapping[str, np.ndarray]:
-        """Return nothing: runs state by state gather no signals."""
-        return {}
+        """Return the signals that the run was asked to keep, {name: (...)} or, at samples, {name: (..., samples)}."""
+        kept = [run.kept for run in self.states]
+        return {
+            name: np.stack([each[name] for each in kept]).reshape(*self._batch, *kept[0][name].shape)
+            for name in kept[0]
+        }
 
     @property
     def transitions(self) -> tuple[Transition, ...]:  # type: ignore[override]

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from catena.simulation.contacts.contact import Contact
     from catena.simulation.results.audit import Audit
+    from catena.simulation.results.contact_channel import ContactChannel
     from catena.simulation.results.recording.table import Table
     from catena.simulation.results.sizing import Sizing, TriedMotor
     from catena.simulation.sensors import Sensor
@@ -195,7 +196,7 @@ class Trajectory(Energies):
     def kept(self) -> Mapping[str, np.ndarray]:
         """Return the signals that the run was asked to keep by `keep`, {name: (...)} for those that tell one number of
         all of it, {name: (..., samples)} for those at samples."""
-        return self.segments[0].kept if len(self.segments) == 1 else {}
+        return self.segments[0].kept
 
     @property
     def steps(self) -> int:
@@ -432,6 +433,12 @@ class Trajectory(Energies):
         """Return the forces (..., samples, 3) on the frames of contacts in the axes of their planes, zero where they do
         not touch, by the names of contacts and rigid stops."""
         return self._acting("contact_forces", lambda part, name: np.zeros(3))
+
+    def contact(self, name: str) -> ContactChannel:
+        """Return what a contact did along the run: force, gap, slip and mode at all samples, and its impacts."""
+        from catena.simulation.results.contact_channel import contact_channel
+
+        return contact_channel(self, name)
 
     @cached_property
     def driven(self) -> Mapping[str, np.ndarray]:

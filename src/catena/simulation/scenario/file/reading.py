@@ -183,8 +183,7 @@ class RunTables:
         if "on" in table:
             given["on"] = self._frame(table, "on")
         given |= _numbers(table, "friction", "restitution", "radius", "on_radius")
-        if "name" in table:
-            given["name"] = table.text("name")
+        given |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
         with table.at_fault():
             return Contact(**given)
 

@@ -113,7 +113,7 @@ class Stages:
         """Return the accelerations of a stage, whether they can be trusted, and the powers."""
         variant, dynamics, begun = self.variant, self.dynamics, self.count
         self.count += 1
-        touching = contact_forces.contact_sweeps(variant.touches) if variant.touches else []
+        touching = contact_forces.contact_sweeps(variant.touches, variant.driven) if variant.touches else []
         pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),

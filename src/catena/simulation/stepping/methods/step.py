@@ -174,7 +174,8 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
         shared=SHARED if variant.forces else {},
-        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
+        component_fields=contact_forces.fields(variant.touches) if touching else {},
+        code=variant.name if touching else "",
     )  # fmt: skip
 
 
@@ -205,7 +206,7 @@ def _called(stages: Stages) -> list[Sweep]:
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
-        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
+        sweeps += [*contact_forces.meeting(variant.touches), *contact_forces.solving(len(variant.touches))]
     return sweeps
 
 
@@ -270,5 +271,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
-    found |= contact_forces.FIELDS.keys() if variant.touches else set()
+    found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
     return frozenset(found)
