@@ -117,7 +117,10 @@ def studio() -> None:
         window = window_around([(painter, [poses])], SMALL)
         image = painter.paint(poses, window, painter.level([poses]))
         image.save(STUDIO / f"{each['name']}.webp", quality=80, method=6)
-    print(f"{STUDIO.relative_to(ROOT)}  {sum(f.stat().st_size for f in STUDIO.iterdir()) / 1e3:.0f} kB", flush=True)
+    print(
+        f"{STUDIO.relative_to(ROOT)}  {sum(f.stat().st_size for f in STUDIO.iterdir()) / 1e3:.0f} kB",
+        flush=True,
+    )
 
 
 def entries() -> list[str]:
