@@ -313,7 +313,7 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     page.wait_for_function("() => document.querySelectorAll('.chip').length === 1")
     # The program that is shown computes the same run.
     page.get_by_role("button", name="Python").click()
-    page.wait_for_function("() => document.querySelector('.code').textContent.includes('ct.Scenario')")
+    page.wait_for_function("() => document.querySelector('.code')?.textContent.includes('ct.Scenario')")
     code = page.locator(".code").inner_text()
     person.shot("22-python")
     (tmp_path / "shown.py").write_text(code + "print(*run.q[-1].tolist())\n")

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.errors import StateError
-from catena.studio import Session
+from catena.studio import EditingSession
 from catena.studio.session import BLANK
 
 UP = {"body": "ground", "p": [0, 0, 0], "z": [0, 0, 1]}
@@ -13,7 +13,7 @@ UP = {"body": "ground", "p": [0, 0, 0], "z": [0, 0, 1]}
 
 @pytest.fixture
 def session(tmp_path):
-    return Session(BLANK.format(name="space"), "space.toml", tmp_path)
+    return EditingSession(BLANK.format(name="space"), "space.toml", tmp_path)
 
 
 def act(session, what, **arguments):
@@ -65,7 +65,8 @@ def test_joints_of_every_kind_are_placed_by_a_feature(session, kind):
 def test_two_bodies_are_joined_where_they_are_pointed_at_and_the_loop_closes(session):
     """A spatial RSSR linkage; its mobility is that of the same one written down in Python."""
     act(session, "add solid", shape="cylinder", at=UP, name="crank", along="x", length=0.3, width=0.04)
-    act(session, "add solid", shape="cylinder", at={"body": "ground", "p": [1.0, 0, 0.4], "z": [1, 0, 0]}, name="rocker", along="y", length=0.5, width=0.04)  # fmt: skip
+    act(session, "add solid", shape="cylinder", at={"body": "ground", "p": [1.0, 0, 0.4], "z": [1, 0, 0]},
+        name="rocker", along="y", length=0.5, width=0.04)  # fmt: skip
     act(session, "add solid", shape="cylinder", at={"body": "crank", "p": [0.3, 0, 0], "z": [0, 0, 1]}, name="coupler",
         kind="spherical", along="x", length=0.95, width=0.03)  # fmt: skip
     system, q = scenario_of(session).system, session.reading.q

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from catena.dynamics.contacts.contact_forces import Pair
 from catena.errors import StateError
-from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
 from catena.simulation.guards.clock import Clock, clock_of
@@ -20,6 +19,7 @@ from catena.simulation.references.protocol import Reference
 from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
 from catena.system import System
+from catena.validation import can_take, is_finite, is_one_of, is_positive, shown
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import CatenaError, StateError
-from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
@@ -31,6 +30,7 @@ from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
+from catena.validation import is_one_of, shown
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,

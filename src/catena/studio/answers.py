@@ -13,17 +13,17 @@ import numpy as np
 from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.formats.files import load
 from catena.formats.toml import write
-from catena.given import shown
 from catena.studio.edits.document import ALL_DIGITS
 from catena.studio.gallery import RUN, gallery, gallery_text
 from catena.studio.insight import branches_of, mode_course, modes_of, structure, turned
 from catena.studio.motions import pulled, swing
 from catena.studio.parts import sorts
 from catena.studio.quantities import quantity, value_of
-from catena.studio.reading import Reading
+from catena.studio.reading import TextReading
 from catena.studio.runs import Runner
-from catena.studio.session import BLANK, Session
+from catena.studio.session import BLANK, EditingSession
 from catena.studio.worker import ENDINGS
+from catena.validation import shown
 from catena.view.movie import movie
 from catena.view.player.payload import payload
 
@@ -33,7 +33,7 @@ Question = Mapping[str, Any]
 class Answers:
     """Answers the questions of all pages of one session."""
 
-    def __init__(self, session: Session, runner: Runner) -> None:
+    def __init__(self, session: EditingSession, runner: Runner) -> None:
         self.session, self.runner = session, runner
         self.address: Callable[[], str] = str
         """Tells the address of the page, once there is one."""
@@ -101,7 +101,7 @@ class Answers:
         q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
         return self._drop(reading, q, base)
 
-    def _drop(self, reading: Reading, q: np.ndarray, base: int) -> dict[str, Any]:
+    def _drop(self, reading: TextReading, q: np.ndarray, base: int) -> dict[str, Any]:
         assert reading.scenario is not None
         system = reading.scenario.system
         if reading.document.get("linkage") and not any(
@@ -178,7 +178,7 @@ class Answers:
         """Go on with a motion while a point of a body is pulled: {"q", "v", "t", "seconds", "body", "point", "to"}."""
         return pulled(self._shown(), question)
 
-    def _shown(self) -> Reading:
+    def _shown(self) -> TextReading:
         reading = self.session.good
         if reading is None or reading.scenario is None:
             raise StateError("there is no mechanism yet to move.")

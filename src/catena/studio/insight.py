@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import GROUND
 from catena.studio.motions import ways_to_move
-from catena.studio.reading import Reading
+from catena.studio.reading import TextReading
 from catena.system import System
 from catena.system.modes import Modes
+from catena.validation import shown
 from catena.view.live.moving import kind_of
 from catena.view.structure_diagram import graph_edges, tree_layout
 
@@ -32,7 +32,7 @@ EXACT = 1e-9
 """Radians to which a direction that is typed is met."""
 
 
-def structure(reading: Reading) -> dict[str, Any]:
+def structure(reading: TextReading) -> dict[str, Any]:
     """The graph with the places of its bodies, (column, row), and what is to be said of it: sentences, each with the
     part that it speaks of or none."""
     system = _system(reading)
@@ -51,7 +51,7 @@ def structure(reading: Reading) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def sentences(reading: Reading) -> list[dict[str, Any]]:
+def sentences(reading: TextReading) -> list[dict[str, Any]]:
     """What is to be said of the mobility: {"words", "kind", "name"}, with an empty kind where no part is meant."""
     system, q = _system(reading), reading.q
     found = [_said(reading.words())]
@@ -79,7 +79,7 @@ def sentences(reading: Reading) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _redundant(count: int, of: int, reading: Reading) -> str:
+def _redundant(count: int, of: int, reading: TextReading) -> str:
     if reading.shape.camera.is_planar and count == 3 * len(_system(reading).loops):
         return f"{count} of the {of} conditions of its loops only keep it in its plane, where it stays by itself."
     is_or_are = "is" if count == 1 else "are"
@@ -103,7 +103,7 @@ def held(system: System, q: Floats) -> list[str]:
     return [name for name, size in sizes.items() if size <= STILL * most]
 
 
-def modes_of(reading: Reading) -> dict[str, Any]:
+def modes_of(reading: TextReading) -> dict[str, Any]:
     """The slowest vibrations about the state of rest next to where it is drawn: {"modes", "is_elsewhere"}."""
     modes, is_elsewhere = _modes(reading)
     listed = [
@@ -113,7 +113,7 @@ def modes_of(reading: Reading) -> dict[str, Any]:
     return {"modes": listed, "is_elsewhere": is_elsewhere}
 
 
-def mode_course(reading: Reading, mode: Any) -> Any:
+def mode_course(reading: TextReading, mode: Any) -> Any:
     """One swing of a mode, to be played."""
     modes, _ = _modes(reading)
     if isinstance(mode, bool) or not isinstance(mode, int) or mode not in _swinging(modes):
@@ -126,7 +126,7 @@ def _swinging(modes: Modes) -> list[int]:
     return [k for k, f in enumerate(modes.frequencies) if f > least][:MANY_MODES]
 
 
-def _modes(reading: Reading) -> tuple[Modes, bool]:
+def _modes(reading: TextReading) -> tuple[Modes, bool]:
     """The modes where it stands, or where it comes to rest, and whether that is elsewhere."""
     system = _system(reading)
     try:
@@ -136,7 +136,7 @@ def _modes(reading: Reading) -> tuple[Modes, bool]:
         return system.modes(np.asarray(found.q)), True
 
 
-def branches_of(reading: Reading) -> dict[str, Any]:
+def branches_of(reading: TextReading) -> dict[str, Any]:
     """All ways in which the loops close while the joints that drive stay where they are: {"held", "branches"} with q
     (nq,) each, the nearest first, which is the one that is drawn."""
     system = _system(reading)
@@ -148,7 +148,7 @@ def branches_of(reading: Reading) -> dict[str, Any]:
     return {"held": names, "branches": [[float(x) for x in q] for q in found]}
 
 
-def drivers(reading: Reading) -> list[str]:
+def drivers(reading: TextReading) -> list[str]:
     """Joints of the tree that hold the mechanism still where they are held: those with a motor first, then those on the
     ground, and of the others those that move most."""
     system = _system(reading)
@@ -176,7 +176,7 @@ def drivers(reading: Reading) -> list[str]:
     return chosen
 
 
-def turned(reading: Reading, bar: Any, angle: float) -> Floats:
+def turned(reading: TextReading, bar: Any, angle: float) -> Floats:
     """The configuration (nq,) in which a bar of a drawing that is pinned to the ground has a direction [rad] from the x
     axis, loops closed."""
     drawing = reading.drawing()
@@ -206,14 +206,14 @@ def turned(reading: Reading, bar: Any, angle: float) -> Floats:
     raise StateError(f"{bar} cannot point there: {note or 'the loops hold it'}.")
 
 
-def _direction(reading: Reading, q: Floats, start: str, end: str) -> float:
+def _direction(reading: TextReading, q: Floats, start: str, end: str) -> float:
     at = reading.drawing()["points"]
     moved = reading.points_at(q)
     a, b = (np.asarray(moved.get(name, at[name]["at"])) for name in (start, end))
     return float(np.arctan2(*(b - a)[::-1]))
 
 
-def _system(reading: Reading) -> System:
+def _system(reading: TextReading) -> System:
     if reading.scenario is None:
         raise StateError("there is no mechanism yet; draw one.")
     return reading.scenario.system

@@ -6,18 +6,18 @@ import pytest
 import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
-from catena.simulation.arguments import Window
+from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.instant_loads import InstantLoads
-from catena.simulation.contacts.quick_steps import QuickSteps, State
+from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
-from catena.simulation.contacts.stiffness import Watch
+from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.problem import Problem
 
 
@@ -32,7 +32,7 @@ def situation(seed, acts="nothing"):
         ct.Contact("hind_left/foot", on="front_left/shank", friction=0.6),
     ]
     q = s.integrate(s.neutral(), 0.3 * rng.normal(size=s.nv))
-    places = Places(s, contacts)
+    places = ContactPlaces(s, contacts)
     places.refer(q)
     v = rng.normal(size=s.nv)
     given = {}
@@ -41,7 +41,7 @@ def situation(seed, acts="nothing"):
             side for joint, place in zip(s.joints[1:3], (0.2, 0.3), strict=True)
             for side in ct.Stop(joint, upper=place).sides(s)
         )  # fmt: skip
-        places = Places(s, contacts)
+        places = ContactPlaces(s, contacts)
         places.refer(q)
     if acts == "drives":
         hip = s.joints[1]
@@ -75,7 +75,7 @@ def test_forces_with_known_modes(modes, acts):
     holding.begin(0.0, q, v)
     inside = Inside(free_motion.places)
     assert can_be_inside(free_motion.problem)
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
     quick.tell(inside.told(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
     tau = free_motion.command(0.0, q, v)
@@ -92,7 +92,7 @@ def test_forces_with_known_modes(modes, acts):
 def test_few_contacts_and_more():
     """Four contacts are eliminated in one step, five one after the other; a fifth that is open changes nothing."""
     s, q, v, free_motion, rng = situation(5)
-    more = Places(s, [*free_motion.places.contacts, ct.Contact("trunk", friction=0.5)])
+    more = ContactPlaces(s, [*free_motion.places.contacts, ct.Contact("trunk", friction=0.5)])
     more.refer(q)
     modes, along = ("slide", "stick", "slide", "stick", "open"), rng.normal(size=(5, 2))
     told = []
@@ -100,7 +100,7 @@ def test_few_contacts_and_more():
         own = FreeMotion(free_motion.problem, places)
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
-        quick = QuickSteps(own, Inside(places), Window(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
+        quick = QuickSteps(own, Inside(places), TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
         quick.tell(Inside(places).told(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))
     assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
@@ -158,11 +158,11 @@ def test_steps_in_a_row_are_those_one_by_one():
     """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
     s, q, v, free_motion, _ = situation(1)
     inside = Inside(free_motion.places)
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
     numbers = inside.numbers.copy()
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
-    now = State(0.0, q, v, np.zeros(4), None, None)
+    now = ContactState(0.0, q, v, np.zeros(4), None, None)
     passed = quick.many(now, 1e-3)
     assert len(passed.t) > 8 and not passed.halted and not passed.lost
     for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
@@ -183,13 +183,13 @@ def test_contacts_that_say_the_same_are_told_as_redundant():
         m.add_frame(f"corner{k}", "box", ct.Pose(p=p))
     s = m.system()
     free_motion = FreeMotion(
-        Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)])
+        Problem(s), ContactPlaces(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)])
     )
     inside = Inside(free_motion.places)
     holding = Holding(
         free_motion, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
     )
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0)
     quick.tell(inside.told(holding, np.zeros(4)))
     assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
 
@@ -223,10 +223,10 @@ def test_careful_steps(friction):
     v = np.zeros(s.nv)
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
     free_motion = FreeMotion(
-        Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS])
+        Problem(s), ContactPlaces(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS])
     )
     ways = [
-        CarefulSteps(free_motion, 0.6, 2e-4, compiled, Watch(free_motion)).go(
+        CarefulSteps(free_motion, 0.6, 2e-4, compiled, StiffnessWatch(free_motion)).go(
             0.0, q, v, 0.02, lambda p, u, yields: True
         )
         for compiled in (None, ImpulseSteps(InstantLoads(free_motion.excitation), Inside(free_motion.places)))

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -41,9 +41,9 @@ FIRM = 1e-11
 FEW = 4
 
 CONTACT: dict[str, Any] = {
-    "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
-    "radii": Numbers(2), "is_round": Numbers(1), "friction": Numbers(1), "sticks": Numbers(1), "slides": Numbers(1),
-    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1), "light": Numbers(2),
+    "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
+    "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
+    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
@@ -79,19 +79,19 @@ redundant."""
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
     "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
-    "joint_row": {"S": Motion, "U": Force, "D": Numbers(1)},
-    "pull": {"numbers": Numbers(1)},
-    "coordinate": {"q": Numbers(1), "qd": Numbers(1), "qdd": Numbers(1)},
+    "joint_row": {"S": Motion, "U": Force, "D": Scalars(1)},
+    "pull": {"numbers": Scalars(1)},
+    "coordinate": {"q": Scalars(1), "qd": Scalars(1), "qdd": Scalars(1)},
     "pushed": {
-        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "rest": Numbers(3),
-        "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
+        "T": Scalars(18), "back": Scalars(18), "P_T": Scalars(9), "rest": Scalars(3),
+        "wanted": Scalars(3), "motion": Scalars(4), "bias": Scalars(3), "driven": Scalars(3),
     },
-    "block": {"numbers": Numbers(9)},
-    "left": {"part": Numbers(1), "rest": Numbers(4)},
-    "wrench": {"F": Numbers(18)},
-    "three": {"numbers": Numbers(3)},
-    "single": {"number": Numbers(1)},
-    "telling": {"numbers": Numbers(TOLD)},
+    "block": {"numbers": Scalars(9)},
+    "left": {"part": Scalars(1), "rest": Scalars(4)},
+    "wrench": {"F": Scalars(18)},
+    "three": {"numbers": Scalars(3)},
+    "single": {"number": Scalars(1)},
+    "telling": {"numbers": Scalars(TOLD)},
 }  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def views(count: int) -> dict[str, dict[str, Any]]:
     """The views of so many contacts."""
     n = 3 * count
     sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 5 * count} if count <= FEW else {}
-    return {**VIEWS, **{name: {"numbers": Numbers(size)} for name, size in sizes.items()}}
+    return {**VIEWS, **{name: {"numbers": Scalars(size)} for name, size in sizes.items()}}
 
 
 FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
@@ -806,7 +806,7 @@ def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
     return begin_both
 
 
-def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
+def holding(inputs: Mapping[str, Scalars], told: int) -> Sweep:
     """Read all inputs of the ground, so that they keep their places, and make room for what is told."""
 
     @at_ground

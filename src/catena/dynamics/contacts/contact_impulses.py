@@ -22,8 +22,8 @@ from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
-    Numbers,
     OnMatrices,
+    Scalars,
     base_to_tip,
     on_call,
     with_ground,
@@ -41,18 +41,18 @@ TOLD = 11
 change of the impulse, how it yields along its plane, and the gap at the end."""
 
 MORE: dict[str, dict[str, Any]] = {
-    "before": {"p": Numbers(3), "gap": Numbers(1)},
-    "moment": {"h": Numbers(1), "none": Numbers(1)},
+    "before": {"p": Scalars(3), "gap": Scalars(1)},
+    "moment": {"h": Scalars(1), "none": Scalars(1)},
     "coming": {
-        "c": Numbers(3),
-        "u": Numbers(3),
-        "start": Numbers(3),
-        "near": Numbers(1),
-        "yields": Numbers(1),
+        "c": Scalars(3),
+        "u": Scalars(3),
+        "start": Scalars(3),
+        "near": Scalars(1),
+        "yields": Scalars(1),
     },
-    "law": {"W": Numbers(9), "inverse": Numbers(9), "step": Numbers(1), "friction": Numbers(1)},
-    "share": {"f": Numbers(3), "moved": Numbers(3)},
-    "told": {"numbers": Numbers(TOLD)},
+    "law": {"W": Scalars(9), "inverse": Scalars(9), "step": Scalars(1), "friction": Scalars(1)},
+    "share": {"f": Scalars(3), "moved": Scalars(3)},
+    "told": {"numbers": Scalars(TOLD)},
 }
 
 
@@ -257,7 +257,7 @@ def impulse_step(nodes: tuple[Pair, ...], forces: bool, driven: bool = False) ->
     `driven`."""
     count, impulses, dynamics = len(nodes), Impulses(nodes), hybrid_dynamics if driven else articulated_body
     numbers: dict[str, Any] = {
-        "contacts": Numbers(SIZE * count), "before": Numbers(4 * count), "moment": Numbers(2),
+        "contacts": Scalars(SIZE * count), "before": Scalars(4 * count), "moment": Scalars(2),
     }  # fmt: skip
 
     mend, stands = OnMatrices(impulses.mend), [stand_there]

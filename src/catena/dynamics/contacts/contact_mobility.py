@@ -10,7 +10,7 @@ from catena.dynamics.contacts.contact_impulses import gain
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
-from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
+from catena.kernels import VELOCITY, Algorithm, OnMatrices, Pause, Scalars
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Motion
 
@@ -53,7 +53,7 @@ def contact_mobility(nodes: tuple[Pair, ...], forces: bool, driven: bool = False
     """The mobility of contacts between nodes of a tree, with `forces` of the mechanism, of which some joints may be
     `driven`."""
     count, mobility, dynamics = len(nodes), Mobility(nodes), hybrid_dynamics if driven else articulated_body
-    numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
+    numbers: dict[str, Any] = {"contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count)}
 
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *contact_forces.meeting(nodes),

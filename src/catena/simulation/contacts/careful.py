@@ -23,7 +23,7 @@ from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
-from catena.simulation.contacts.stiffness import Stiffness, Watch
+from catena.simulation.contacts.stiffness import Stiffness, StiffnessWatch
 from catena.simulation.following import nobody_follows
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
@@ -63,7 +63,7 @@ class CarefulSteps:
     length: float
     h: float
     compiled: ImpulseSteps | None
-    watch: Watch
+    watch: StiffnessWatch
     tick: Callable[[float], None] = nobody_follows
 
     def __post_init__(self) -> None:

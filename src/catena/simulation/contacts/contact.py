@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catena.errors import StateError
-from catena.given import is_not_negative, is_one_of, shown
 from catena.mechanism import GROUND
+from catena.validation import is_not_negative, is_one_of, shown
 
 RESTITUTION_LAWS = ("newton", "poisson", "energy")
 

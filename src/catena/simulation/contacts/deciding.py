@@ -15,7 +15,7 @@ import numpy as np
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.restitution import impact
-from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
+from catena.simulation.contacts.situation import ByJoints, ContactSituation, Mobile, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
@@ -107,18 +107,20 @@ class Deciding:
         found = None if self.mobile is None else self.mobile.at(t, q, v, np.zeros(len(v)))
         return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
-    def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> Situation:
+    def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> ContactSituation:
         tau = self.free_motion.command(t, q, v)
         found = None if self.mobile is None else self.mobile.at(t, q, v, tau)
         return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
-    def _again(self, t: float, q: np.ndarray, v: np.ndarray, now: Situation, before: np.ndarray) -> Situation:
+    def _again(
+        self, t: float, q: np.ndarray, v: np.ndarray, now: ContactSituation, before: np.ndarray
+    ) -> ContactSituation:
         """Return the situation at velocities v (nv,), that of those before if they are the same."""
         return now if v is before else self._at(t, q, v)
 
     def _lifted(
         self, t: float, q: np.ndarray, v: np.ndarray, closed: Sequence[int]
-    ) -> tuple[np.ndarray, Situation]:
+    ) -> tuple[np.ndarray, ContactSituation]:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
         are not, so that they do not sink a little further with every touch, and those that are `closed` touch, from
         which steps have led them away a little; and how contacts stand there."""
@@ -136,7 +138,9 @@ class Deciding:
         q = self.free_motion.integrated(q, now.pushed(sunk, push))
         return q, self._at(t, q, v)
 
-    def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
+    def _impact(
+        self, v: np.ndarray, now: ContactSituation, near: list[int]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
         places = self.free_motion.places
         W, u = now.mobility(near), picked(now.u, near)
@@ -149,7 +153,7 @@ class Deciding:
         return v + now.pushed(near, p), p, lost
 
     def _brought_to_rest(
-        self, v: np.ndarray, now: Situation, staying: list[int], rests: Sequence[int]
+        self, v: np.ndarray, now: ContactSituation, staying: list[int], rests: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
@@ -173,7 +177,7 @@ class Deciding:
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
-    def _forces(self, now: Situation, staying: list[int], parts: int, slips: int) -> Standing:
+    def _forces(self, now: ContactSituation, staying: list[int], parts: int, slips: int) -> Standing:
         """Return what contacts that touch and do not part do."""
         places, count = self.free_motion.places, len(self.free_motion.places.contacts)
         W, c = now.mobility(staying), now.accelerations(staying)
@@ -200,7 +204,9 @@ class Deciding:
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
         return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
 
-    def _seized(self, now: Situation, staying: list[int], sliding: list[np.ndarray | None]) -> Standing:
+    def _seized(
+        self, now: ContactSituation, staying: list[int], sliding: list[np.ndarray | None]
+    ) -> Standing:
         """Return contacts of which one jams while it slips slowly: its friction is stiff, and stops it at once."""
         modes, slip = [OPEN] * len(now.gap), np.zeros((len(now.gap), 2))
         for k, d in zip(staying, sliding, strict=True):

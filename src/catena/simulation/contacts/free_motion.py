@@ -15,9 +15,9 @@ from catena.dynamics.flexible.flexible_body import tree_dynamics
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.geometry import Places, Touches
+from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.problem import Problem
@@ -34,8 +34,8 @@ class FreeMotion:
     """A problem without its contacts, and where these are. Times are those of the whole run."""
 
     problem: Problem
-    places: Places
-    _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    places: ContactPlaces
+    _some: dict[tuple[int, ...], ContactPlaces] = field(default_factory=dict)
     due: float = -np.inf
     """When a controller with a rate is asked next [s]."""
     _told: np.ndarray | None = None
@@ -43,7 +43,7 @@ class FreeMotion:
     """The positions that loop joints are next to when the motion begins."""
     _kept: dict[int, Kept] = field(default_factory=dict)
 
-    def places_of(self, contacts: Sequence[int]) -> Places:
+    def places_of(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
         key = tuple(contacts)
         if key not in self._some:
@@ -71,9 +71,9 @@ class FreeMotion:
         return self.problem.system
 
     @cached_property
-    def excitation(self) -> Excitation:
+    def excitation(self) -> ActingForces:
         """Return what acts; its controller is started."""
-        found = Excitation(self.problem, ())
+        found = ActingForces(self.problem, ())
         found.start_control()
         return found
 
@@ -115,7 +115,7 @@ class FreeMotion:
 
     def with_contacts(
         self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
-        at: Places | None = None,
+        at: ContactPlaces | None = None,
     ) -> dict[str, np.ndarray]:  # fmt: skip
         """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3) of all contacts, or of
         those `at` some places."""

@@ -10,7 +10,7 @@ import numpy as np
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
-from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.geometry import ContactPlaces, turned_from
 from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.integrators import SOLVERS
@@ -31,7 +31,7 @@ def can_be_inside(problem: Problem) -> bool:
 class Inside:
     """Contacts at `places` as the compiled step is told of them."""
 
-    places: Places
+    places: ContactPlaces
 
     @cached_property
     def nodes(self) -> tuple[Pair, ...]:

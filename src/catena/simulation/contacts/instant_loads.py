@@ -9,14 +9,14 @@ import numpy as np
 
 from catena.kernels import Algorithm, Session
 from catena.kernels.algorithm import FORCE_INPUTS
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.stepping.compiled import LANES_ALONE
 
 
 class InstantLoads:
     """What an `excitation` gives, for algorithms of a tree. `changing` are the inputs that `put` writes."""
 
-    def __init__(self, excitation: Excitation) -> None:
+    def __init__(self, excitation: ActingForces) -> None:
         self.excitation, self.placed = excitation, excitation.placed
         self.is_driven, self.asks_elements = bool(excitation.motion), excitation.has_python_elements
         self.target, self.wrench = ("given", "f_given") if self.placed else ("tau", "f_ext")

@@ -9,8 +9,8 @@ import numpy as np
 from catena.simulation.acting import loads
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.looking import Change
-from catena.simulation.contacts.quick_steps import Passed, State
+from catena.simulation.contacts.looking import ContactChange
+from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
 from catena.simulation.problem import Problem
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
@@ -21,7 +21,7 @@ class Path:
     """The states that a stretch has passed, with what contacts do and control forces at each: of the last it may not be
     told yet, or by the step that led there only (`ahead`)."""
 
-    def __init__(self, start: State) -> None:
+    def __init__(self, start: ContactState) -> None:
         self.t, self.told, self.tau = [start.t], list[np.ndarray](), list[np.ndarray]()
         self.ahead: tuple[np.ndarray, np.ndarray] | None = None
         self.parts = [(start.q[None], start.v[None], start.work[None])]
@@ -30,7 +30,7 @@ class Path:
     def __len__(self) -> int:
         return len(self.t)
 
-    def add(self, passed: Passed) -> np.ndarray:
+    def add(self, passed: ContactSteps) -> np.ndarray:
         """Go on by some steps, and return what is new of what contacts are told to do."""
         # Steps that were rejected have told of the last state already.
         known = len(self.told) == len(self.t)
@@ -60,7 +60,7 @@ class Path:
             last = len(self.t) - 1
             self.told[last:], self.tau[last:] = [self.before[0]], [self.before[1]]
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> ContactState:
         """Return a state, from the last one on if k is negative."""
         at = k % len(self.t)
         back = at - len(self.t)
@@ -70,9 +70,11 @@ class Path:
                 break
             back += len(rows[0])
         told, tau = (self.told[at], self.tau[at]) if at < len(self.told) else (None, None)
-        return State(self.t[at], q, v, work, told, tau)
+        return ContactState(self.t[at], q, v, work, told, tau)
 
-    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
+    def stretch(
+        self, count: int, end: ContactState | None, change: ContactChange | None, stiff: bool, steps: int
+    ) -> Quick:
         """Return so many of the states, and the `end` if there is one, as a stretch."""
         q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
         t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
@@ -94,14 +96,14 @@ class Quick:
     tau: np.ndarray
     work: np.ndarray
     told: np.ndarray
-    change: Change | None
+    change: ContactChange | None
     stiff: bool
     steps: int
     counts: bool = True
     events: tuple[EventHit, ...] = ()
     ended: str = ""
 
-    def until(self, count: int, end: State) -> Quick:
+    def until(self, count: int, end: ContactState) -> Quick:
         """Return so many of the states, and an `end` behind them."""
         rows = [(getattr(self, name), getattr(end, name)) for name in ("q", "v", "tau", "work", "told")]
         q, v, tau, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)

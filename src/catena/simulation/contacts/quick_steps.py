@@ -18,9 +18,9 @@ import numpy as np
 from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import Session
 from catena.kernels.algorithm import FORCE_INPUTS
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.acting.paths import Paths
-from catena.simulation.arguments import Window
+from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.deciding import LIGHT
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
@@ -40,7 +40,7 @@ OFTEN, LONG = 200, 1.1
 
 
 @dataclass(slots=True, eq=False)
-class State:
+class ContactState:
     """A time, q (nq,), v (nv,), works (sources,), what contacts do there (contacts, told) and control forces tau (nv,),
     both None as long as nobody has looked."""
 
@@ -53,7 +53,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
+class ContactSteps:
     """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
     what contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end
     of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it
@@ -83,7 +83,7 @@ class QuickSteps:
         self,
         free_motion: FreeMotion,
         inside: Inside,
-        window: Window,
+        window: TimeWindow,
         length: float,
         h: float,
         at_hand: float,
@@ -96,7 +96,7 @@ class QuickSteps:
             free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
         )
         system = self.system = free_motion.system
-        self.excitation = excitation = Excitation(problem, ())
+        self.excitation = excitation = ActingForces(problem, ())
         excitation.use_paths(window.begin)
         excitation.longest, excitation.energy = longest_step(window.duration, None), at_hand
         self.mover = mover = CompiledSteps(
@@ -226,7 +226,7 @@ class QuickSteps:
         assert self.excitation.paths is not None
         return self.excitation.paths.within(self.window.begin, self.window.begin + self.window.duration)
 
-    def moved(self, state: State, span: float) -> State | None:
+    def moved(self, state: ContactState, span: float) -> ContactState | None:
         """Return the state a time behind another one that is less than a step; None if one step does not do."""
         self._put(state.t, state.q, state.v, state.work, span, state.t + span)
         self.steps += 1
@@ -241,7 +241,7 @@ class QuickSteps:
             return None
         work = b["work"][0].copy() if self.mover.counts else state.work
         told = b["told_now"].reshape(-1, TOLD).copy()
-        return State(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told, tau)
+        return ContactState(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told, tau)
 
     def _played(self, ahead: float) -> tuple[dict[str, np.ndarray], int, bool]:
         """Take some steps, of which about so many are `ahead`, and return what they tell, how many there were, and
@@ -256,7 +256,7 @@ class QuickSteps:
         bad = self._plays[count]()
         return self._plays[count].results, count, bool(bad)
 
-    def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
+    def many(self, state: ContactState, h: float, last: tuple[float, float] | None = None) -> ContactSteps:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
         end = self.end if h < 0.25 * self.longest else min(self.end, state.t + self.longest)
@@ -297,7 +297,7 @@ class QuickSteps:
             ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
         work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
         lost = (count < plays and long < 0) or (not taken and plays == MANY and long < 0) or size < COLLAPSE
-        return Passed(
+        return ContactSteps(
             r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, tau, ahead, halted, slow, lost, size,
             (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
         )  # fmt: skip

@@ -21,7 +21,7 @@ def picked(x: np.ndarray, contacts: Sequence[int]) -> np.ndarray:
     return x if len(contacts) == len(x) else x[contacts]
 
 
-class Situation(Protocol):
+class ContactSituation(Protocol):
     """All contacts at one state: gaps `gap` (contacts,) and velocities `u` (contacts, 3)."""
 
     gap: np.ndarray

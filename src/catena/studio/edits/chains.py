@@ -8,11 +8,11 @@ from typing import Any
 import tomlkit
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.edits.document import Document, append, parameters_of
 from catena.studio.edits.registry import edit
 from catena.studio.parts import field_text, value_from
 from catena.studio.quantities import quantity
+from catena.validation import shown
 
 GEOMETRY = {
     "denavit_hartenberg": (("a", "length"), ("alpha", "angle"), ("d", "length"), ("theta", "angle")),

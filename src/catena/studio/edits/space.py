@@ -17,12 +17,12 @@ from tomlkit.items import InlineTable, Table
 
 from catena.errors import StateError
 from catena.formats.toml.kinds import BUILT_IN, keys_of
-from catena.given import shown
 from catena.mechanism import GROUND
 from catena.spatial import Pose
 from catena.studio.edits.document import DIGITS, Document, append, inner, new_name, parameters_of
 from catena.studio.edits.registry import edit
 from catena.studio.quantities import quantity, value_of
+from catena.validation import shown
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.system import System
+from catena.validation import shown
 from catena.view.live.questions import Questions
 from catena.view.live.served import Served
 from catena.view.live.server import Server
