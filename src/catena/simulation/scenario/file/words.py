@@ -88,6 +88,8 @@ KEYS: dict[str, Keys] = {
             "rtol",
             "atol",
             "drift",
+            "coordinates",
+            "independent",
             "samples",
             "keep",
             "near",
