@@ -30,7 +30,6 @@ from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
 from catena.forces import PlacedForce
-from catena.given import shown
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.levers import levers
 from catena.mechanism import Mechanism
@@ -38,6 +37,7 @@ from catena.mechanism.validation import known
 from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import array
 from catena.structure import Plan
+from catena.validation import shown
 
 Outputs = dict[str, np.ndarray]
 

@@ -17,11 +17,11 @@ from catena.dynamics.loops.prescribed import prescribed_accelerations, require_a
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.tree.composite_body import accelerations
 from catena.errors import StateError
-from catena.given import shown
 from catena.kernels import arrays
 from catena.questions.inverse_dynamics import by_actuated, by_named, taken_by
 from catena.system.by_name import Given, as_arrays
 from catena.system.by_state import ask_each
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System

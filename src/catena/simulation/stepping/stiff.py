@@ -11,7 +11,7 @@ import numpy as np
 from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.results.transition import Transition
 from catena.simulation.stepping.charts import AbsoluteChart, Chart, JointChart, MinimalChart
 from catena.simulation.stepping.charts.chart import Charted
@@ -40,7 +40,7 @@ class StiffSteps:
     asks = True
 
     def __init__(
-        self, excitation: Excitation, drift: Drift, horizon: float, tick: Callable[[float], None]
+        self, excitation: ActingForces, drift: Drift, horizon: float, tick: Callable[[float], None]
     ) -> None:
         problem = excitation.problem
         self.excitation_of_all, self.drift_of_all = excitation, drift
