@@ -94,11 +94,12 @@ def check_coordinates(coordinates: Any, independent: Any, integrator: str, drift
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """Contacts with the modes that they keep: the `nodes` that meet in each, and `numbers` that tell what each is and
-    does (`dynamics.contacts.contact_forces`)."""
+    """Contacts with the modes that they keep: the `nodes` that meet in each, `numbers` that tell what each is and does
+    (`dynamics.contacts.contact_forces`), and whether they may be redundant, so that their `least` forces are taken."""
 
     nodes: tuple[Pair, ...]
     numbers: np.ndarray
+    least: bool = False
 
 
 @dataclass(frozen=True, eq=False)
