@@ -64,7 +64,8 @@ def lilly_orin_flow(m: int, N: int, n_c: int) -> DataFlow:
     chains is opened by itself, what they add to the reference member is summed up as a tree, its acceleration is found,
     and each chain closes. All costs are those of tables 2 and 3, so that the critical path is O(N) + O(log m)."""
     chain, closing, one_sum = sum(lilly_orin_chain(N, n_c)), 2 * 36 + 2 * 6 * N, 27.0
-    cost, before = [chain - closing] * m, [()] * m
+    cost = [chain - closing] * m
+    before: list[tuple[int, ...]] = [()] * m
     labels = [f"open chain {k + 1}" for k in range(m)]
     # The member's own inertia and force are there from the beginning, as one more term.
     terms: list[tuple[int, ...]] = [(), *((k,) for k in range(m))]
