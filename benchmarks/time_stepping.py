@@ -23,14 +23,14 @@ STEPS = (1e-3, 2e-3, 4e-3)
 NOT_SHOWN = (
     "contacts of other shapes than points; loops; controllers. MuJoCo's contacts are soft by design and its friction "
     "creeps, at any step; Catena's are rigid. MuJoCo writes the state after every step, Catena is asked for the last. "
-    "Both take the smaller of several turns in one process; errors are medians and maxima [mm] over the states looked at."
+    "Both take the smaller of several turns in one process; errors are medians and maxima [mm] over states looked at."
 )
 
 
 @dataclass(frozen=True)
 class Family:
-    """Mechanisms that are dropped: the tree without springs, the frames that touch, the body whose error counts besides,
-    stiffness and damping at all hinges, the aim as a ratio, and how long states fall [s]."""
+    """Mechanisms that are dropped: the tree without springs, the frames that touch, the body whose error counts
+    besides, stiffness and damping at all hinges, and the aim as a ratio."""
 
     name: str
     mechanism: Any
@@ -79,7 +79,8 @@ def report() -> str:
     lines = [
         f"### Time stepping with contacts: {BATCH} states, {DURATION:g} s",
         "",
-        "| family | threads | step [ms] | Catena, x real time | mujoco.rollout at 1 ms | ratio | aim | Catena's error [mm] | MuJoCo's |",
+        "| family | threads | step [ms] | Catena, x real time | mujoco.rollout at 1 ms | ratio | aim "
+        "| Catena's error [mm] | MuJoCo's |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]  # fmt: skip
     for family in (walker_family(), humanoid_family()):
@@ -140,7 +141,9 @@ def rivals(
 
     def places(q: np.ndarray) -> np.ndarray:
         """Where the trunk and points are, (..., points, 3)."""
-        return np.stack([system.pose(q, frame)[..., :3, 3] for frame in (family.trunk, *family.frames)], axis=-2)
+        return np.stack(
+            [system.pose(q, frame)[..., :3, 3] for frame in (family.trunk, *family.frames)], axis=-2
+        )
 
     def error(end: np.ndarray) -> np.ndarray:
         if not exact:
@@ -156,6 +159,14 @@ def _exactly(system: ct.System, family: Family, q: np.ndarray, friction: float) 
     """The configuration (nq,) at the end by the exact way."""
     contacts = [ct.Contact(frame, friction=friction) for frame in family.frames]
     run = ct.simulate(
-        system, q, np.zeros(system.nv), DURATION, contacts=contacts, rtol=1e-6, atol=1e-8, samples=2, check=False
+        system,
+        q,
+        np.zeros(system.nv),
+        DURATION,
+        contacts=contacts,
+        rtol=1e-6,
+        atol=1e-8,
+        samples=2,
+        check=False,
     )
     return np.asarray(run.q[-1])

@@ -65,7 +65,12 @@ def _model(
         R, p = data.xmat[body].reshape(3, 3), data.xpos[body]
         local = R.T @ (system.pose(q, frame).p + np.array([0.0, 0.0, POINT]) - p)
         spec.bodies[body].add_geom(
-            type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[POINT, 0, 0], pos=local, contype=2, conaffinity=1, mass=0.0
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            size=[POINT, 0, 0],
+            pos=local,
+            contype=2,
+            conaffinity=1,
+            mass=0.0,
         )
     model = spec.compile()
     hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
@@ -85,6 +90,8 @@ def _body_of(system: Any, model: Any, data: Any, frame: str) -> int:
 
 def _apart(model: Any, data: Any, centre: Array) -> Array:
     """How far the mass centres of all bodies but the world are from a point."""
-    at = np.array([data.xpos[k] + data.xmat[k].reshape(3, 3) @ model.body_ipos[k] for k in range(model.nbody)])
+    at = np.array(
+        [data.xpos[k] + data.xmat[k].reshape(3, 3) @ model.body_ipos[k] for k in range(model.nbody)]
+    )
     at[0] = np.inf
     return np.asarray(np.linalg.norm(at - centre, axis=1))

@@ -9,7 +9,7 @@ import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.errors import StateError
 from catena.mechanism.generators import n_four_bars
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.landing import Landing
 from catena.simulation.problem import Problem
 
@@ -277,7 +277,9 @@ def test_what_is_not_found_goes_on_by_the_exact_law():
     begun = stepped(s, q, v, 0.12, contacts=FEET, samples=2)
     landing = Landing.of(s, FEET, {("front_left/foot", "friction"): mu})
     problem = Problem(s, integrator="time_stepping", step=2e-3, landing=landing)
-    after = landing.finished(problem, 1, Span(0.12, 0.122), begun.q[1, -1], begun.v[1, -1], np.zeros(s.nv))
+    after = landing.finished(
+        problem, 1, TimeSpan(0.12, 0.122), begun.q[1, -1], begun.v[1, -1], np.zeros(s.nv)
+    )
     fine = stepped(
         s, begun.q[1, -1], begun.v[1, -1], 0.002, step=1e-4, samples=2, contacts=FEET,
         parameters={"front_left/foot.friction": mu[1]},

@@ -22,7 +22,7 @@ from typing import Any
 
 from catena.dynamics.contacts.contact_forces import SIZE
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit, UnitRows
-from catena.kernels import Numbers, on_call
+from catena.kernels import Scalars, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
@@ -46,39 +46,39 @@ BIG = 1e300
 MOMENT = ("dt", "h", "hits", "going", "rushed", "left", "cut", "size", "worst", "goes", "work", "rubbed")
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
 of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, when
-the first contact lands, the largest velocity without impulses, what is left of the law, whether impulses are not found yet,
-and the works of contacts and of rows at joints."""
+the first contact lands, the largest velocity without impulses, what is left of the law, whether impulses are not found
+yet, and the works of contacts and of rows at joints."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
 
 LAW_VIEWS: dict[str, dict[str, Any]] = {
-    "moment": {name: Numbers(1) for name in MOMENT},
-    "held": {"flag": Numbers(1), "f": Numbers(3)},
-    "held_row": {"flag": Numbers(1), "f": Numbers(1)},
-    "bounce": {"e": Numbers(1)},
-    "span": {"lower": Numbers(1), "upper": Numbers(1), "e": Numbers(1)},
+    "moment": {name: Scalars(1) for name in MOMENT},
+    "held": {"flag": Scalars(1), "f": Scalars(3)},
+    "held_row": {"flag": Scalars(1), "f": Scalars(1)},
+    "bounce": {"e": Scalars(1)},
+    "span": {"lower": Scalars(1), "upper": Scalars(1), "e": Scalars(1)},
     "landing": {
-        "u": Numbers(3), "free": Numbers(3), "turns": Numbers(3), "shift": Numbers(1), "gap": Numbers(1),
-        "mid": Numbers(1), "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1),
+        "u": Scalars(3), "free": Scalars(3), "turns": Scalars(3), "shift": Scalars(1), "gap": Scalars(1),
+        "mid": Scalars(1), "gains": Scalars(1), "near": Scalars(1), "at": Scalars(1), "sinks": Scalars(1),
     },
     "landing_row": {
-        "u": Numbers(1), "free": Numbers(1), "shift": Numbers(1), "gap": Numbers(1), "mid": Numbers(1),
-        "gains": Numbers(1), "near": Numbers(1), "at": Numbers(1), "sinks": Numbers(1), "sign": Numbers(1),
-        "limit": Numbers(1),
+        "u": Scalars(1), "free": Scalars(1), "shift": Scalars(1), "gap": Scalars(1), "mid": Scalars(1),
+        "gains": Scalars(1), "near": Scalars(1), "at": Scalars(1), "sinks": Scalars(1), "sign": Scalars(1),
+        "limit": Scalars(1),
     },
     "law": {
-        "mu": Numbers(1), "rho": Numbers(2), "near": Numbers(1), "goes": Numbers(1), "c": Numbers(3), "W": Numbers(9),
+        "mu": Scalars(1), "rho": Scalars(2), "near": Scalars(1), "goes": Scalars(1), "c": Scalars(3), "W": Scalars(9),
     },
-    "law_row": {"rho": Numbers(1), "lo": Numbers(1), "hi": Numbers(1), "goes": Numbers(1), "c": Numbers(1),
-                "W": Numbers(1)},
-    "share": {"numbers": Numbers(6)},
-    "share_row": {"numbers": Numbers(2)},
-    "choice": {"numbers": Numbers(9)},
-    "choice_row": {"numbers": Numbers(3)},
-    "joint_state": {"q": Numbers(1), "v": Numbers(1), "a": Numbers(1), "limit": Numbers(1)},
-    "block": {"numbers": Numbers(9)},
-    "single": {"numbers": Numbers(1)},
-    "three": {"numbers": Numbers(3)},
+    "law_row": {"rho": Scalars(1), "lo": Scalars(1), "hi": Scalars(1), "goes": Scalars(1), "c": Scalars(1),
+                "W": Scalars(1)},
+    "share": {"numbers": Scalars(6)},
+    "share_row": {"numbers": Scalars(2)},
+    "choice": {"numbers": Scalars(9)},
+    "choice_row": {"numbers": Scalars(3)},
+    "joint_state": {"q": Scalars(1), "v": Scalars(1), "a": Scalars(1), "limit": Scalars(1)},
+    "block": {"numbers": Scalars(9)},
+    "row_value": {"numbers": Scalars(1)},
+    "three": {"numbers": Scalars(3)},
 }  # fmt: skip
 """`shares` are pairs p, r of each row; a choice is what `solve` is told of each row."""
 LAW_FIELDS = {"joint_rows": "joint_state"}
@@ -172,12 +172,12 @@ def weigh_unit(contact: Any, block: Any, law: Any) -> None:
 
 
 @on_call
-def weigh_row(single: Any, law_row: Any) -> None:
+def weigh_row(row_value: Any, law_row: Any) -> None:
     """What a row does by itself."""
-    w = (1.0 + GIVES) * single.numbers[0]
+    w = (1.0 + GIVES) * row_value.numbers[0]
     # A row of a joint that is driven yields to nothing, and has no force.
     law_row.rho, law_row.W = array([reciprocal(where(w > 0.0, w, 1.0))]), array([where(w > 0.0, w, 1.0)])
-    single.numbers = law_row.W
+    row_value.numbers = law_row.W
 
 
 @on_call
@@ -290,7 +290,7 @@ def choose_row(law_row: Any, share_row: Any, choice_row: Any, moment: Any) -> No
 
 @on_call
 def conclude(moment: Any) -> None:
-    """Whether something is left of the law. Numbers that are none leave all of it."""
+    """Whether something is left of the law. Scalars that are none leave all of it."""
     moment.goes = array([where(moment.worst[0] <= moment.left[0] * moment.size[0], 0.0, moment.going[0])])
 
 
@@ -332,12 +332,12 @@ def sweep(law: Any, share: Any, three: Any) -> None:
 
 
 @on_call
-def sweep_row(law_row: Any, share_row: Any, single: Any) -> None:
+def sweep_row(law_row: Any, share_row: Any, row_value: Any) -> None:
     """Find the impulse of one row while the others have theirs, and by how much it changes."""
     p, r = share_row.numbers
     new = _within(p - law_row.rho[0] * r, law_row.lo[0], law_row.hi[0])
-    single.numbers = array([law_row.goes[0] * (new - p)])
-    share_row.numbers = array([p + single.numbers[0], r])
+    row_value.numbers = array([law_row.goes[0] * (new - p)])
+    share_row.numbers = array([p + row_value.numbers[0], r])
 
 
 # What comes of it.

@@ -9,7 +9,15 @@ are taken together: with E their e and Z their z, (components, rows) each, the m
 from dataclasses import dataclass
 from typing import Any
 
-from catena.dynamics.contacts.contact_forces import SIZE, VIEWS, carry_one, stand_still, touch, touch_floor
+from catena.dynamics.contacts.contact_forces import (
+    FIELDS,
+    SIZE,
+    VIEWS,
+    carry_one,
+    stand_still,
+    touch,
+    touch_floor,
+)
 from catena.kernels.matrices import MatrixPanel
 
 
@@ -40,6 +48,7 @@ PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 AT = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
 CALLED = (stand_still, touch, touch_floor, carry_one)
 """The steps by which rows are found."""
+__all__ = ["CALLED", "FIELDS", "JointUnit", "TouchingUnit", "Unit", "UnitRows"]
 
 
 class UnitRows:

@@ -14,14 +14,13 @@ from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.kernels import is_plain
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.geometry import Places, Touches, turned_from
+from catena.simulation.contacts.geometry import ContactPlaces, Touches, turned_from
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop, StopSide
@@ -32,6 +31,7 @@ from catena.simulation.results.segment import Segment
 from catena.simulation.structure_changes import ChangingRun
 from catena.system import System
 from catena.system.sticking import DryFriction
+from catena.validation import real_array, shown
 
 # How states go on whose impulses were not found, and how far contacts may be in the other side then, as a part of the
 # size of the mechanism.
@@ -96,9 +96,9 @@ class Landing:
         return tuple(side.label for side in self.sides)
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> ContactPlaces:
         """Return where contacts and stops are."""
-        return Places(self.system, self.sides)
+        return ContactPlaces(self.system, self.sides)
 
     @cached_property
     def dry(self) -> DryFriction:
@@ -108,7 +108,7 @@ class Landing:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """Return contacts, stops and components that rub, in this order."""
-        plan, places = self.system.plan, Places(self.system, self.contacts)
+        plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
         touching = zip(places.a.tolist(), places.b.tolist(), places.round.tolist(), strict=True)
         found: list[Unit] = [TouchingUnit(a, b, is_round) for a, b, is_round in touching]
         for stop in self._moving_stops:
@@ -142,7 +142,7 @@ class Landing:
 
     def _numbers(self, q: np.ndarray) -> np.ndarray:
         """Return what contacts are (numbers,), or (states, numbers) where that differs."""
-        places = Places(self.system, self.contacts)
+        places = ContactPlaces(self.system, self.contacts)
         rows, k = Inside(places).numbers, len(self.contacts)
         mu = self._with_varied("friction", rows[:, PLACES["friction"].start])
         if mu.ndim == 1 and not places.round.any():
@@ -184,7 +184,7 @@ class Landing:
             require_outside(self.sides, gaps + BEHIND_STEPS * length, length)
 
     def finished(
-        self, problem: Problem, state: int, span: Span, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+        self, problem: Problem, state: int, span: TimeSpan, q: np.ndarray, v: np.ndarray, tau: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return one state of a batch, q (nq,) and v (nv,), at the end of a span by the law that locates what contacts
         do, with control forces tau (nv,) that are held unless a controller is always asked."""
@@ -227,8 +227,12 @@ class Landing:
         """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
         forces, k = self.forces(held), len(self.contacts)
         over = run.q.shape[:-1]
-        f = np.stack([forces[label] for label in self.labels], axis=-2) if self.labels else np.zeros((*over, 0, 3))
-        places = Places(self.system, self.contacts)
+        f = (
+            np.stack([forces[label] for label in self.labels], axis=-2)
+            if self.labels
+            else np.zeros((*over, 0, 3))
+        )
+        places = ContactPlaces(self.system, self.contacts)
         given = wrenches = run.wrenches
         if k:
             pushed = f[..., :k, :].copy()
@@ -267,9 +271,9 @@ class Landing:
         return found
 
 
-def _each_sample(places: Places, run: Segment, f: np.ndarray) -> Iterator[tuple[Touches, np.ndarray]]:
-    """Give contacts, and forces (states, contacts, 3) of them, at the samples of a run: all at once, or one sample after
-    the other where numbers of the mechanism differ from state to state."""
+def _each_sample(places: ContactPlaces, run: Segment, f: np.ndarray) -> Iterator[tuple[Touches, np.ndarray]]:
+    """Give contacts, and forces (states, contacts, 3) of them, at the samples of a run: all at once, or one sample
+    after the other where numbers of the mechanism differ from state to state."""
     system, count = places.system, f.shape[-2]
     if system.origin is system:
         rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))

@@ -21,8 +21,8 @@ from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Span
+from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
@@ -84,7 +84,7 @@ class CompiledSteps:
 
     def __init__(
         self,
-        excitation: Excitation,
+        excitation: ActingForces,
         drift: Drift,
         law: CompiledLaw | HeldCommand | None,
         horizon: float,
@@ -120,6 +120,7 @@ class CompiledSteps:
             pulls=drift.pulls and not drift.in_python,
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
+            least=problem.touching is not None and problem.touching.least,
             turns=bool(excitation.counted) and not excitation.has_python_elements,
             sticks=friction_sticks(problem, self.method),
             rows=problem.landing.units if problem.landing is not None else (),
@@ -407,7 +408,7 @@ class CompiledSteps:
             left = float(self.kept["part"][k, 0]) or float(self.kept["h"][k, 0])
             # What is less than a step from the end is a part of the last one.
             until = float(ends[k]) if (1.0 + 1e-9) * left >= ends[k] - t[k] else float(t[k]) + left
-            span = Span(float(t[k]), until)
+            span = TimeSpan(float(t[k]), until)
             try:
                 q[k], v[k] = landing.finished(problem, int(self.owner[k]), span, q[k], v[k], tau[k])
             except SimulationError as error:
@@ -688,7 +689,7 @@ def friction_sticks(problem: Problem, method: str) -> bool:
     return is_told and bool(np.any(problem.system.plan.friction > 0.0))
 
 
-def counts_work(excitation: Excitation, drift: Drift) -> bool:
+def counts_work(excitation: ActingForces, drift: Drift) -> bool:
     """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
     counted."""
     return excitation.exchanges_energy and not (excitation.has_python_elements or drift.in_python)

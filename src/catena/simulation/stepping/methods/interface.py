@@ -4,7 +4,7 @@ from typing import Any
 
 from catena.dynamics.contacts import contact_forces, impulse_law
 from catena.dynamics.elements.force_sweeps import GIVEN
-from catena.kernels import POSITION, VELOCITY, Numbers
+from catena.kernels import POSITION, VELOCITY, Scalars
 from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.steering import DEGREE
@@ -76,7 +76,7 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
             "held": impulse_law.held_size(variant.rows), "contacts": contact_forces.SIZE * touching,
             "bounces": touching, "spans": 3 * stops,
         }  # fmt: skip
-        found |= {name: Numbers(size) for name, size in sizes.items() if size}
+        found |= {name: Scalars(size) for name, size in sizes.items() if size}
     return found if shape is None else found | _of_law(shape)
 
 

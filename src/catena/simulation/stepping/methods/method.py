@@ -38,7 +38,7 @@ class Method:
         return self.name == "time_stepping"
 
     @property
-    def is_firm(self) -> bool:
+    def is_implicit(self) -> bool:
         """Return whether it is implicit in modes, whose inertia it makes larger."""
         return self.name == "implicit_leapfrog"
 
