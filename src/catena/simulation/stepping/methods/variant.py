@@ -58,7 +58,7 @@ class StepVariant:
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), the nodes of both sides of each contact and whether the
     second one is round there (`touches`), whether forces look at loop joints whose `turns` are counted, and whether
-    dry friction `sticks`."""
+    dry friction `sticks`, in joints that close loops too (`loops_stick`)."""
 
     method: str
     sort: EliminationShape | None
@@ -78,6 +78,7 @@ class StepVariant:
     turns: bool = False
     guided: bool = False
     sticks: bool = False
+    loops_stick: bool = False
 
     @property
     def holds(self) -> bool:
@@ -106,6 +107,7 @@ class StepVariant:
             f"touches_{len(self.touches)}" if self.touches else "",
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
+            "in_loops" if self.loops_stick else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)
