@@ -18,7 +18,9 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
+from catena.dynamics.loops.least_holding import least_holding
 from catena.dynamics.loops.prescribed import prescribed_accelerations
+from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import SimulationError, StateError
 from catena.forces.dry import slip_friction
 from catena.forces.smooth import smooth_sign
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 LOOSE, STILL = 1e-10, 1e-11
 # All wrong senses change together so often, then one at a time; after that none are found.
 TOGETHER, PIVOTS = 8, 400
-# Joints of loops are at rest below this velocity [rad/s or m/s], and below this part of the fastest of the tree.
+# With loops joints are at rest below this velocity [rad/s or m/s], and below this part of the fastest of the tree.
 AT_REST, ROUNDED = 1e-11, 1e-10
 
 
@@ -120,15 +122,20 @@ class DryFriction:
 
 
 def loop_rates(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the velocities (..., loops, 6) of joints with dry friction that close loops. What is not more than rounding
-    of where bodies are is rest: joints of loops have no velocity of their own that could be zero."""
+    """Return the velocities (..., loops, 6) of joints with dry friction that close loops, zero `at_rest`."""
     plan = system.evaluator.plan
     found = np.zeros((*v.shape[:-1], len(plan.loop_joints) + len(plan.couplings), COMPONENTS))
     for k in dry_loops(plan):
         rate = system.joint_velocity(q, v, plan.loop_joints[k].name)
         found[..., k, : rate.shape[-1]] = rate
-    still = AT_REST + ROUNDED * np.max(np.abs(v), axis=-1, initial=0.0)
-    return np.where(np.abs(found) > still[..., None, None], found, 0.0)
+    return at_rest(found.reshape(*v.shape[:-1], -1), v).reshape(found.shape)
+
+
+def at_rest(rates: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return velocities (..., n) of joints of a mechanism with loops that moves at v (..., nv), zero where they are no
+    more than rounding: what loops hold still, or what moves because the tree does, is never just zero."""
+    still = AT_REST + ROUNDED * np.max(np.abs(v), axis=-1, initial=0.0, keepdims=True)
+    return np.where(np.abs(rates) > still, rates, 0.0)
 
 
 def loop_senses(
@@ -186,11 +193,11 @@ class _Search:
         self.dry, self.loops = DryFriction.of(system), dry_loops(plan)
         self.of_loops = DryFriction.of_loops(system) if self.loops else None
         self.algorithm = _algorithm(plan, bool(self.loops))
-        rates, limit, slipping = v, self.dry.limit, self.dry.of_slip(v)
+        rates, limit, slipping = at_rest(v, v) if system.constrained else v, self.dry.limit, self.dry.of_slip(v)
         if self.of_loops is not None:
             flat = (*v.shape[:-1], -1)
             loops = loop_rates(system, q, v)
-            rates = np.concatenate([v, loops.reshape(flat)], axis=-1)
+            rates = np.concatenate([rates, loops.reshape(flat)], axis=-1)
             limit = np.concatenate([limit, self.of_loops.limit.ravel()])
             slipping = np.concatenate([slipping, self.of_loops.of_slip(loops).reshape(flat)], axis=-1)
         self.rates, self.limit, self.slipping = rates, np.broadcast_to(limit, rates.shape), slipping
@@ -207,7 +214,11 @@ class _Search:
             backwards = self.rubs & (self.rates == 0.0) & (sense * rises < -STILL)
             wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, backwards)
             if not wrong.any():
-                return self._told(vdot, np.where(stuck, held, -self.slipping * sense), sense)
+                force = np.where(stuck, held, -self.slipping * sense)
+                if self.system.constrained:
+                    rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= self._still(vdot))
+                    force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
+                return self._told(vdot, force, sense)
             if turn >= TOGETHER:
                 wrong &= np.cumsum(wrong, axis=-1) == 1
             sense = np.where(wrong, np.where(stuck, -np.sign(held), 0.0), sense)
@@ -233,6 +244,29 @@ class _Search:
             return vdot, vdot, held
         rise, hold = (found[name].reshape(*vdot.shape[:-1], -1) for name in ("rise", "hold"))
         return vdot, np.concatenate([vdot, rise], axis=-1), np.concatenate([held, hold], axis=-1)
+
+    def _still(self, vdot: np.ndarray) -> np.ndarray:
+        """Return accelerations (..., 1) that are rounding beside those of the tree."""
+        return STILL * (1.0 + np.max(np.abs(vdot), axis=-1, initial=0.0, keepdims=True))
+
+    def _shared(self, rests: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Return the forces of friction where those components that rest share what they hold in the least way."""
+        chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
+        if not len(chosen):
+            return force
+        problem = LoopProblem(self.system.evaluator, self.inputs["q"], self.v)
+        rows, nv = [], self.system.nv
+        for component in chosen.tolist():
+            if component < nv:
+                row = np.broadcast_to(np.eye(nv)[component], (problem.states, nv))
+            else:
+                loop, own = divmod(component - nv, COMPONENTS)
+                row = problem.joint_rows(-1, loop)[:, own]
+            rows.append(row)
+        flat = [x[..., chosen].reshape(problem.states, -1) for x in (rests, force, self.limit)]
+        found = np.array(force)
+        found[..., chosen] = least_holding(problem, np.stack(rows, axis=1), *flat).reshape(rests[..., chosen].shape)
+        return found
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
         nv, joints = self.system.nv, self.system.evaluator.plan.loop_joints

@@ -153,7 +153,9 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     sweeps += MOVES.get(method.name, runge_kutta.sweeps)(stages)
     occasional = (first, begun + stages.first) if stages.reuses else (0, 0)
     sweeps += _ahead(stages)
-    sweeps += [sticking.keep_last] if variant.sticks and variant.sort else []
+    if variant.sticks:
+        with_loops = (sticking.keep_last, sticking.leave_still_with_loops)
+        sweeps += with_loops if variant.sort else (sticking.leave_still,)
     sweeps.append(Pause("closing"))
     if variant.sort and variant.projects:
         first = len(sweeps) + 1

@@ -55,8 +55,9 @@ FAR = 1e300
 """The size of the next step where no change is foreseen."""
 # A force that holds is too large beyond the first part of its limit; a step ends at the second, and up to the third.
 LOOSE, AIM, MOST = 1e-10, 5e-10, 1e-9
-# Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding.
-REST, STILL = 1e-12, 1e-11
+# Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding; with loops as a part
+# of all that were summed up too.
+REST, STILL, ROUNDED = 1e-12, 1e-11, 1e-12
 # A slip ends where it is slower than so many tolerances, of which this is the largest part of a velocity.
 ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
@@ -132,6 +133,18 @@ def held(body: Any) -> np.ndarray:
 
 
 @at_ground
+def leave_still(ground: Any) -> None:
+    """Tell which accelerations are rounding."""
+    ground.still = STILL
+
+
+@at_ground
+def leave_still_with_loops(ground: Any) -> None:
+    """Tell which accelerations are rounding of those that were summed up: joints that loops hold have others."""
+    ground.still = STILL + ROUNDED * ground.size
+
+
+@at_ground
 def begin_judging(ground: Any) -> None:
     """Nothing is wrong, and nothing is passed yet."""
     ground.wrong, ground.goes_on, ground.rests_in, ground.pivoted = 0.0, 1.0, FAR, 0.0
@@ -154,11 +167,10 @@ class Component:
     hold_1: Any
     hold: Any
 
-    @property
-    def is_wrong(self) -> Any:
+    def is_wrong(self, still: Any) -> Any:
         """Return whether the sense does not go on from the start of the step: more force is needed than there is, or a
-        slip that begins would go the other way."""
-        backwards = both(self.sense * self.v0 <= REST, self.sense * self.a0 < -STILL)
+        slip that begins would go the other way, beyond accelerations that are `still`."""
+        backwards = both(self.sense * self.v0 <= REST, self.sense * self.a0 < -still)
         too_much = absolute(self.hold_0) > (1.0 + LOOSE) * self.limit
         wrong = where(sticks(self.sense), where(too_much, 1.0, 0.0), where(backwards, 1.0, 0.0)) > 0.5
         return both(self.rubs, wrong)
@@ -244,7 +256,7 @@ class Judging:
 
     def _look_at(self, own: Component, ground: Any) -> None:
         s, dt = own.sense, ground.dt
-        ground.wrong = ground.wrong + where(own.is_wrong, 1.0, 0.0)
+        ground.wrong = ground.wrong + where(own.is_wrong(ground.still), 1.0, 0.0)
         slow = _slow(ground, own.v0)
         back = both(own.slides, s * own.v1 < -slow)
         part = where(back, _slip_ends(s * own.v0, s * own.a0 * dt, s * own.v1, s * own.a1 * dt), 1.0)
@@ -266,14 +278,14 @@ class Judging:
         s = own.sense
         taken, revised = ground.accepted > 0.5, both(ground.wrong > 0.5, ground.dt > 0.0)
         others = where(ground.pivots > TOGETHER, ground.pivoted, 0.0)
-        wrong = both(both(revised, others < 0.5), own.is_wrong)
+        wrong = both(both(revised, others < 0.5), own.is_wrong(ground.still))
         ground.pivoted = where(wrong, 1.0, ground.pivoted)
         begins = where(own.hold_0 > 0.0, -1.0, 1.0)
         new = where(wrong, where(sticks(s), begins, 0.0), s)
         if self.middle:
             tears = both(both(taken, own.holds), absolute(own.hold) > (1.0 + LOOSE) * own.limit)
             new = where(tears, where(own.hold > 0.0, -1.0, 1.0), new)
-        at_rest = both(s * own.v1 <= _slow(ground, own.v0), s * own.a1 < -STILL)
+        at_rest = both(s * own.v1 <= _slow(ground, own.v0), s * own.a1 < -ground.still)
         return where(both(both(taken, own.slides), at_rest), 0.0, new)
 
     def _missed(self, own: Component) -> Any:
@@ -367,9 +379,10 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
 
 
 def _slow(ground: Any, v: Any) -> Any:
-    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides."""
+    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides; what
+    rounding of accelerations makes of it counts."""
     tolerance, least = ground.atol + ground.rtol * absolute(v), REST + FINE * absolute(v)
-    return ENDED * where(tolerance < least, tolerance, least)
+    return ENDED * where(tolerance < least, tolerance, least) + ground.still * ground.dt
 
 
 def _slip_ends(f0: Any, d0: Any, f1: Any, d1: Any) -> Any:
