@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +19,11 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
-from catena.dynamics.loops.least_holding import least_holding
+from catena.dynamics.loops.least_holding import held_still, least_holding
+from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.prescribed import prescribed_accelerations
 from catena.dynamics.loops.problem import LoopProblem
-from catena.errors import SimulationError, StateError
+from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces.dry import slip_friction
 from catena.forces.smooth import smooth_sign
 from catena.kernels import Algorithm, arrays
@@ -38,6 +40,8 @@ LOOSE, STILL = 1e-10, 1e-11
 TOGETHER, PIVOTS = 8, 400
 # With loops joints are at rest below this velocity [rad/s or m/s], and below this part of the fastest of the tree.
 AT_REST, ROUNDED = 1e-11, 1e-10
+# Configurations at which it is looked whether loops hold joints still, and how far they are apart [rad or m].
+LOOKS, AWAY = 4, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,13 @@ class DryFriction:
             found.friction[k, : loop.kind.nv] = loop.friction
             found._take(system, loop.name, (k, slice(loop.kind.nv)))
         return found
+
+    def without(self, still: np.ndarray) -> DryFriction:
+        """Return the same with none at components that are held `still` anyway: nothing holds there, and what a slip
+        would take fades at once."""
+        none = np.where(still, -self.friction, 0.0)
+        excess, fading = (np.where(still, none, x) for x in (self.excess, self.fading))
+        return DryFriction(self.friction, excess, fading, np.where(still, 0.0, self.fall))
 
     def _take(self, system: System, name: str, own: Any) -> None:
         """Take the numbers of a joint."""
@@ -190,8 +201,9 @@ class _Search:
         self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, given
         self.inputs = {"q": q, "qd": v, "qdd_given": given, **outside}
         plan = system.effective_plan
-        self.dry, self.loops = DryFriction.of(system), dry_loops(plan)
-        self.of_loops = DryFriction.of_loops(system) if self.loops else None
+        self.loops = dry_loops(plan)
+        self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
+        self.of_loops = of_loops if self.loops else None
         self.algorithm = _algorithm(plan, bool(self.loops))
         rates, limit, slipping = at_rest(v, v) if system.constrained else v, self.dry.limit, self.dry.of_slip(v)
         if self.of_loops is not None:
@@ -254,18 +266,11 @@ class _Search:
         chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
         if not len(chosen):
             return force
-        problem = LoopProblem(self.system.evaluator, self.inputs["q"], self.v)
-        rows, nv = [], self.system.nv
-        for component in chosen.tolist():
-            if component < nv:
-                row = np.broadcast_to(np.eye(nv)[component], (problem.states, nv))
-            else:
-                loop, own = divmod(component - nv, COMPONENTS)
-                row = problem.joint_rows(-1, loop)[:, own]
-            rows.append(row)
+        problem = motion_problem(self.system.evaluator, self.inputs["q"])
         flat = [x[..., chosen].reshape(problem.states, -1) for x in (rests, force, self.limit)]
         found = np.array(force)
-        found[..., chosen] = least_holding(problem, np.stack(rows, axis=1), *flat).reshape(rests[..., chosen].shape)
+        least = least_holding(problem, _rows(problem, chosen), *flat)
+        found[..., chosen] = least.reshape(rests[..., chosen].shape)
         return found
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
@@ -278,6 +283,57 @@ class _Search:
             {name: across[..., k, own] for name, (k, own) in names.items()},
             {name: loop_sense[..., k, own] for name, (k, own) in names.items()},
         )  # fmt: skip
+
+
+def _rows(problem: LoopProblem, components: np.ndarray) -> np.ndarray:
+    """Return the rows (states, c, nv) that give the velocities of components, those of the tree counted first."""
+    nv, rows = problem.plan.nv, []
+    for component in components.tolist():
+        if component < nv:
+            rows.append(np.broadcast_to(np.eye(nv)[component], (problem.states, nv)))
+        else:
+            loop, own = divmod(component - nv, COMPONENTS)
+            rows.append(problem.joint_rows(-1, loop)[:, own])
+    return np.stack(rows, axis=1)
+
+
+_still: WeakKeyDictionary[System, np.ndarray] = WeakKeyDictionary()
+
+
+def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFriction]:
+    """Return the dry friction of the tree and of the loops of a system whose states begin at q (nq,), without that of
+    joints that loops hold still."""
+    tree, loops = DryFriction.of(system), DryFriction.of_loops(system)
+    if not system.constrained:
+        return tree, loops
+    if system.laid_out not in _still:
+        # It is the same wherever a mechanism stands, so it is looked at once.
+        limit = np.concatenate([tree.limit, loops.limit.ravel()])
+        _still[system.laid_out] = never_moving(system.state(0), q, limit)
+    still = _still[system.laid_out]
+    return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
+
+
+def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """Return which components (n,) with friction (n,) loops hold still, those of the tree counted first: at q (nq,), and
+    where the mechanism may go from there, because at dead points joints rest that move elsewhere."""
+    still, looked = np.zeros(len(friction), dtype=bool), np.flatnonzero(friction > 0.0)
+    if not len(looked):
+        return still
+    at, rng = q, np.random.default_rng(0)
+    for _ in range(LOOKS):
+        problem = motion_problem(system.evaluator, at)
+        looked = looked[held_still(problem, _rows(problem, looked))[0]]
+        if not len(looked):
+            return still
+        try:
+            _, v = system.project(at, rng.standard_normal(system.nv))
+            size = float(np.abs(v).max(initial=0.0))
+            at, _ = system.project(system.integrate(at, v * (AWAY / size if size else 0.0)), v)
+        except CatenaError:
+            break
+    still[looked] = True
+    return still
 
 
 def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, ArrayLike] | None) -> np.ndarray:

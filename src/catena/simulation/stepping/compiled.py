@@ -39,7 +39,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
-from catena.system.sticking import DryFriction, loop_senses
+from catena.system.sticking import dry_friction, loop_senses
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -130,7 +130,7 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        self.dry = DryFriction.of(self.system) if self.sticks else None
+        self.dry, self.loop_friction = dry_friction(self.system, drift.start) if self.sticks else (None, None)
         if self.dry is not None:
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)
@@ -169,8 +169,8 @@ class CompiledSteps:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
         if self.dry is not None:
             found |= self.dry.told
-        if self.loops_stick:
-            found |= DryFriction.of_loops(self.system).told_loops
+        if self.loop_friction is not None and self.loops_stick:
+            found |= self.loop_friction.told_loops
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
@@ -195,8 +195,7 @@ class CompiledSteps:
         if self.sticks:
             self.kept["sense"] = np.ones((states, self.system.nv))
             self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
-        if self.loops_stick:
-            self.loop_friction = DryFriction.of_loops(self.system)
+        if self.loop_friction is not None and self.loops_stick:
             self.kept["loop_sense"] = np.ones((states, self.loop_friction.friction.size))
         self._near = np.zeros((states, self.near_width))
         if self.turns:
@@ -294,10 +293,11 @@ class CompiledSteps:
 
     def take_senses(self, q: np.ndarray, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
-        if self.loops_stick:
+        if self.loop_friction is not None and self.loops_stick:
             before = self.kept["loop_sense"] if self.begun else None
             self.kept["loop_sense"] = loop_senses(self.system, q, v, self.loop_friction, before)
-        rubs = self.system.plan.friction > 0.0
+        assert self.dry is not None
+        rubs = self.dry.limit > 0.0
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
         self.kept["sense"] = np.where(rubs, sense, 1.0)
         self.begun = True

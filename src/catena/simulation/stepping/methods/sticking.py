@@ -19,6 +19,7 @@ A step is taken if its senses go on to its end:
 So what sticks neither moves nor creeps, and nothing is compiled when it does.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -359,13 +360,18 @@ def measured_rates(at: Any) -> list[Entry]:
     return [*bodies, *at_dry_loops(tell_rate, at)] if dry_loops(plan) else []
 
 
-def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
+def weigh_senses(ground: Any, is_adaptive: bool, before: Mapping[str, Any], sure: Any) -> Any:
     """Decide besides about a step: it is taken only if its senses go on, and what it was rejected for says nothing
-    about the size `planned` before; the next one ends where the first of them changes."""
+    about the sizes planned `before`; the next one ends where the first of them changes. Return whether the step can be
+    vouched for: it can where its senses are wrong anyway, as of a joint that sticks where it turns round while others
+    go on."""
+    is_wrong = ground.wrong > 0.5
     right = both(ground.wrong < 0.5, ground.goes_on >= 1.0)
     if is_adaptive:
-        says_nothing = where(ground.wrong > 0.5, 1.0, where(right, 0.0, ground.accepted))
-        ground.h = where(says_nothing > 0.5, planned, ground.h)
+        says_nothing = where(is_wrong, 1.0, where(right, 0.0, ground.accepted))
+        ground.h = where(says_nothing > 0.5, before["h"], ground.h)
+        for name in ("row", "wish"):
+            setattr(ground, name, where(is_wrong, before[name], getattr(ground, name)))
     ground.accepted = where(right, ground.accepted, 0.0)
     taken, cut, moving = ground.accepted > 0.5, ground.capped > 0.5, ground.dt > 0.0
     sooner = where(ground.goes_on < 1.0, ground.goes_on * ground.dt, ground.cap)
@@ -376,6 +382,7 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
     if not is_adaptive:
         ground.part = where(both(moving, taken), where(cut, ground.whole - ground.dt, 0.0), ground.part)
     ground.halt = where(ground.pivots > PIVOTS, 1.0, ground.halt)
+    return where(is_wrong, 1.0, where(sure, 1.0, 0.0)) > 0.5
 
 
 def _slow(ground: Any, v: Any) -> Any:
