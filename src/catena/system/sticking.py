@@ -205,7 +205,11 @@ class _Search:
         self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
         self.of_loops = of_loops if self.loops else None
         self.algorithm = _algorithm(plan, bool(self.loops))
-        rates, limit, slipping = at_rest(v, v) if system.constrained else v, self.dry.limit, self.dry.of_slip(v)
+        rates, limit, slipping = (
+            at_rest(v, v) if system.constrained else v,
+            self.dry.limit,
+            self.dry.of_slip(v),
+        )
         if self.of_loops is not None:
             flat = (*v.shape[:-1], -1)
             loops = loop_rates(system, q, v)
@@ -242,9 +246,7 @@ class _Search:
     def _tried(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the accelerations (..., nv) with these senses, those of all components, and what is held with."""
         nv = self.system.nv
-        total = (
-            self.acting + self.dry.friction * smooth_sign(self.v) - (self.slipping * sense)[..., :nv]
-        )
+        total = self.acting + self.dry.friction * smooth_sign(self.v) - (self.slipping * sense)[..., :nv]
         inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
         if self.of_loops is not None:
             # A component without friction slips, with none.

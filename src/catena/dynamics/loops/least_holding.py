@@ -49,6 +49,8 @@ def _moved(problem: LoopProblem, rows: np.ndarray) -> tuple[np.ndarray, list[np.
     them that the d free motions of the mechanism have."""
     root = transposed(divide_lower(problem.equations[0], transposed(rows)))
     size = np.linalg.norm(root, axis=-1)
+    # What moves with nothing at all is not there; it is held still whatever it is divided by.
+    size = np.where(size > 0.0, size, 1.0)
     _, s, Vt = np.linalg.svd(problem.scaled)
     rank = np.count_nonzero(effective(s, problem.tolerance), axis=-1)
     return size, [Vt[k, rank[k] :] @ (root[k] / size[k][:, None]).T for k in range(len(root))]

@@ -128,7 +128,9 @@ def sticking(
     acting, near = given(system, q, tau, besides), besides.near or None
     found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
     beyond = found.force + system.plan.friction * smooth_sign(v)
-    differs = {joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system) if joint in system.joints}
+    differs = {
+        joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system) if joint in system.joints
+    }
     for k in dry_loops(system.plan):
         loop = system.plan.loop_joints[k]
         smooth = loop.friction * smooth_sign(system.joint_velocity(q, v, loop.name))

@@ -122,7 +122,11 @@ class CompiledSteps:
             loops_stick=sticks and not drift.in_python and bool(dry_loops(self.system.effective_plan)),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
-        self.judges, self.sticks, self.loops_stick = judges_works(variant), variant.sticks, variant.loops_stick
+        self.judges, self.sticks, self.loops_stick = (
+            judges_works(variant),
+            variant.sticks,
+            variant.loops_stick,
+        )
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)

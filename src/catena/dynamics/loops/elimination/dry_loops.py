@@ -121,7 +121,7 @@ def _accelerating(motion: LoopMotion) -> Any:
 def _fed_back(motion: LoopMotion) -> Any:
     """Return how a component that sticks accelerates where closure errors are fed back: it loses what it moves."""
     damping, _ = motion.child.feedback
-    return _accelerating(motion) + damping * motion.rates
+    return [a + damping * rate for a, rate in zip(_accelerating(motion), motion.rates, strict=True)]
 
 
 start_held = _holding(start, _accelerating)
