@@ -320,7 +320,7 @@ HOLDS = 300.0
 
 
 def without_slip(equations, mechanism: ct.Mechanism, joint: str):
-    """The equations of the oracle in which a joint does not accelerate, whatever force that takes along its freedoms."""
+    """The equations of the oracle in which a joint does not accelerate, whatever force along it that takes."""
     row = 6 * (len(mechanism.bodies) - 1)
     for name, other in mechanism.joints.items():
         if name == joint:

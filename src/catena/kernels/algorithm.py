@@ -84,7 +84,7 @@ class JointRows:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Scalars:
     """A field of a view, or an input of the ground, with so many numbers, whatever the joint."""
 
     size: int

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.contacts.contact_forces import Pair
 from catena.errors import StateError
-from catena.given import can_take, is_finite, is_one_of, is_positive, shown
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
 from catena.simulation.guards.clock import Clock, clock_of
@@ -19,6 +19,7 @@ from catena.simulation.references.protocol import Reference
 from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
 from catena.system import System
+from catena.validation import can_take, is_finite, is_one_of, is_positive, shown
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
@@ -58,10 +59,10 @@ def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any)
 
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """Contacts with the modes that they keep: the `nodes` of both sides of each, and `numbers` that tell what each is
-    and does (`dynamics.contacts.contact_forces`)."""
+    """Contacts with the modes that they keep: the `nodes` that meet in each, and `numbers` that tell what each is and
+    does (`dynamics.contacts.contact_forces`)."""
 
-    nodes: tuple[tuple[int, int, bool], ...]
+    nodes: tuple[Pair, ...]
     numbers: np.ndarray
 
 

@@ -15,15 +15,14 @@ import numpy as np
 
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError, raise_for_states
-from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kernels.arrays import rows
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Span, event_list, initial_state, sample_times
+from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Passage, hits
@@ -43,11 +42,12 @@ from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
-from catena.simulation.stepping.record import Passed, StepRecord
+from catena.simulation.stepping.record import StepHistory, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import TurnsAlong, near_rows
 from catena.system import System
+from catena.validation import shown
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
 LOOKS, LOOKS_DRIVEN = 50, 200
@@ -63,7 +63,7 @@ LARGE = 200_000
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
 
 
-class Moved(NamedTuple):
+class ReachedState(NamedTuple):
     """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
 
     q: np.ndarray
@@ -76,7 +76,7 @@ def _ignore(t: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class RunStart:
     """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
     those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
     as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; whether it is
@@ -99,8 +99,8 @@ class Run:
     """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, following: Following,
-        check: bool, beginning: Beginning = Beginning(), records: bool = False, keep: Keep | None = None,
+        self, problem: Problem, q: Any, v: Any, span: TimeSpan, events: Any, samples: Any, following: Following,
+        check: bool, beginning: RunStart = RunStart(), records: bool = False, keep: Keep | None = None,
         named: Mapping[str, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.keep, self.named = keep, named
@@ -137,7 +137,7 @@ class Run:
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
-        self.excitation = Excitation(problem, self.batch)
+        self.excitation = ActingForces(problem, self.batch)
         if beginning.starts:
             self.excitation.start_control()
         if problem.integrator not in SOLVERS:
@@ -146,7 +146,7 @@ class Run:
             self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
             longest = beginning.longest
             self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
-            self.excitation.energy = _energy_at_hand(system, self.q, self.v)
+            self.excitation.energy = energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
@@ -221,7 +221,7 @@ class Run:
                 event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
-    def _know_turns(self, state: int, passed: Passed) -> None:
+    def _know_turns(self, state: int, passed: StepHistory) -> None:
         """Let events know how loop joints have turned in what one state has passed."""
         system = self.system.state(state)
         near = self.excitation.near_by_joint(passed.work[:, self.sources :])
@@ -292,7 +292,7 @@ class Run:
     def advance(self, until: float, looks: int = 1) -> None:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
-        self.ahead = stops(Span(self.now, until), self._guards(looks))[::-1]
+        self.ahead = stops(TimeSpan(self.now, until), self._guards(looks))[::-1]
         play(self, until)
 
     def goes_on(self, until: float) -> bool:
@@ -456,7 +456,7 @@ class Run:
                 self.tau[state] = passed.tau[hit.node]
                 self.ended = self.found[-1].ended
 
-    def _between(self, passed: Passed, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _between(self, passed: StepHistory, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
         of the last interval are not known: there the motion is a quartic."""
         t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
@@ -467,15 +467,15 @@ class Run:
         ahead = np.concatenate([vdot[1:], last[None]])
         return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
 
-    def _state_at(self, state: int, passed: Passed, node: int, time: float) -> Moved:
+    def _state_at(self, state: int, passed: StepHistory, node: int, time: float) -> ReachedState:
         """Return one state and its works at a time that lies less than a step behind a node, by a step of the method
         from there."""
         if time <= passed.t[node]:
-            return Moved(passed.q[node], passed.v[node], passed.work[node])
+            return ReachedState(passed.q[node], passed.v[node], passed.work[node])
         here = slice(node, node + 1)
         rows = passed.q[here], passed.v[here], passed.work[here], passed.tau[here]
         q, v, work = self._moved(np.array([state]), passed.t[here], rows, np.array([time]))
-        return Moved(q[0], v[0], work[0])
+        return ReachedState(q[0], v[0], work[0])
 
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
@@ -745,7 +745,7 @@ def longest_step(duration: float, times: np.ndarray | None) -> float:
     return duration / max(LOOKS_DRIVEN, 0 if times is None else len(times) - 1)
 
 
-def _energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
+def energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
     """Return the energy [J] that is nothing new at the states q (states, nq), v (states, nv): what moves, what springs
     store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
     plan = system.plan

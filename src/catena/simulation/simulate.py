@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import CatenaError, StateError
-from catena.given import is_one_of, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
@@ -18,6 +17,7 @@ from catena.simulation.following import EVERY, Cancellation, Following, check_fo
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Choice, Keep
+from catena.simulation.keeping.of_segments import keeping
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
 from catena.simulation.results.batch import StateByState
@@ -30,6 +30,7 @@ from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.stepping.drift import Remedy
 from catena.simulation.structure_changes import ChangingRun, is_changing
 from catena.system import System
+from catena.validation import is_one_of, shown
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
@@ -226,13 +227,9 @@ def simulate(
     near = {} if near is None else near
     contacts, span = contact_list(contacts), time_span(start, duration)
     changing = bool(contacts) or is_changing(events)
+    asked_for = samples
     if changing and kept is not None:
-        if kept.signals:
-            raise StateError(
-                "keep takes signals of runs without contacts and changes of the structure; with these, give "
-                "keep='final', or ask the run."
-            )
-        samples = list(span)
+        samples = None if kept.signals else list(span)
     if changing:
         if count > 1 or isinstance(system, Sequence):
             raise StateError(
@@ -248,7 +245,8 @@ def simulate(
                 state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
                 following, check, state.near,
             )  # fmt: skip
-            return (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
+            made = (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
+            return keeping(made, kept, named, asked_for) if kept is not None and kept.signals else made
 
         batch, states = single_states(systems[0], *initial_state(systems[0], q, v), near)
         return _each(one, batch, states, records)

@@ -14,14 +14,14 @@ import numpy as np
 from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.formats.files import load
 from catena.formats.toml import write
-from catena.given import shown
 from catena.mechanism import generators
 from catena.mechanism.validation import known
 from catena.studio.motions import pulled, swing
 from catena.studio.parts import sorts
-from catena.studio.reading import Reading
+from catena.studio.reading import TextReading
 from catena.studio.runs import Runner
-from catena.studio.session import BLANK, Session
+from catena.studio.session import BLANK, EditingSession
+from catena.validation import shown
 from catena.view.movie import movie
 from catena.view.player.payload import payload
 
@@ -49,7 +49,7 @@ def _asked(function: Callable[..., Any]) -> bool:
 class Answers:
     """Answers the questions of all pages of one session."""
 
-    def __init__(self, session: Session, runner: Runner) -> None:
+    def __init__(self, session: EditingSession, runner: Runner) -> None:
         self.session, self.runner = session, runner
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
@@ -185,7 +185,7 @@ class Answers:
         """Go on with a motion while a point of a body is pulled: {"q", "v", "t", "seconds", "body", "point", "to"}."""
         return pulled(self._shown(), question)
 
-    def _shown(self) -> Reading:
+    def _shown(self) -> TextReading:
         reading = self.session.good
         if reading is None or reading.scenario is None:
             raise StateError("there is no mechanism yet to move.")

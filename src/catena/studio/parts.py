@@ -10,8 +10,8 @@ from tomlkit.exceptions import TOMLKitError
 from catena.errors import StateError
 from catena.formats.toml.kinds import BUILT_IN, keys_of
 from catena.formats.toml.schema import KEYS
-from catena.given import shown
 from catena.simulation.scenario.file.words import KEYS as RUN_KEYS
+from catena.validation import shown
 
 SORTS = (
     "body",

@@ -46,7 +46,7 @@ def empty_scene() -> dict[str, Any]:
     return shown | {"bounds": [[-0.4, 0.0, -0.3], [1.4, 0.0, 1.1]]}
 
 
-class Reading:
+class TextReading:
     """What a text says. `fault` are the words of what is wrong and the line it stands in; a drawing that is not a
     mechanism yet has none, and `unfinished` says what is missing."""
 

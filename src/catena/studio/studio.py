@@ -13,7 +13,7 @@ from catena.formats.toml import write
 from catena.studio.answers import Answers
 from catena.studio.runs import Runner
 from catena.studio.server import StudioServer
-from catena.studio.session import BLANK, Session
+from catena.studio.session import BLANK, EditingSession
 
 
 class Studio:
@@ -22,7 +22,7 @@ class Studio:
     It may be used in a `with` block.
     """
 
-    def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, session: EditingSession, host: str = "127.0.0.1", port: int = 0) -> None:
         self.session = session
         self.runner = Runner()
         self.server: StudioServer | None = StudioServer(Answers(session, self.runner), host, port)
@@ -82,12 +82,12 @@ def studio(
     if not where.is_dir():
         raise FormatError(f"{where} is no folder; name one that exists.")
     if file is None:
-        session = Session(BLANK.format(name="mechanism"), "mechanism.toml", where)
+        session = EditingSession(BLANK.format(name="mechanism"), "mechanism.toml", where)
     elif file.suffix.lower() == ".toml":
-        session = Session(read_text(file, Source(str(file))), file.name, where, file)
+        session = EditingSession(read_text(file, Source(str(file))), file.name, where, file)
     else:
         name = f"{file.stem}.toml"
-        session = Session(write(load(file), name, where), name, where)
+        session = EditingSession(write(load(file), name, where), name, where)
     made = Studio(session, host, port)
     if show:
         made.show()

@@ -317,8 +317,8 @@ def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFrictio
 
 
 def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndarray:
-    """Return which components (n,) with friction (n,) loops hold still, those of the tree counted first: at q (nq,), and
-    where the mechanism may go from there, because at dead points joints rest that move elsewhere."""
+    """Return which components (n,) with friction (n,) loops hold still, those of the tree counted first: at q (nq,),
+    and where the mechanism may go from there, because at dead points joints rest that move elsewhere."""
     still, looked = np.zeros(len(friction), dtype=bool), np.flatnonzero(friction > 0.0)
     if not len(looked):
         return still

@@ -1,8 +1,8 @@
-"""What friction in joints of loops can do to a mechanism: how joints that it holds share what they hold, where loops leave that open.
+"""What friction in joints can do to a mechanism with loops, and how joints that it holds share what they hold.
 
-Friction in several joints of a loop may hold the same motion, and a joint that loops keep still may have any friction at
-all. The motion is the same whatever they share. What is told is the share in which friction is used least: the sum of
-(force / limit)^2 is the smallest within limits. It depends on joints alone and not on which of them a plan has cut.
+Friction in several joints of a loop may hold the same motion, and a joint that loops keep still may have any friction
+at all. The motion is the same whatever they share. What is told is the share in which friction is used least: the sum
+of (force / limit)^2 is the smallest within limits. It depends on joints alone and not on which of them a plan has cut.
 
 In the square-root form H = L L^T forces h along rows R (c, nv) of joints move a mechanism by N^T (R L^-T)^T h, with a
 basis N of what constraints leave free; h may change by whatever that does not see.
@@ -23,8 +23,8 @@ FULL = 1e-12
 def least_holding(
     problem: LoopProblem, rows: np.ndarray, is_held: np.ndarray, force: np.ndarray, limit: np.ndarray
 ) -> np.ndarray:
-    """Return friction forces (states, c) along rows (states, c, nv) of joints that do what `force` (states, c) does: the
-    components that `is_held` (states, c), each up to its `limit` (states, c), share it in the least way."""
+    """Return friction forces (states, c) along rows (states, c, nv) of joints that do what `force` (states, c) does:
+    the components that `is_held` (states, c), each up to its `limit` (states, c), share it in the least way."""
     found = np.array(force)
     wanted = np.flatnonzero(is_held.any(axis=-1))
     if not len(wanted):

@@ -11,7 +11,6 @@ import numpy as np
 
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
-from catena.given import real_array, shown
 from catena.mechanism.elements import driven
 from catena.questions.actuator_limits import ActuatorLimits
 from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
@@ -25,12 +24,13 @@ from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.wrenches import on_nodes
+from catena.validation import real_array, shown
 
 Guide = Callable[[Any, Any, Any, Any], Any]
 """Gives q, v and the accelerations of driven joints at a time, where formulas know them."""
 
 
-class Excitation(RunPart):
+class ActingForces(RunPart):
     """The forces on a batch of states of one system. `batch` is the shape that controllers see; without a controller
     forces may be `named` by who moves the states."""
 

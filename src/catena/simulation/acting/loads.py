@@ -24,8 +24,8 @@ Wrenches = Mapping[str, np.ndarray]
 class Besides:
     """What is known of joints at the states of a run besides the control forces at those of the tree, each
     {joint: (..., n)}: the control forces of `motors` at joints that close loops, the forces of rigid `stops` at joints
-    of the tree and by how much friction that sticks at any joint differs from the smooth one, and the positions `near` which
-    loop joints are next to, so that whole turns count."""
+    of the tree and by how much friction that sticks at any joint differs from the smooth one, and the positions
+    `near` which loop joints are next to, so that whole turns count."""
 
     motors: Wrenches = field(default_factory=dict)
     stops: Wrenches = field(default_factory=dict)

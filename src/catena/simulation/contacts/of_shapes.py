@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError, warn
-from catena.given import entries, shown
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.shapes import Box, Capsule, Shape, Sphere
 from catena.mechanism.validation import known
 from catena.simulation.contacts.contact import Contact
 from catena.spatial import Pose
+from catena.validation import entries, shown
 
 
 def contacts_of(

@@ -20,19 +20,20 @@ import numpy as np
 from catena.changing.transfer import free_groups
 from catena.errors import SimulationError
 from catena.kinematics.extent import extent
-from catena.simulation.arguments import Window, initial_state
+from catena.simulation.arguments import TimeWindow, initial_state
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import Deciding, Decision
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
-from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
+from catena.simulation.contacts.looking import LIFTS, SLIPPING, ContactChange
 from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import QuickStretch
 from catena.simulation.contacts.quick_path import Quick, quick_trajectory
@@ -40,10 +41,10 @@ from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.steady import CarefulUntilSteady
-from catena.simulation.contacts.stiffness import Watch
+from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
-from catena.simulation.contacts.stretch import Stretch
+from catena.simulation.contacts.stretch import ContactStretch
 from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
@@ -51,6 +52,7 @@ from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
+from catena.simulation.run import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
@@ -90,7 +92,7 @@ class ContactRun:
         self.start, self.end = changing.span
         self.segments: list[Segment] = []
         self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
-        self.places: list[Places] = []
+        self.places: list[ContactPlaces] = []
         self.transitions: list[Transition] = []
         self.jumps = Jumps()
         self.decided: list[float] = []
@@ -122,7 +124,9 @@ class ContactRun:
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
-        self.free_motion = FreeMotion(problem, Places(system, self.contacts), near=self.wound.positions)
+        self.free_motion = FreeMotion(
+            problem, ContactPlaces(system, self.contacts), near=self.wound.positions
+        )
         self.length = extent(system.plan)
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
@@ -131,9 +135,8 @@ class ContactRun:
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
         self.quick: QuickSteps | None = None
         self.impulses: ImpulseSteps | None = None
-        self.watch = Watch(self.free_motion)
-        self.is_inside = can_be_inside(problem, self.free_motion.places)
-        self.is_driven = control is not None
+        self.watch = StiffnessWatch(self.free_motion)
+        self.is_inside = can_be_inside(problem)
         self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -142,7 +145,8 @@ class ContactRun:
         self.free_motion.places.refer(q)
         self.inside = Inside(self.free_motion.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
+            self.loads = InstantLoads(self.free_motion.excitation)
+            self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -167,7 +171,9 @@ class ContactRun:
         """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        require_outside(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), self.length)
+        require_outside(
+            self.contacts, self.deciding.gaps(self.start, q, np.zeros(self.system.nv)), self.length
+        )
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v
@@ -228,9 +234,9 @@ class ContactRun:
         return Snapshot([self, self.deciding, *parts, *memory_of(free.excitation.control)])
 
     @property
-    def window(self) -> Window:
+    def window(self) -> TimeWindow:
         """Return up to when the motion goes on for now."""
-        return Window(self.start, self.end, self.duration)
+        return TimeWindow(self.start, self.end, self.duration)
 
     @property
     def _known(self) -> Standing:
@@ -248,7 +254,9 @@ class ContactRun:
         if happens is not None:
             return happens
         options, following = self.changing.options, self.changing.following
-        made = Stretch(holding, self.window, options, self._events, self.h / 3.0, following).go(t, q, v)
+        made = ContactStretch(holding, self.window, options, self._events, self.h / 3.0, following).go(
+            t, q, v
+        )
         run, stiff = made.run, STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(stiff)
@@ -261,10 +269,14 @@ class ContactRun:
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
+        t, q, v = self.now, self.q, self.v
         if self.quick is None:
             tick = self.changing.following.tick
-            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
-        stretch, (t, q, v) = QuickStretch(self.quick, holding), (self.now, self.q, self.v)
+            at_hand = energy_at_hand(self.system, q[None], v[None])
+            self.quick = QuickSteps(
+                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick
+            )
+        stretch = QuickStretch(self.quick, holding)
         try:
             made = stretch.go(t, q, v, self.first, self._events(t, q, v))
         except BaseException:
@@ -289,7 +301,7 @@ class ContactRun:
         """Be at the end of a run."""
         self.now, self.q, self.v = float(run.t[-1]), run.q[-1], run.v[-1]
 
-    def _after(self, change: Change | None, stiff: str) -> list[Happening]:
+    def _after(self, change: ContactChange | None, stiff: str) -> list[Happening]:
         """Return what happens where a stretch ended: a change of a contact, or careful steps where it became `stiff`,
         in words, or changes follow each other too quickly."""
         hasty = change is not None and self._is_hasty(self.now)
@@ -300,7 +312,7 @@ class ContactRun:
 
     # What contacts do.
 
-    def _decide(self, change: Change | None) -> Sequence[Transition]:
+    def _decide(self, change: ContactChange | None) -> Sequence[Transition]:
         """Decide what contacts do from now on, because one of them changed, or none is decided about yet."""
         t, q, v, before = self.now, self.q, self.v, self.standing
         self.free_motion.keep_time(t, q, v)
@@ -374,7 +386,7 @@ class ContactRun:
             self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
         )
         self.watch.begin(v)
-        gap = self.deciding.gaps(q, v)
+        gap = self.deciding.gaps(t, q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
             times = run.t
@@ -399,7 +411,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
+            self.impulses = ImpulseSteps(self.loads, self.inside)
         return self.impulses
 
     # Events.

@@ -25,7 +25,7 @@ EXACT = 1e-13
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
 
-class State(Protocol):
+class MovingState(Protocol):
     """Positions q (nq,) and velocities v (nv,), and what else the one who moves them knows."""
 
     @property
@@ -35,7 +35,7 @@ class State(Protocol):
     def v(self) -> np.ndarray: ...
 
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=MovingState)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ StatesAt = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Gives q (times, nq) and v (times, nv) at times (times,) between nodes."""
 
 
-class Change(NamedTuple):
+class SignChange(NamedTuple):
     """Two times [s] between which a function changes its sign, and the interval between two nodes that they are in."""
 
     first: float
@@ -73,7 +73,7 @@ def _turning(plan: Plan) -> np.ndarray:
 
 def sign_changes(
     event: Event, nodes: np.ndarray, looks: np.ndarray, states_at: StatesAt, begins: bool = False
-) -> list[Change]:
+) -> list[SignChange]:
     """Return where an event happens between `nodes` (nodes,), which is looked for at the times `looks` (places,) and
     between them. A zero at the end of an interval belongs to it, one at the start does not; where the motion `begins`
     at the first node, that holds up to rounding."""
@@ -94,7 +94,7 @@ def sign_changes(
         order = np.argsort(np.concatenate([t, closer]), kind="stable")
         t, values = (np.concatenate(pair)[order] for pair in ((t, closer), (values, values_at(closer))))
     inside = np.clip(np.searchsorted(nodes, t, side="right") - 1, 0, len(nodes) - 2)
-    return [Change(float(t[k]), float(t[k + 1]), int(inside[k])) for k in crossings(event, values)]
+    return [SignChange(float(t[k]), float(t[k + 1]), int(inside[k])) for k in crossings(event, values)]
 
 
 def _unresolved(t: np.ndarray, values: np.ndarray) -> np.ndarray:

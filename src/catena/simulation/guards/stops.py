@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import TimeSpan
 
 
 class TimeGuard(Protocol):
@@ -40,7 +40,7 @@ class Looks:
         return np.linspace(start, end, self.count + 1)[1:-1]
 
 
-def stops(span: Span, guards: Iterable[TimeGuard]) -> list[float]:
+def stops(span: TimeSpan, guards: Iterable[TimeGuard]) -> list[float]:
     """Return the times that no step passes, in order, the last of which is the end."""
     found = [guard.within(*span) for guard in guards]
     if not found:

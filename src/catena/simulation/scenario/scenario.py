@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.mechanism import MODES, InitialState, Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import as_wrench
@@ -31,6 +30,7 @@ from catena.simulation.scenario.plots import VIEW, WORDS, Plot, plot_list
 from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.simulation.stepping.drift import Remedy
 from catena.system import System
+from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.origin import Origin

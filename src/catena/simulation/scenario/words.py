@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.given import shown
 from catena.mechanism import GROUND
 from catena.simulation.acting.external import as_wrench
 from catena.simulation.contacts import Stop
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import formula_control
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.simulation.scenario.scenario import Scenario

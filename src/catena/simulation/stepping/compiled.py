@@ -21,7 +21,7 @@ from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
@@ -80,7 +80,7 @@ class CompiledSteps:
 
     def __init__(
         self,
-        excitation: Excitation,
+        excitation: ActingForces,
         drift: Drift,
         law: CompiledLaw | HeldCommand | None,
         horizon: float,
@@ -641,7 +641,7 @@ def friction_sticks(problem: Problem, method: str) -> bool:
     return is_told and bool(np.any(plan.friction > 0.0) or dry_loops(plan))
 
 
-def counts_work(excitation: Excitation, drift: Drift) -> bool:
+def counts_work(excitation: ActingForces, drift: Drift) -> bool:
     """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
     counted."""
     return excitation.exchanges_energy and not (excitation.has_python_elements or drift.in_python)

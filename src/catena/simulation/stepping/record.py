@@ -12,7 +12,7 @@ Part = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
+class StepHistory:
     """What one state has passed: times t (n,), q (n, nq), v (n, nv), the works (n, sources) done until then, and of
     each interval between them the control forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it
     begins."""
@@ -141,7 +141,7 @@ class StepRecord:
             found[who] = vdot
         return found
 
-    def since(self, mark: int, state: int) -> Passed:
+    def since(self, mark: int, state: int) -> StepHistory:
         """Return what one state has passed since the last node before the mark."""
         parts: list[tuple[np.ndarray, ...]] = []
         for k in range(len(self._parts) - 1, -1, -1):
@@ -153,7 +153,7 @@ class StepRecord:
             if k < mark and len(own):
                 break
         t, q, v, work, tau, vdot = (np.concatenate(column) for column in zip(*reversed(parts), strict=True))
-        return Passed(t, q, v, work, tau[1:], vdot[1:])
+        return StepHistory(t, q, v, work, tau[1:], vdot[1:])
 
     def end(self, state: int, t_end: float, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
         """End the motion of one state at the time t_end with the state q (nq,), v (nv,) and the works done."""

@@ -11,7 +11,7 @@ from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import crawling_message, require_bounds
 from catena.simulation.stepping.integrators import SOLVERS
@@ -54,7 +54,7 @@ class StiffSteps:
     asks = True
 
     def __init__(
-        self, excitation: Excitation, drift: Drift, horizon: float, tick: Callable[[float], None]
+        self, excitation: ActingForces, drift: Drift, horizon: float, tick: Callable[[float], None]
     ) -> None:
         problem = excitation.problem
         self.excitation_of_all, self.drift_of_all = excitation, drift

@@ -12,9 +12,9 @@ from typing import Any
 import tomlkit
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.edits import acting, linkages, tables
 from catena.studio.edits.registry import EDITS
+from catena.validation import shown
 
 __all__ = ["EDITS", "acting", "apply", "linkages", "tables"]
 

@@ -9,8 +9,8 @@ import tomlkit
 from tomlkit.items import AoT, Item, Table
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.quantities import value_of
+from catena.validation import shown
 
 Document = tomlkit.TOMLDocument
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

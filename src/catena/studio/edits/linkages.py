@@ -9,7 +9,6 @@ import numpy as np
 import tomlkit
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.edits.document import (
     DIGITS,
     Document,
@@ -26,6 +25,7 @@ from catena.studio.edits.document import (
 )
 from catena.studio.edits.registry import edit
 from catena.studio.quantities import quantity, value_of
+from catena.validation import shown
 
 
 @edit

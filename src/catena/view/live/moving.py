@@ -38,7 +38,7 @@ MANY = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class DraggedState:
     """Where a mechanism was moved to: q (nq,), and why it went no further, or nothing."""
 
     q: Floats
@@ -66,7 +66,7 @@ class Mover:
                 )
                 self._unit[system.slice_v(name)] = np.where(linear, max(extent, 1e-9), 1.0)
 
-    def slide(self, q: Floats, joint: str, component: int, value: float) -> Moved:
+    def slide(self, q: Floats, joint: str, component: int, value: float) -> DraggedState:
         """Move one coordinate of a joint to a value, as far as limits and loops let it."""
         s = self.system
         one = self._coordinate(joint, component)
@@ -74,27 +74,27 @@ class Mover:
         if not s.constrained:
             moved = q.copy()
             moved[s.slice_q(joint).start + component] = value
-            return Moved(moved)
+            return DraggedState(moved)
         for _ in range(4 * STEPS):
             left = one.away(value, q)
             if abs(left) < 1e-9 * one.unit:
-                return Moved(q)
+                return DraggedState(q)
             slope = one.slope(q)
             answer = self._answers(q, slope[None], slope)[0]
             gain = float(slope @ answer)
             # What does not move under a force of its own stands at a dead point, whatever the force.
             if gain <= 1e-9 * np.max(np.abs(answer) * one.unit / self._unit):
-                return Moved(q, f"{joint} cannot go further: {self._held(q)}")
+                return DraggedState(q, f"{joint} cannot go further: {self._held(q)}")
             step = self._within(q, answer * (left / gain))
             nearer = self._nearer(q, step, one, value)
             if nearer is None:
-                return Moved(
+                return DraggedState(
                     q, f"{joint} cannot go further: a dead point is near or another joint is at its limit"
                 )
             q = nearer
-        return Moved(q)
+        return DraggedState(q)
 
-    def drag(self, q: Floats, body: str, point: Floats, to: Floats) -> Moved:
+    def drag(self, q: Floats, body: str, point: Floats, to: Floats) -> DraggedState:
         """Move a point (3,) of a body, told in its frame, towards a place (3,) in ground, as far as it can go."""
         s = self.system
         note = ""
@@ -112,15 +112,15 @@ class Mover:
             mobility = J @ answers.T
             size = float(np.trace(mobility))
             if size <= STILL * self._liveliness(q):
-                return Moved(q, self._why_still(q, body))
+                return DraggedState(q, self._why_still(q, body))
             # Directions in which the point cannot move are left alone, and steps stay short near them.
             force = np.linalg.solve(mobility + 1e-4 * size * np.eye(3), away)
             step = self._within(q, force @ answers)
             moved = self._closed(s.integrate(q, step))
             if moved is None:
-                return Moved(q, "the loops do not close beyond")
+                return DraggedState(q, "the loops do not close beyond")
             q = moved
-        return Moved(q, note)
+        return DraggedState(q, note)
 
     def _liveliness(self, q: Floats) -> float:
         """How far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""

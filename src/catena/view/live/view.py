@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.system import System
+from catena.validation import shown
 from catena.view.live.questions import Questions
 from catena.view.live.server import Server
 from catena.view.movie import Motion, Movie, checked_options, movie, still

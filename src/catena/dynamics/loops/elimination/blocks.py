@@ -42,8 +42,8 @@ SORTS = (
 
 
 def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
-    """The sort with the fewest columns that serves all loops of a plan, and its couplings; where friction `sticks`, loop
-    joints that have some may hold along all their motions besides."""
+    """The sort with the fewest columns that serves all loops of a plan, and its couplings; where friction `sticks`,
+    loop joints that have some may hold along all their motions besides."""
     held = [
         loop.kind.nv if sticks and any(x != 0.0 for x in loop.friction) else 0 for loop in plan.loop_joints
     ]

@@ -26,7 +26,7 @@ from catena.dynamics.loops.elimination.steps import REGULARISATION, drag, drag_b
 from catena.forces.dry import slip_friction, sticks
 from catena.kernels import Algorithm, Entry, OnCall, Schedule, on_call
 from catena.kinematics.along import gram_inverse
-from catena.spatial import ForceSpace, Motion, Transform, cross
+from catena.spatial import ForceSpace, Motion, cross
 from catena.spatial.scalars import array, where
 from catena.structure import Plan
 

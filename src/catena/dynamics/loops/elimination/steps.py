@@ -360,7 +360,7 @@ def _pace(body: Any, parent: Any) -> Magnitudes:
 def carried_pace(body: Any, parent: Any) -> Magnitudes:
     """What the acceleration of a body whose joint does not accelerate is summed up from."""
     v = Magnitudes.of(body.v)
-    return parent.pace.moved(body.X) + Magnitudes.of(body.c) + v * v.angular
+    return parent.pace.shifted_motion(body.X) + Magnitudes.of(body.c) + v * v.angular
 
 
 def moved_pace(body: Any, parent: Any) -> Magnitudes:

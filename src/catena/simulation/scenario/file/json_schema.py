@@ -7,6 +7,7 @@ from typing import Any
 
 from catena.formats.toml.json_schema import NAME, NUMBER, SWITCH, TEXT, Schema, json_schema
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE, STUDY
+from catena.simulation.contacts.contact import RESTITUTION_LAWS
 from catena.simulation.scenario.file.words import (
     CONTROLLERS,
     DIRECTIONS,
@@ -25,6 +26,7 @@ FOLLOWED: Schema = {"anyOf": [NUMBERS, {"$ref": "#/$defs/path"}]}
 SORTS: dict[str, Schema] = {
     **dict.fromkeys(("joint", "frame", "on", "event", "name", "root", "file", "axes"), NAME),
     **dict.fromkeys(("when",), TEXT),
+    "restitution_law": {"enum": list(RESTITUTION_LAWS)},
     **dict.fromkeys(("lock", "unlock", "detach", "show"), NAMES),
     **dict.fromkeys(("cut", "traces"), {"type": "array", "items": NAME}),
     "keep": {"anyOf": [{"type": "array", "items": NAME}, {"type": "object", "additionalProperties": NAME}]},

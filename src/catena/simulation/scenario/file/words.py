@@ -74,7 +74,10 @@ NO_LIMITS = "none"
 
 KEYS: dict[str, Keys] = {
     "drive": (("joint",), ("position", "path")),
-    "contact": (("frame",), ("on", "friction", "restitution", "radius", "on_radius", "name")),
+    "contact": (
+        ("frame",),
+        ("on", "friction", "restitution", "restitution_law", "radius", "on_radius", "name"),
+    ),
     "stop": (("joint",), ("lower", "upper", "restitution", "index")),
     "event": ((), ("name", "when", "at", "direction", "terminal")),
     "change": ((), ("at", "event", "lock", "unlock", "detach", "attach", "free", "fix")),

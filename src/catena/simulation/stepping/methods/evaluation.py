@@ -25,7 +25,7 @@ from catena.simulation.stepping.methods.projection import (
     shift_velocities,
 )
 from catena.simulation.stepping.methods.steering import (
-    Formulas,
+    CompiledLaws,
     follow,
     follow_formulas,
     keep_force,
@@ -37,11 +37,11 @@ from catena.simulation.stepping.methods.variant import StepVariant
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
-    firm = variant.method == "implicit_leapfrog"
+    implicit = variant.method == "implicit_leapfrog"
     if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, firm)
+        return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, implicit)
     if variant.modes:
-        return flexible_dynamics(variant.modes, variant.holds, firm)
+        return flexible_dynamics(variant.modes, variant.holds, implicit)
     if variant.sort is None:
         return hybrid_dynamics if variant.holds else articulated_body
     if variant.feedback:
@@ -56,7 +56,7 @@ class Stages:
 
     variant: StepVariant
     method: Method
-    formulas: Formulas
+    formulas: CompiledLaws
     reuses: bool
     judged: bool
     count: int = 0
@@ -81,7 +81,7 @@ class Stages:
         variant = self.variant
         if not (variant.modes and variant.sort):
             return None
-        return flexible_steps(variant.modes, variant.holds, self.method.is_firm)
+        return flexible_steps(variant.modes, variant.holds, self.method.is_implicit)
 
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
@@ -131,7 +131,7 @@ class Stages:
         """Return the accelerations of a stage, whether they can be trusted, and the powers."""
         variant, dynamics, begun = self.variant, self.dynamics, self.count
         self.count += 1
-        touching = contact_forces.contact_sweeps(variant.touches) if variant.touches else []
+        touching = contact_forces.contact_sweeps(variant.touches, variant.driven) if variant.touches else []
         pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),

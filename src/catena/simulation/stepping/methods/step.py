@@ -64,7 +64,7 @@ from catena.simulation.stepping.methods.projection import (
     shift_velocities,
 )
 from catena.simulation.stepping.methods.steering import (
-    Formulas,
+    CompiledLaws,
     GuideFunction,
     LawFunction,
     PushFunction,
@@ -120,15 +120,15 @@ def step_algorithm(
     wrenches and one for the motion of driven joints where they are compiled in."""
     if law is None and push is None and guide is None:
         return _plain_step(variant)
-    return _assembled(variant, Formulas(law, push, guide))
+    return _assembled(variant, CompiledLaws(law, push, guide))
 
 
 @lru_cache(maxsize=64)
 def _plain_step(variant: StepVariant) -> Algorithm:
-    return _assembled(variant, Formulas())
+    return _assembled(variant, CompiledLaws())
 
 
-def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
+def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     """Return the step: its opening, what schedules call, the stages, the closing of loops, and the decision."""
     method = method_of(variant.method)
     stages = Stages(variant, method, formulas, reuses_last_stage(variant), judges_works(variant))
@@ -136,7 +136,7 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     # What schedules call is traced first, because it writes what other steps read; what the implicit method lends is
     # read by that.
     opening = _opening(stages)
-    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_firm else []
+    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_implicit else []
     if variant.sticks:
         sweeps = [
             sticking.hold_still(variant.driven),
@@ -144,7 +144,7 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
             *sweeps,
         ]
     sweeps += _called(stages)
-    sweeps += [] if method.is_firm else opening
+    sweeps += [] if method.is_implicit else opening
     sweeps += _forgetting(stages)
     # The sweeps of the algorithm begin with another one.
     first = len(sweeps) + 1
@@ -185,7 +185,8 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
         shared=SHARED if variant.forces else {},
-        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
+        component_fields=contact_forces.fields(variant.touches) if touching else {},
+        code=variant.name if touching else "",
     )  # fmt: skip
 
 
@@ -222,7 +223,7 @@ def _called(stages: Stages) -> list[Sweep]:
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
-        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
+        sweeps += [*contact_forces.meeting(variant.touches), *contact_forces.solving(len(variant.touches))]
     return sweeps
 
 
@@ -264,7 +265,7 @@ def _kept(stages: Stages) -> list[Sweep]:
     sweeps: list[Sweep] = [turns.settle_count] if variant.turns else []
     if name == "abm4":
         sweeps.append(adams.remember)
-    elif stages.method.is_firm:
+    elif stages.method.is_implicit:
         sweeps.append(implicit_leapfrog.remember_acceleration)
     if variant.counts:
         past = name == "abm4"
@@ -295,5 +296,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
-    found |= contact_forces.FIELDS.keys() if variant.touches else set()
+    found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
     return frozenset(found)
