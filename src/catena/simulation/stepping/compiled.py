@@ -39,7 +39,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
-from catena.system.sticking import dry_friction, loop_senses
+from catena.system.sticking import DryFriction, dry_friction, loop_senses
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -134,7 +134,10 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        self.dry, self.loop_friction = dry_friction(self.system, drift.start) if self.sticks else (None, None)
+        self.dry: DryFriction | None = None
+        self.loop_friction: DryFriction | None = None
+        if self.sticks:
+            self.dry, self.loop_friction = dry_friction(self.system, drift.start)
         if self.dry is not None:
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)

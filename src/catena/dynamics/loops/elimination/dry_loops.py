@@ -84,8 +84,8 @@ class LoopMotion:
         columns = ForceSpace(array(list(free.ravel())).reshape(free.shape))
         loop.K_child = loop.K_child + loop.on_child.pull(columns)
         loop.K_parent = loop.K_parent - loop.on_parent.pull(self.X.pull(columns))
-        wide = [0.0] * first + [s * g for s, g in zip(self.stuck, gaps, strict=True)]
-        wide = array(wide + [0.0] * (loop.columns - len(wide)))
+        own = [0.0] * first + [s * g for s, g in zip(self.stuck, gaps, strict=True)]
+        wide = array(own + [0.0] * (loop.columns - len(own)))
         loop.gamma, loop.l = loop.gamma + wide, loop.l + wide
         M = list(loop.M)
         # A column that is not there has the size of the one that may be.
