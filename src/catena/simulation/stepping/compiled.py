@@ -117,6 +117,7 @@ class CompiledSteps:
             pulls=drift.pulls and not drift.in_python,
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
+            least=problem.touching is not None and problem.touching.least,
             turns=bool(excitation.counted) and not excitation.has_python_elements,
             sticks=sticks,
             loops_stick=sticks and not drift.in_python and bool(dry_loops(self.system.effective_plan)),

@@ -131,7 +131,9 @@ class Stages:
         """Return the accelerations of a stage, whether they can be trusted, and the powers."""
         variant, dynamics, begun = self.variant, self.dynamics, self.count
         self.count += 1
-        touching = contact_forces.contact_sweeps(variant.touches, variant.driven) if variant.touches else []
+        touching: list[Sweep] = []
+        if variant.touches:
+            touching = contact_forces.contact_sweeps(variant.touches, variant.driven, variant.least)
         pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),

@@ -223,7 +223,10 @@ def _called(stages: Stages) -> list[Sweep]:
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
-        sweeps += [*contact_forces.meeting(variant.touches), *contact_forces.solving(len(variant.touches))]
+        sweeps += [
+            *contact_forces.meeting(variant.touches),
+            *contact_forces.solving(len(variant.touches), variant.least),
+        ]
     return sweeps
 
 
