@@ -188,10 +188,10 @@ def sticking(
     shape = (*batch, system.nv)
     v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, acting, given))
     q = np.broadcast_to(q, (*batch, system.nq))
-    return _Search(system, q, v, acting, driven, given, outside).found()
+    return _SenseSearch(system, q, v, acting, driven, given, outside).found()
 
 
-class _Search:
+class _SenseSearch:
     """Which components of states q (..., nq), v (..., nv) stick, those of the tree first and those of loops behind."""
 
     def __init__(
