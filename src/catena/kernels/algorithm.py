@@ -302,7 +302,7 @@ class EachBody(Sweep):
     """Every body by itself."""
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies
+        i = layout.bodies_by_part
         return Calls.plain(i, layout.records[i], layout.flows_to_tip[i])
 
     def play(self, run: "PlainRun") -> None:
@@ -359,7 +359,7 @@ class WithGround(Sweep):
     """Every body by itself, with a view of everything the ground holds."""
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies
+        i = layout.bodies_by_part
         return Calls.plain(i, layout.records[i], np.zeros_like(i))
 
     def play(self, run: "PlainRun") -> None:

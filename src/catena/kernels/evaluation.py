@@ -30,16 +30,19 @@ from catena.kernels import (
     play_shared,
 )
 from catena.kernels.constants import WORD, constant_parts
+from catena.kernels.cpu import target
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.kernels.sharing import is_summed, summed
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
-from catena.structure import Plan
+from catena.structure import Plan, branches
 
 Made = TypeVar("Made")
 # Steps on the manifold of q know of no length and no mass.
 WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
 
+# One state of a large mechanism is computed in so many lanes.
+LANES_OF_LARGE = 2
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -358,7 +361,7 @@ class Evaluator:
             or (self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs))
         ):
             return lambda *rows: None
-        program = self.program(algorithm, absent, forces=forces)
+        program = self.program(algorithm, absent, None, self._lanes_of_one, forces)
         function = program.single([first for _, first, _ in self._quaternions])
         if not certificate:
             return function
@@ -372,6 +375,14 @@ class Evaluator:
             return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
+
+    @property
+    def _lanes_of_one(self) -> int | None:
+        """Return in how many lanes one state is computed the shortest way: a large mechanism in few, because all of
+        them hold the same numbers, which must come from memory."""
+        return (
+            LANES_OF_LARGE if branches(self.plan.spread).count and target().lanes > LANES_OF_LARGE else None
+        )
 
     def complain(
         self,
