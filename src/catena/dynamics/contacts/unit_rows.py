@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.contacts.contact_forces import (
-    FIELDS,
     SIZE,
     VIEWS,
     carry_one,
@@ -48,7 +47,6 @@ PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 AT = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
 CALLED = (stand_still, touch, touch_floor, carry_one)
 """The steps by which rows are found."""
-__all__ = ["CALLED", "FIELDS", "JointUnit", "TouchingUnit", "Unit", "UnitRows"]
 
 
 class UnitRows:

@@ -21,11 +21,17 @@ of a call but the first (`reuses_last_stage`).
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.contacts import contact_forces, impulse_law, unit_rows
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
+from catena.dynamics.loops.elimination.dry_loops import (
+    at_dry_loops,
+    start_open_held,
+    start_opening_held,
+    tell_rate,
+)
 from catena.dynamics.loops.elimination.flexible import OWN
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loops.elimination.pulling import (
@@ -35,7 +41,7 @@ from catena.dynamics.loops.elimination.pulling import (
 )
 from catena.dynamics.loops.elimination.steps import accelerate, articulate
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
-from catena.kernels import NEAR, VELOCITY, Algorithm, OnCall, Pause, Sweep, at_ground
+from catena.kernels import NEAR, VELOCITY, Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
@@ -149,16 +155,20 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps += MOVES.get(method.name, runge_kutta.sweeps)(stages)
     occasional = (first, begun + stages.first) if stages.reuses else (0, 0)
     sweeps += _ahead(stages)
+    if variant.sticks:
+        with_loops = (sticking.keep_last, sticking.leave_still_with_loops)
+        sweeps += with_loops if variant.sort else (sticking.leave_still,)
     sweeps.append(Pause("closing"))
     if variant.sort and variant.projects:
         first = len(sweeps) + 1
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
+    sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
     if not method.lands:
         sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
-    sweeps += [stages.judging.switch] if variant.sticks else []
+    sweeps += stages.judging.switch if variant.sticks else ()
     sweeps += _kept(stages)
     given = ground_inputs(stages)
 
@@ -170,29 +180,25 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
                 getattr(ground, name)
 
     meets = touching or method.lands
-    views, fields = _views(stages)
     return Algorithm(
         f"{variant.name}_{variant.touches}_{variant.rows}" if meets else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
-        views={**dynamics.views, **views},
+        views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
+        multiplier_outputs=("loop_sense",) if variant.loops_stick else (),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="going" if method.lands else "dt", occasional=occasional,
-        force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages), component_fields=fields,
+        force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages),
+        component_fields=_component_fields(stages),
         code=variant.name if meets else "",
     )  # fmt: skip
 
 
-def _views(stages: Stages) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return the records of contacts, and the fields of joints that these see."""
+def _component_fields(stages: Stages) -> dict[str, str]:
+    """Return the fields of joints that contacts see."""
     if stages.method.lands:
-        return {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}, {
-            **contact_forces.FIELDS,
-            **impulse_law.LAW_FIELDS,
-        }
-    if stages.variant.touches:
-        return contact_forces.views(len(stages.variant.touches)), contact_forces.FIELDS
-    return {}, {}
+        return {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
+    return contact_forces.fields(stages.variant.touches) if stages.variant.touches else {}
 
 
 def _shared(stages: Stages) -> Mapping[str, Any]:
@@ -211,6 +217,8 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
+    if variant.loops_stick and stages.method.times[0]:
+        sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
 
 
@@ -224,6 +232,10 @@ def _called(stages: Stages) -> list[Sweep]:
         sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
+        if variant.loops_stick:
+            sweeps += [start_open_held, start_opening_held, tell_rate]
+            sweeps += [sticking.keep_rate, sticking.keep_start, sticking.keep_middle]
+            sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.holds and variant.pulls:
@@ -292,6 +304,16 @@ def _kept(stages: Stages) -> list[Sweep]:
     return sweeps
 
 
+def _views(stages: Stages) -> dict[str, Any]:
+    """Return the fields of neighbours that are no bodies."""
+    views, variant = dict(stages.dynamics.views), stages.variant
+    if variant.loops_stick:
+        views["multiplier"] = {**views["multiplier"], **sticking.LOOP_VIEW}
+    if stages.method.lands:
+        views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
+    return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
+
+
 def _rewritten(stages: Stages) -> frozenset[str]:
     """Return the fields that are written more than once in a step."""
     variant = stages.variant
@@ -303,5 +325,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
     if stages.method.lands:
-        found |= unit_rows.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
+        found |= contact_forces.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
     return frozenset(found)
