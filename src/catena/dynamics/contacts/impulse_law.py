@@ -380,7 +380,7 @@ def leave(landing: Any, share: Any, moment: Any, held: Any) -> None:
     """What is known of a contact in the next step, and the work of its impulse."""
     x = share.numbers
     p, end = (x[0], x[2], x[4]), (x[1], x[3], x[5] - landing.shift[0])
-    # Impulses work on velocities along rows as these are in the middle of the step.
+    # StepImpulses work on velocities along rows as these are in the middle of the step.
     means = [0.5 * (a + b - c) for a, b, c in zip(landing.u, end, landing.turns, strict=True)]
     moment.work = moment.work + sum(a * b for a, b in zip(p, means, strict=True))
     held.flag = array([_flag(landing, p[2], moment)])
@@ -427,7 +427,7 @@ LAW_STEPS = (
 )  # fmt: skip
 
 
-class Impulses(UnitRows):
+class StepImpulses(UnitRows):
     """The impulses of units over a step, as work on matrices: a ground field "moment" tells the step, "contacts" and
     "bounces" what contacts are, "spans" what stops are, and "held" is what is known of all units from step to step."""
 

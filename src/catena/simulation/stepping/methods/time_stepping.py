@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts import contact_forces
-from catena.dynamics.contacts.impulse_law import BIG, LEFT, MOMENT, Impulses
+from catena.dynamics.contacts.impulse_law import BIG, LEFT, MOMENT, StepImpulses
 from catena.kernels import OnMatrices, Sweep, at_ground, base_to_tip, each_body, with_ground
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages
@@ -179,7 +179,7 @@ def sweeps(stages: Stages) -> list[Sweep]:
     variant = stages.variant
     found = [*([keep_held] if variant.rows else []), go_to_middle, *stages.accelerations(0.5)]
     if variant.rows:
-        found += [come_back(variant), contact_forces.see, OnMatrices(Impulses(variant.rows)), gain]
+        found += [come_back(variant), contact_forces.see, OnMatrices(StepImpulses(variant.rows)), gain]
     else:
         found.append(gain_nothing)
     return [*found, close_step(bool(variant.rows)), *([correct_damper] if variant.counts else []), land]
