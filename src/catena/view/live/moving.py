@@ -161,7 +161,9 @@ class Mover:
         if most <= DEAD:
             return ""
         joints = s.mechanism.joints
-        grounded = [name for name in parts if name in joints and GROUND in (joints[name].parent, joints[name].child)]
+        grounded = [
+            name for name in parts if name in joints and GROUND in (joints[name].parent, joints[name].child)
+        ]
         good = [name for name in grounded if parts[name] > ABOUT_AS_GOOD * most]
         return max(good or parts, key=lambda name: parts[name])
 
