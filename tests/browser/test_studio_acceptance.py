@@ -118,7 +118,7 @@ def _turn(session):
 
 def test_25_files_to_take_away_and_nobody_is_kept_out(person, browser, tmp_path):
     page, session = person.page, person.session
-    chosen_start(person, "Four-bar")
+    chosen_start(person, "Four-bar The simplest")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("() => catena.stage.shows && catena.stage.shows.movie && catena.studio.playing")
     page.evaluate("() => catena.studio.pause()")
@@ -420,11 +420,12 @@ def test_twenty_windows_and_many_bodies_stay_usable(browser, tmp_path):
     ct.Scenario(ct.generators.tree(200), duration=0.2, samples=11).save(tmp_path / "many.toml")
     with studio(tmp_path / "many.toml", show=False) as made:
         page = opened(browser, made)
-        start = time.monotonic()
+        start = time.process_time()
         before = made.session.revision
         page.evaluate(ASK, ["act", {"name": "set run", "arguments": {"duration": "0.1 s"}, "base": before}])
         page.wait_for_function(f"() => catena.stage.revision > {before}")
-        assert time.monotonic() - start < 20.0
+        # Processor time of this process, which is that of the server: an edit, and what all windows are told.
+        assert time.process_time() - start < 5.0
         asked = """(count) => Promise.all([...Array(count)].map(() => fetch("/ask/wait",
           { method: "POST", body: '{"revision": -1}',
           headers: { "Content-Type": "application/json", "X-Catena": "1" } }).then((r) => r.status)))"""

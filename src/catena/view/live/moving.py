@@ -150,8 +150,8 @@ class Mover:
         return float(np.max(np.abs(np.diag(answers)) / self._unit**2, initial=0.0)) * self.extent**2
 
     def driver(self, q: Floats) -> str:
-        """The joint of the tree that drives best in the motions that are possible at q, or nothing if none moves: one on
-        the ground, where people have their motors, if it is about as good as the one that moves most."""
+        """The joint of the tree that drives best in the motions that are possible at q, or nothing if none moves: one
+        on the ground, where people have their motors, if it is about as good as the one that moves most."""
         s = self.system
         if s.nv > MANY:
             return ""
