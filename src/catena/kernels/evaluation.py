@@ -290,6 +290,9 @@ class Evaluator:
             return sum(force.joint.nq for force in forces if force.counts and force.joint is not None)
         if name in algorithm.ground_inputs:
             return int(algorithm.ground_inputs[name].size)
+        if name in algorithm.multiplier_inputs:
+            each = prod(algorithm.views["multiplier"][name].shape)
+            return each * (len(self.plan.loop_joints) + len(self.plan.couplings))
         extent = algorithm.inputs[name]
         if extent is POSITION:
             return self.plan.nq
@@ -301,6 +304,8 @@ class Evaluator:
             return "what forces are given from outside"
         if name == NEAR:
             return "positions that loop joints are near"
+        if name in algorithm.multiplier_inputs:
+            return "what loops are told"
         if name in algorithm.ground_inputs:
             return "a spatial acceleration [angular; linear] of the ground"
         extent = algorithm.inputs[name]
@@ -402,7 +407,7 @@ class Evaluator:
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
         """Return the joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
-        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR):
+        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR, *algorithm.multiplier_inputs):
             return [f"component {k}" for k in range(width)]
         extent = algorithm.inputs[name]
         if extent not in (POSITION, VELOCITY):

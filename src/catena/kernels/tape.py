@@ -288,6 +288,9 @@ def _inputs(
         if name not in absent:
             fields = units.ground.fields.get(name, [])
             inputs[name] = (extent.size, record_table(fields, 0, layout.slot_bytes))
+    for name in algorithm.multiplier_inputs:
+        table = _multiplier_table(layout, units, name)[1]
+        inputs[name] = (len(table), table)
     for name, field in ((FORCE_INPUTS, "inputs"), (NEAR, NEAR)):
         table = layout.force_table(field)
         if len(table) and name not in absent:
@@ -308,12 +311,9 @@ def _outputs(
         slots = units.asked.fields[name]
         outputs[name] = ((len(slots),), record_table(slots, layout.frame, layout.slot_bytes))
     for name in algorithm.multiplier_outputs:
-        assert units.multipliers is not None
-        slots = units.multipliers.fields[name]
-        tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
-        for number, table in enumerate(tables):
-            table[:, 0] += number * len(slots) * WORD
-        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
+        shape, table = _multiplier_table(layout, units, name)
+        # What is told and found is told and found in the same shape.
+        outputs[name] = ((len(table),) if name in algorithm.multiplier_inputs else shape, table)
     for name in algorithm.force_outputs:
         table = layout.force_table(name)
         outputs[name] = ((len(table),), table)
@@ -322,3 +322,13 @@ def _outputs(
         slots = units.ground.fields[name]
         outputs[name] = ((len(slots),), record_table(slots, 0, layout.slot_bytes))
     return outputs
+
+
+def _multiplier_table(layout: Layout, units: _Units, name: str) -> tuple[tuple[int, int], np.ndarray]:
+    """Return how many loops and couplings there are and how many numbers a field of each has, and where these lie."""
+    assert units.multipliers is not None
+    slots = units.multipliers.fields[name]
+    tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
+    for number, table in enumerate(tables):
+        table[:, 0] += number * len(slots) * WORD
+    return (len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables])

@@ -304,7 +304,8 @@ def _neighbours(
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO
             records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
-        elif isinstance(sweep, WithGround):
+        elif isinstance(sweep, WithGround) or (role == "ground" and sweep.roles[0] == "loop"):
+            # The record of the ground begins with its flows.
             records.append(TracedRecord(step, ground.layout, role, position=position))
         else:
             zero = variant == ASSIGN and not algorithm.is_scheduled
