@@ -316,6 +316,16 @@ def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFrictio
     return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
 
 
+def friction_limits(system: System, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Return with how much dry friction holds at rest, {joint: (nv of the joint,)}, of a system whose states begin at q
+    (nq,); none where loops hold still."""
+    tree, loops = dry_friction(system, q)
+    found = {joint: tree.limit[system.slice_v(joint)] for joint in system.joints}
+    for k, loop in enumerate(system.evaluator.plan.loop_joints):
+        found[loop.name] = loops.limit[k, : loop.kind.nv]
+    return found
+
+
 def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """Return which components (n,) with friction (n,) loops hold still, those of the tree counted first: at q (nq,),
     and where the mechanism may go from there, because at dead points joints rest that move elsewhere."""
