@@ -59,7 +59,7 @@ class StepVariant:
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), who meets in each contact (`touches`) and whether
     these may be redundant, so that the `least` forces are taken, whether forces look at loop joints whose `turns` are
-    counted, and whether dry friction `sticks`."""
+    counted, and whether dry friction `sticks`, in joints that close loops too (`loops_stick`)."""
 
     method: str
     sort: EliminationShape | None
@@ -80,6 +80,7 @@ class StepVariant:
     turns: bool = False
     guided: bool = False
     sticks: bool = False
+    loops_stick: bool = False
 
     @property
     def holds(self) -> bool:
@@ -108,6 +109,7 @@ class StepVariant:
             f"touches_{code(self.touches)}{'_least' if self.least else ''}" if self.touches else "",
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
+            "in_loops" if self.loops_stick else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)
