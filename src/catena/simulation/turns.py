@@ -108,18 +108,40 @@ class TurnsAlong:
         self.t = np.concatenate([self.t[kept], t])
 
 
+class TurnsBehind:
+    """The positions of loop joints with all their turns behind nodes of a motion, one for each row: nodes at times t
+    (n,), where joints are at `positions` (n, nq of the joint) and move at `rates` (n, nv of the joint)."""
+
+    def __init__(
+        self, t: np.ndarray, positions: Mapping[str, np.ndarray], rates: Mapping[str, np.ndarray]
+    ) -> None:
+        self.t, self.positions, self.rates = t, positions, rates
+
+    def position(self, system: System, joint: str, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the positions (n, nq of the joint) of a loop joint at times t (n,) and states q (n, nq), v (n, nv),
+        counted on from the nodes by mean velocities."""
+        if joint not in self.positions:
+            return np.asarray(system.joint_position(q, joint))
+        rate = 0.5 * (self.rates[joint] + system.joint_velocity(q, v, joint))
+        near = self.positions[joint] + (t - self.t)[:, None] * rate
+        return np.asarray(system.joint_position(q, joint, near))
+
+
 class Looked:
-    """The loop joints that somebody asks for by name at instants of a motion, and how these have turned `along` it, as
-    far as that is known."""
+    """The loop joints that somebody asks for by name at instants of a motion, and how these have turned: `along` what
+    is known of it, or behind the node that was passed last."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.along: TurnsAlong | None = None
+        self.turns: TurnsBehind | None = None
 
     def position(self, system: System, t: float, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:
         """Return the position (nq of the joint,) of a loop joint at the time t and a state q (nq,), v (nv,)."""
         if joint not in self.names:
             self.names.append(joint)
+        if self.turns is not None:
+            return self.turns.position(system, joint, np.array([t]), q[None], v[None])[0]
         along = self.along
         if along is None or along.system is not system:
             return np.asarray(system.joint_position(q, joint))
