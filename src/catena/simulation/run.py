@@ -312,7 +312,7 @@ class Run:
         if self.excitation.paths is not None:
             guards.append(self.excitation.paths)
         if self.terminal or (self.events and self.keep is not None):
-            guards.append(Looks(looks))
+            guards.append(Looks(looks, self.problem.step if self.problem.is_fixed else None))
         return guards
 
     def move(self, until: float) -> Sequence[Happening]:

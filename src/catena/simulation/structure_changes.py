@@ -257,7 +257,9 @@ class ChangingRun:
             if self.segments:
                 run = self.segments[-1]
                 size = max(size, abs(self.bound(event, run.system).value(run.t[0], run.q[0], run.v[0])))
-            if crosses(event, was, now) and min(abs(was), abs(now)) > STILL * size:
+            # Behind a change at its own zero a function is there up to rounding, which has no size to compare with.
+            rounding = max(STILL * size, self.still.get(event.label, 0.0))
+            if crosses(event, was, now) and min(abs(was), abs(now)) > rounding:
                 found.append(event)
         return found
 

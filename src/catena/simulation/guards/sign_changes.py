@@ -41,7 +41,7 @@ TRUST, ROUGH = 2.0, 0.1
 AT_START = 1e-9
 # Intervals of a window, the fewest of them that say something about each other, how many second differences a function
 # must be away from zero, and how far it may be off at the place that is looked at, as a part of its distance from zero.
-WINDOW, FEWEST, SURE, OFF = 32, 6, 2.0, 1e-3
+WINDOW, FEWEST, SURE, OFF = 32, 3, 2.0, 1e-3
 
 StatesBehind = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Gives q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), up to the next node of the same state."""
@@ -109,18 +109,19 @@ def sign_changes(event: EventValues, plan: Plan, nodes: Nodes, begin: float | No
     starts = np.flatnonzero(nodes.goes_on)
     if not len(starts):
         return Changes(np.zeros(0), np.zeros(0), starts)
-    parts = _parts(plan, nodes, starts)
+    parts, is_short = _parts(plan, nodes, starts)
     if len(starts) < FEWEST:
         windows, ranges = _windows(nodes, starts), None
     else:
-        windows, ranges = _doubtful(event, nodes, starts, parts)
+        windows, ranges = _doubtful(event, nodes, starts, is_short)
     if not len(windows):
         return Changes(np.zeros(0), np.zeros(0), windows)
     return _resolved(event, nodes, starts, parts, windows, ranges, begin)
 
 
-def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> np.ndarray:
-    """Return in how many parts intervals (n,) behind nodes `starts` (n,) are looked at, if they are looked at."""
+def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return in how many parts intervals (n,) behind nodes `starts` (n,) are looked at, if they are looked at, and in
+    which of them nothing turns far."""
     turning = _turning(plan)
     turns = np.flatnonzero(turning)
     speed = nodes.everywhere(
@@ -131,7 +132,7 @@ def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> np.ndarray:
     owner = nodes.states[starts]
     many = np.bincount(np.cumsum(np.append(False, owner[1:] != owner[:-1])))
     room = np.repeat(np.maximum(PARTS, MOST // np.maximum(1, many)), many)
-    return np.where(h > 0.0, np.clip(wanted, PARTS, room), 1.0).astype(int)
+    return np.where(h > 0.0, np.clip(wanted, PARTS, room), 1.0).astype(int), wanted <= 1.0
 
 
 @lru_cache(maxsize=64)
@@ -157,7 +158,7 @@ def _windows(nodes: Nodes, starts: np.ndarray) -> np.ndarray:
 
 
 def _doubtful(
-    event: EventValues, nodes: Nodes, starts: np.ndarray, parts: np.ndarray
+    event: EventValues, nodes: Nodes, starts: np.ndarray, is_short: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the first intervals of the windows in which a function may be zero somewhere, and the ranges of its values
     at the nodes of their states, window by window."""
@@ -172,11 +173,11 @@ def _doubtful(
     windows = _windows(nodes, starts)
     lowest, bound = np.minimum.reduceat(near, windows), np.maximum.reduceat(bend, windows)
     many = np.diff(np.append(windows, len(starts)))
-    clear = (lowest > SURE * bound) & (many >= FEWEST) & (np.maximum.reduceat(parts, windows) <= PARTS)
+    clear = (lowest > SURE * bound) & (many >= FEWEST) & np.logical_and.reduceat(is_short, windows)
     if clear.any():
         # One place of each window that never is the same part of a step says whether nodes tell all.
         some = np.flatnonzero(clear)
-        order = np.modf(GOLDEN * (1.0 + some))[0]
+        order = np.modf(GOLDEN * np.abs(nodes.t[starts[windows[some]]]) / gap[windows[some]])[0]
         at = windows[some] + (order * many[some]).astype(int)
         part = 0.2 + 0.6 * np.modf(7.0 * order)[0]
         there = nodes.values(event, starts[at], nodes.t[starts[at]] + part * gap[at])

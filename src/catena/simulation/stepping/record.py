@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 Part = tuple[np.ndarray, ...]
+# A column is put together for so many times fewer rows than it has.
+MANY = 4
 
 
 class Passed:
@@ -57,9 +59,18 @@ class Passed:
         return (self.who[rows], self.t[rows], *(self._taken(k, rows) for k in range(2, 7)))
 
     def _taken(self, column: int, rows: np.ndarray) -> np.ndarray:
+        raw = self._order[rows]
+        if column not in self._columns and MANY * len(raw) < len(self.t):
+            found = np.empty((len(raw), self._parts[0][column].shape[1]))
+            begin = 0
+            for part in self._parts:
+                own = np.flatnonzero((raw >= begin) & (raw < begin + len(part[0])))
+                found[own] = part[column][raw[own] - begin]
+                begin += len(part[0])
+            return found
         if column not in self._columns:
             self._columns[column] = np.concatenate([part[column] for part in self._parts])
-        found: np.ndarray = self._columns[column][self._order[rows]]
+        found = self._columns[column][raw]
         return found
 
 
