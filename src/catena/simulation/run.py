@@ -25,8 +25,8 @@ from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.acting.excitation import Excitation
 from catena.simulation.arguments import Span, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, stopped
-from catena.simulation.guards.events import Event
 from catena.simulation.guards.event_values import EventValues
+from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Exact, Hit, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
@@ -48,7 +48,7 @@ from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import Passed, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.timeline import Happened, Happening, play
-from catena.simulation.turns import TurnsBehind, near_rows
+from catena.simulation.turns import TurnsBehind, each_own, near_rows
 from catena.system import System
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
@@ -222,13 +222,17 @@ class Run:
             return None
         every = np.arange(len(passed))
         near = self.excitation.near_by_joint(passed.work(every)[:, self.sources :])
-        system = self.system.chosen(passed.who, (len(passed),)) if self.system.parameter_batch else self.system
-        q, v = passed.q(every), passed.v(every)
-        rates = {joint: system.joint_velocity(q, v, joint) for joint in near}
+        states = passed.q(every), passed.v(every)
+        rates = {
+            joint: each_own(
+                self.system, passed.who, lambda s, q, v, j=joint: s.joint_velocity(q, v, j), *states
+            )
+            for joint in near
+        }
 
         def behind(node: np.ndarray) -> TurnsBehind:
             own = ({joint: x[node] for joint, x in known.items()} for known in (near, rates))
-            return TurnsBehind(passed.t[node], *own)
+            return TurnsBehind(passed.t[node], passed.who[node], *own)
 
         return behind
 
@@ -455,8 +459,7 @@ class Run:
             return
         who = np.array([state for state, _ in last])
         t, q, v, work = (
-            np.array([x(hit) for _, hit in last])
-            for x in (lambda hit: hit.t, lambda hit: hit.q, lambda hit: hit.v, lambda hit: hit.beside)
+            np.array([getattr(hit, name) for _, hit in last]) for name in ("t", "q", "v", "beside")
         )
         self.nodes.end(who, t, q, v, work)
         self.going[who] = False
@@ -464,9 +467,7 @@ class Run:
         # A law inside the loop may have gone on beyond the event.
         self.tau[who] = passed.tau(np.array([hit.node + 1 for _, hit in last]))
 
-    def _between(
-        self, passed: Passed, node: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _between(self, passed: Passed, node: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), roughly. Accelerations at the end of the last
         interval of a state are not known."""
         behind = np.minimum(node + 2, len(passed.who) - 1)

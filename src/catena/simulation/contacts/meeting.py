@@ -15,8 +15,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from catena.simulation.contacts.joining import cut
-from catena.simulation.guards.events import Event, crosses
 from catena.simulation.guards.event_values import EventValues
+from catena.simulation.guards.events import Event, crosses
 from catena.simulation.guards.locating import Exact, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.results.segment import EventHit, Segment

@@ -47,8 +47,7 @@ class EventValues:
             if found is not None:
                 return found
             self.answers_many = False
-        rows = np.arange(len(t))
-        return np.array([self._one(t, q, v, states, turns, k) for k in rows], dtype=np.float64)
+        return np.array([self._one(t, q, v, states, turns, k) for k in range(len(t))], dtype=np.float64)
 
     def _one(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, states: np.ndarray,
@@ -75,11 +74,8 @@ class EventValues:
                 if by_name is None:
                     given = asked(*columns)
                 else:
-                    own = self.system
-                    if own.parameter_batch:
-                        own = own.chosen(states, (len(t),))
                     everyone = None if turns is None else turns(np.arange(len(t)))
-                    given = by_name.asked(Instants(own, *columns, everyone))
+                    given = by_name.asked(Instants(self.system, *columns, states, everyone))
         except Exception:
             # Whatever it is that it cannot do for many: what is wrong for one is said there.
             return None

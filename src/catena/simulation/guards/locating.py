@@ -34,7 +34,7 @@ class Exact(NamedTuple):
 
     q: np.ndarray
     v: np.ndarray
-    beside: Sequence[Any]
+    beside: Sequence[Any] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +65,10 @@ def hits(events: Sequence[EventValues], plan: Plan, passage: Passage, begin: flo
     if not nodes.goes_on.any():
         return []
     which, times, behind = [], [], []
-    for number, event in enumerate(events):
+    for k, event in enumerate(events):
         changes = sign_changes(event, plan, nodes, begin)
         if len(changes.node):
-            which.append(np.full(len(changes.node), number))
+            which.append(np.full(len(changes.node), k))
             times.append(located(event, changes, passage))
             behind.append(changes.node)
     if not which:

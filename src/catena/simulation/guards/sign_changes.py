@@ -75,7 +75,10 @@ class Nodes:
         if self.turns is None:
             return self.everywhere(lambda states, t, q, v: event.at(t, q, v, states))
         starts = np.flatnonzero(self.goes_on)
-        begins, ends = self.values(event, starts, self.t[starts]), self.values(event, starts, self.t[starts + 1])
+        begins, ends = (
+            self.values(event, starts, self.t[starts]),
+            self.values(event, starts, self.t[starts + 1]),
+        )
         found = np.zeros(len(self.t))
         found[starts + 1], found[starts] = ends, begins
         return found
@@ -249,9 +252,7 @@ def _places(
     return times, node, inside[look]
 
 
-def _begin_at_zero(
-    nodes: Nodes, t: np.ndarray, node: np.ndarray, values: np.ndarray, begin: float
-) -> None:
+def _begin_at_zero(nodes: Nodes, t: np.ndarray, node: np.ndarray, values: np.ndarray, begin: float) -> None:
     """Let values (n,) be zero, in place, where a motion begins and they are so up to what they are soon after."""
     first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
     begins = first[(t[first] == begin) & (nodes.t[node[first]] == begin)]

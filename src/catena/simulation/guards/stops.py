@@ -10,7 +10,6 @@ import numpy as np
 
 from catena.simulation.arguments import Span
 
-
 # Fixed steps between two looks at least.
 BETWEEN = 16
 

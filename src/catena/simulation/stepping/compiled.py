@@ -356,7 +356,12 @@ class CompiledSteps:
         return min(2 * plays, LONGEST_CALL)
 
     def _record(
-        self, active: np.ndarray, out: dict[str, np.ndarray], tau: np.ndarray, nodes: StepRecord, doubtful: bool
+        self,
+        active: np.ndarray,
+        out: dict[str, np.ndarray],
+        tau: np.ndarray,
+        nodes: StepRecord,
+        doubtful: bool,
     ) -> None:
         """Add the steps of a call that were accepted, and are finite where that is `doubtful`, to the nodes."""
         accepted = out["accepted"][:, :, 0] > 0.5

@@ -193,7 +193,9 @@ class StepRecord:
 
     def since(self, mark: int, going: np.ndarray) -> Passed:
         """Return what the states that are `going` (states,) have passed since the last node of each before the mark."""
-        fresh = [part if going[part[0]].all() else _chosen(part, going[part[0]]) for part in self._parts[mark:]]
+        fresh = [
+            part if going[part[0]].all() else _chosen(part, going[part[0]]) for part in self._parts[mark:]
+        ]
         before, missing = list[Part](), going.copy()
         for part in reversed(self._parts[:mark]):
             if not missing.any():
