@@ -347,7 +347,8 @@ class ChangingRun:
             bound = self.bound(event, system)
             values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
             turned = {0: True, 1: values[0] < 0.0, -1: values[0] > 0.0}[event.direction]
-            if turned and abs(values[0]) > 0.0 and abs(values[1]) <= TOGETHER * abs(values[0]):
+            away = abs(values[0]) > self.still.get(event.label, 0.0)
+            if turned and away and abs(values[1]) <= TOGETHER * abs(values[0]):
                 found.append(event)
         return found
 
