@@ -69,7 +69,9 @@ def _cart_poles(count: int) -> str:
     folder = tempfile.mkdtemp()
     try:
         store = Path(folder) / "swing.zarr"
-        spent = _timed(lambda: ct.study(scenario, vary, samples=count, chunk=CHUNK, store=store, progress=False))
+        spent = _timed(
+            lambda: ct.study(scenario, vary, samples=count, chunk=CHUNK, store=store, progress=False)
+        )
     finally:
         shutil.rmtree(folder)
     between = 0.5 * (before + _timed(raw) / CHUNK)
@@ -107,7 +109,9 @@ def _platforms(count: int) -> str:
         Figure("there", int(there.sum()), f"of {count}", f"{count - count // 100}"),
         Figure("a run", spent["plain"] / count * 1e6, "us", ""),
     ]
-    return figure_table(f"{count} Stewart platforms of 1 s, one in a hundred of which cannot be", rows, "other machines.")
+    return figure_table(
+        f"{count} Stewart platforms of 1 s, one in a hundred of which cannot be", rows, "other machines."
+    )
 
 
 def _starts(system: ct.System, count: int) -> tuple[np.ndarray, np.ndarray]:

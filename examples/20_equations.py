@@ -11,7 +11,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import catena as ct
-from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, Forms, Reading, forms, stanford_readings
+from catena.equations.papers.parallelism import (
+    PRINTED_SPEED_UPS,
+    Forms,
+    PaperReading,
+    forms,
+    stanford_readings,
+)
 from catena.mechanism.generators import arm7, humanoid
 from catena.view import gantt
 from pictures import Pictures
@@ -65,7 +71,7 @@ def main(arguments: list[str]) -> None:
     out.figure(operations(both, star), "figure_6_operations.png")
 
 
-def speed_ups(readings: list[list[Reading]]) -> Figure:
+def speed_ups(readings: list[list[PaperReading]]) -> Figure:
     figure = Figure(figsize=(8.0, 4.4), layout="constrained")
     speed, path = figure.subplots(1, 2)
     freedom = [r[0].freedom for r in readings]

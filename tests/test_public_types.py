@@ -1,5 +1,6 @@
 """The public edge has real types: a type checker knows what goes in and what comes out."""
 
+import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -65,3 +66,16 @@ def test_a_name_that_was_renamed_tells_the_new_one(old, new):
     assert hasattr(ct, new) and not hasattr(ct, old)
     with pytest.raises(ct.RenamedError, match=f"ct.{old} is called ct.{new} now"):
         getattr(ct, old)
+
+
+@pytest.mark.parametrize(("where", "old", "new"), [
+    ("catena.simulation.references", "Motion", "ReferenceMotion"), ("catena.forces.line", "Line", "LineOfAction"),
+    ("catena.studio", "Session", "EditingSession"),
+])  # fmt: skip
+def test_a_name_of_a_module_that_was_renamed_tells_the_new_one(where, old, new):
+    module = importlib.import_module(where)
+    assert hasattr(module, new) and not hasattr(module, old)
+    with pytest.raises(ct.RenamedError, match=f"{old} is called .*{new} now"):
+        getattr(module, old)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        module.nothing  # noqa: B018

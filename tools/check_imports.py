@@ -19,7 +19,7 @@ from pathlib import Path
 ORDER = (
     "sources",
     "errors",
-    "given",
+    "validation",
     "thresholds",
     "hooks",
     "formulas",

@@ -26,7 +26,7 @@ def find_offences(package: Path) -> list[str]:
         file.relative_to(package).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
         for file in sorted(package.rglob("*.py"))
     }
-    found = [*_linear_algebra(trees), *_derived(trees), *_protocols(trees)]
+    found = [*_linear_algebra(trees), *_derived(trees), *_protocols(trees), *_namesakes(trees)]
     if {"sources.py", "kernels/cache.py"} <= trees.keys():
         found += _beside(trees)
     return found
@@ -45,6 +45,15 @@ def _derived(trees: dict[str, ast.Module]) -> Iterator[str]:
     for file, node in _classes(trees):
         if any(_name(base) == "System" for base in node.bases):
             yield f"{file}:{node.lineno}: {node.name!r} derives from System; what differs is data of a system."
+
+
+def _namesakes(trees: dict[str, ast.Module]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for file, node in _classes(trees):
+        here = f"{file}:{node.lineno}"
+        if node.name in first:
+            yield f"{here}: another class is called {node.name!r} at {first[node.name]}; give each a name of its own."
+        first.setdefault(node.name, here)
 
 
 def _protocols(trees: dict[str, ast.Module]) -> Iterator[str]:

@@ -30,7 +30,7 @@ class Mutant:
 
 MUTANTS = (
     Mutant(
-        "simulation/contacts/deciding.py",
+        "simulation/contacts/restitution.py",
         "    if a + b + c <= 0.0 or a <= 0.0:\n        return 1.0\n",
         "    if True:\n        return 1.0\n",
         "tests/simulation/contacts/test_closed_forms.py::"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.bridges.conventions import Block, Coordinates as Conventions
+from catena.bridges.conventions import Coordinates as Conventions, JointCoordinates
 
 Array = NDArray[np.float64]
 
@@ -29,12 +29,14 @@ class Coordinates:
     friction: Array
 
     @staticmethod
-    def of(nq: int, nv: int, blocks: list[Block], damping: Array, friction: Array) -> "Coordinates":
+    def of(
+        nq: int, nv: int, blocks: list[JointCoordinates], damping: Array, friction: Array
+    ) -> "Coordinates":
         """The translation that joints, each a block, make up together."""
         return Coordinates(Conventions(np.zeros(nq), nv, np.zeros(nq), nv, tuple(blocks)), damping, friction)
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[JointCoordinates, ...]:
         """The joints."""
         return self.conventions.blocks
 

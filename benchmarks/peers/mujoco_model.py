@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.peers.coordinates import Coordinates, quaternion
 from benchmarks.peers.links import Link, damping_and_friction, links
 from benchmarks.peers.loops import Hold
-from catena.bridges.conventions import Block
+from catena.bridges.conventions import JointCoordinates
 from catena.bridges.conventions.joint_maps import (
     FlippedBall,
     FlippedFree,
@@ -73,7 +73,7 @@ def to_mujoco(mechanism: Any, holds: Sequence[Hold] = ()) -> tuple[mujoco.MjMode
     damping, friction = damping_and_friction(tree)
     for link in tree:
         blocks.append(
-            Block(
+            JointCoordinates(
                 q=slice(link.q_start, link.q_start + link.nq),
                 v=slice(link.v_start, link.v_start + link.nv),
                 q_there=slice(q, q + link.nq),

@@ -7,7 +7,7 @@ import pinocchio as pin
 
 from benchmarks.peers.coordinates import Coordinates
 from benchmarks.peers.links import Link, Motion, damping_and_friction, links
-from catena.bridges.conventions import Block
+from catena.bridges.conventions import JointCoordinates
 from catena.bridges.conventions.joint_maps import FlippedBall, FlippedFree, JointMap, Same, reversed_order
 from catena.bridges.conventions.pinocchio import FREE, SPHERICAL
 
@@ -32,7 +32,7 @@ def to_pinocchio(mechanism: Any) -> tuple[pin.Model, Coordinates]:
         index_of_link[number] = index
         q, v = model.joints[index].idx_q, model.joints[index].idx_v
         blocks.append(
-            Block(
+            JointCoordinates(
                 q=slice(link.q_start, link.q_start + link.nq),
                 v=slice(link.v_start, link.v_start + link.nv),
                 q_there=slice(q, q + link.nq),

@@ -18,7 +18,7 @@ _RENAMED = {"Found": "EventHit", "Moment": "Instant", "SegmentedTrajectory": "Tr
 def __getattr__(name: str) -> object:
     """Return a public name, imported now; one that has been renamed is refused with its new name."""
     if name in _RENAMED:
-        from catena.errors import RenamedError
+        from catena.errors import renamed
 
-        raise RenamedError(f"ct.{name} is called ct.{_RENAMED[name]} now.", name=name)
+        renamed("ct", _RENAMED)(name)
     return _imported(name)

@@ -188,7 +188,9 @@ from .studies import (
 )
 from .system import (
     System as System,
+    VelocityTransformation as VelocityTransformation,
     check as check,
+    velocity_transformation as velocity_transformation,
 )
 
 __version__: str

@@ -5,9 +5,9 @@ A message names who is at fault (body, joint, frame, file), says what was found,
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 
 class CatenaError(Exception):
@@ -42,6 +42,18 @@ class UnknownNameError(CatenaError, KeyError):
 
 class RenamedError(CatenaError, AttributeError):
     """A public name that has another name now, which the message tells."""
+
+
+def renamed(where: str, names: Mapping[str, str]) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module that users know as `where`: it refuses names {old: new} that are others now
+    with the new one."""
+
+    def missing(name: str) -> NoReturn:
+        if name in names:
+            raise RenamedError(f"{where}.{name} is called {where}.{names[name]} now.", name=name)
+        raise AttributeError(f"module {where!r} has no attribute {name!r}", name=name)
+
+    return missing
 
 
 class FormatError(CatenaError, ValueError):

@@ -29,7 +29,7 @@ def test_gradients_by_entries_of_q(states, agree):
     assert s.nq > s.nv
     d = np.linspace(-1.0, 1.0, s.nv)
     vdot = s.forward_dynamics(q, v, tau)
-    by_q, by_v, by_tau = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * vdot)
+    by_q, by_v, by_tau = ambient.pullback(s, "forward_dynamics", q, v, tau, 2 * vdot)
     assert by_q.shape == q.shape and by_v.shape == v.shape and by_tau.shape == v.shape
     agree(np.sum(by_q * s.rate(q, np.broadcast_to(d, v.shape))), along(s, q, v, tau, d), 1e-7)
 
@@ -42,7 +42,7 @@ def test_jax(states, agree):
     s, q, v, tau = states
     f = dynamics(s)
     agree(f(q, v, tau), s.forward_dynamics(q, v, tau), 1e-14)
-    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
+    expected = ambient.pullback(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
     found = jax.grad(lambda *x: (f(*x) ** 2).sum(), argnums=(0, 1, 2))(q, v, tau)
     each = jax.jit(jax.vmap(jax.grad(lambda *x: (f(*x) ** 2).sum(), argnums=(0, 1, 2))))(q, v, tau)
     for a, b, c in zip(expected, found, each):
@@ -61,7 +61,7 @@ def test_torch(states, agree):
     given = [torch.tensor(x, requires_grad=True) for x in (q, v, tau)]
     vdot = f(*given)
     (vdot**2).sum().backward()
-    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
+    expected = ambient.pullback(s, "forward_dynamics", q, v, tau, 2 * s.forward_dynamics(q, v, tau))
     for a, b in zip(expected, given):
         agree(b.grad.numpy(), a, 1e-12)
 
@@ -99,7 +99,7 @@ def test_torch_in_single_precision(slides, agree):
     vdot = forward_dynamics(s, *given)
     vdot.sum().backward()
     assert vdot.dtype == torch.float32 and all(x.grad.dtype == torch.float32 for x in given)
-    expected = ambient.pulled(s, "forward_dynamics", q, v, tau, np.ones_like(v))
+    expected = ambient.pullback(s, "forward_dynamics", q, v, tau, np.ones_like(v))
     for x, gradient in zip(given, expected):
         agree(x.grad.numpy(), gradient, 1e-4)
 

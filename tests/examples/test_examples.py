@@ -247,7 +247,29 @@ def check_fmu(report: str, pictures: set[str]) -> None:
         assert numbers(report, "its loop is open by")[0] < 1e-11
 
 
+def check_hopper(report: str, pictures: set[str]) -> None:
+    """It runs on, upright, at the speed that it was told."""
+    assert pictures == {"hops"}
+    assert re.search(r"makes 1[01] hops", report)
+    assert abs(numbers(report, "    its speed settles at")[0] - 0.8) < 0.05
+    assert numbers(report, "    the body stays within")[0] < 5.0
+
+
+def check_sticking(report: str, pictures: set[str]) -> None:
+    """Times, speeds and forces are those of formulas, and nothing creeps."""
+    assert pictures == {"sticking"}
+    pairs = [numbers(line, "") for line in report.splitlines() if "by formula" in line]
+    assert len(pairs) == 7
+    for found, expected in pairs:
+        assert abs(found - expected) < 2e-4 * max(1.0, abs(expected))
+    assert numbers(report, "    afterwards the load creeps by")[0] < 1e-9
+    lost, had = numbers(report, "    and loses")
+    assert lost == had
+
+
 CHECKS = {
+    "15_hopper": check_hopper,
+    "16_clutch_and_belt": check_sticking,
     "33_motor_sizing": check_motors,
     "34_fmu": check_fmu,
     "09_grapple_a_handle": check_grapple,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from catena.forces import KINDS, AtJoint, FrameForce, JointForce, Relative, Table, check_force_kind
-from catena.forces.line import Line
+from catena.forces.line import LineOfAction
 from catena.joints import Planar, Revolute
 from catena.spatial import Force
 from catena.spatial.scalars import array
@@ -32,11 +32,11 @@ class Rope(FrameForce):
     spends = False
 
     def load(self, at):
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         return line.pull(self.stiffness * line.length)
 
     def energy(self, at):
-        length = Line.between(at).length
+        length = LineOfAction.between(at).length
         return 0.5 * self.stiffness * length * length
 
 

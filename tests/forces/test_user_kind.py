@@ -20,7 +20,7 @@ FORCES = '''
 from dataclasses import dataclass
 
 import catena as ct
-from catena.forces.line import Line
+from catena.forces.line import LineOfAction
 from catena.spatial.scalars import array, less, where
 
 
@@ -31,14 +31,14 @@ class Hardening(ct.FrameForce):
     stores = True
 
     def load(self, at):
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         return line.pull(self.cubic * line.length**3 + self.damping * line.rate)
 
     def energy(self, at):
-        return 0.25 * self.cubic * Line.between(at).length ** 4
+        return 0.25 * self.cubic * LineOfAction.between(at).length ** 4
 
     def outputs(self, at):
-        return {"length": Line.between(at).length}
+        return {"length": LineOfAction.between(at).length}
 
 
 @dataclass(frozen=True)

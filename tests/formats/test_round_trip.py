@@ -351,13 +351,13 @@ def test_a_force_of_ones_own_survives_by_its_name(same, tmp_path, monkeypatch):
     (tmp_path / "pulls.py").write_text(
         "from dataclasses import dataclass\n"
         "import catena as ct\n"
-        "from catena.forces.line import Line\n"
+        "from catena.forces.line import LineOfAction\n"
         "@dataclass(frozen=True)\n"
         "class Pull(ct.FrameForce):\n"
         "    tension: float\n"
         "    source = 'wrenches'\n"
         "    def load(self, at):\n"
-        "        return Line.between(at).pull(self.tension)\n"
+        "        return LineOfAction.between(at).pull(self.tension)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     import pulls

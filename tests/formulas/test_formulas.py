@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from catena import CatenaError, FormulaError
-from catena.formulas import FUNCTIONS, UNITS, Formula, Place, parse
+from catena.formulas import FUNCTIONS, UNITS, ParsedFormula, Place, parse
 
 VALUES = {
     "a": 0.7,
@@ -325,6 +325,6 @@ def test_every_unit_is_what_it_is_in_si():
 
 
 def test_only_text_is_a_formula():
-    assert isinstance(parse("1"), Formula)
+    assert isinstance(parse("1"), ParsedFormula)
     with pytest.raises(FormulaError, match="give text"):
         parse(3.0)

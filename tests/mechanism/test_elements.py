@@ -8,7 +8,7 @@ import pytest
 
 from catena.errors import ModelError, StateError, UnknownNameError
 from catena.joints import Fixed, Free, Planar, Revolute, Spherical
-from catena.mechanism import JointSpring, Mechanism, PointSpring
+from catena.mechanism import JointSpringElement, Mechanism, PointSpringElement
 from catena.spatial import Pose
 
 NAN, INF = float("nan"), float("inf")
@@ -62,7 +62,7 @@ def test_one_number_limits_an_actuator_both_ways():
 def test_a_joint_spring_is_spread_over_the_coordinates_and_relaxed_at_neutral():
     m = arm()
     spring = m.add_spring("bush", "shoulder", stiffness=5.0, damping=(1, 2, 3))
-    assert isinstance(spring, JointSpring) and spring.joint == "shoulder"
+    assert isinstance(spring, JointSpringElement) and spring.joint == "shoulder"
     np.testing.assert_array_equal(spring.stiffness, [5, 5, 5])
     np.testing.assert_array_equal(spring.damping, [1, 2, 3])
     np.testing.assert_array_equal(spring.rest, [1, 0, 0, 0])
@@ -72,7 +72,7 @@ def test_a_joint_spring_is_spread_over_the_coordinates_and_relaxed_at_neutral():
 def test_a_spring_between_frames_takes_bodies_too():
     m = arm()
     spring = m.add_spring_between("cable", "ground", "eye", stiffness=100.0, rest_length=0.3)
-    assert isinstance(spring, PointSpring) and spring.frames == ("ground", "eye")
+    assert isinstance(spring, PointSpringElement) and spring.frames == ("ground", "eye")
     assert (spring.stiffness, spring.rest_length, spring.damping) == (100.0, 0.3, 0.0)
     m.add_spring("coil", "elbow", 2.0)
     assert list(m.springs) == ["cable", "coil"]

@@ -100,6 +100,67 @@ def test_words_for_what_cannot_be_kept():
         ct.simulate(s, [0.0, 0.5], np.zeros((20_000, 2)), 1.0, samples=1_000_000)
 
 
+def ball_on_a_floor():
+    """A ball over a floor, and where it begins."""
+    m = ct.Mechanism("ball")
+    m.add_body("ball", mass=1.0, inertia=0.1)
+    m.add_joint("z", "ground", "ball", ct.Prismatic("z"), actuated=False)
+    return m.system(), [ct.Contact("ball", restitution=0.5)]
+
+
+def test_of_a_ball_that_bounces_are_kept_what_formulas_say():
+    """Signals of runs with contacts: of one state, of a batch, and at samples."""
+    s, contacts = ball_on_a_floor()
+    kept = [
+        "min(v.z)",
+        "time_of_min(v.z)",
+        "max(v.z)",
+        "time_of_max(v.z)",
+        "integral(z)",
+        "crossing(z - 0.5)",
+    ]
+    run = ct.simulate(s, [[1.0], [2.0]], [[0.0], [0.0]], 0.9, contacts=contacts, keep=kept)
+    g = 9.81
+    for k, height in enumerate((1.0, 2.0)):
+        down = np.sqrt(2 * height / g)
+        fast = g * down
+        left = 0.9 - down
+        area = height * down - g * down**3 / 6 + 0.5 * fast * left**2 / 2 - g * left**3 / 6
+        expected = [-fast, down, 0.5 * fast, down, area, np.sqrt(2 * (height - 0.5) / g)]
+        np.testing.assert_allclose([run.kept[name][k] for name in kept], expected, rtol=1e-7)
+    alone = ct.simulate(s, [1.0], [0.0], 0.9, contacts=contacts, keep=["z", *kept], samples=7)
+    assert alone.kept["z"].shape == (7,) and len(alone.t) == 2
+    whole = ct.simulate(s, [1.0], [0.0], 0.9, contacts=contacts)
+    np.testing.assert_array_equal(alone.kept["z"], whole.resample(7)["z"][:, 0])
+    np.testing.assert_array_equal(alone.q[-1], whole.q[-1])
+    for name in kept:
+        assert alone.kept[name] == run.kept[name][0]
+    with pytest.raises(ct.CatenaError, match="elbow"):
+        ct.simulate(s, [1.0], [0.0], 0.9, contacts=contacts, keep=["max(elbow)"])
+
+
+def test_signals_of_joints_that_are_not_always_there():
+    """A pole that is locked half way keeps its angle; one that is let go has none."""
+    s = cart_pole().system()
+    q, v = [0.0, 0.2], [0.1, 0.0]
+    locks = [ct.Event(lambda t, q, v: t - 0.3, then=lambda m, q, v: m.lock("hinge", at=q[1]))]
+    whole = ct.simulate(s, q, v, 0.6, events=locks)
+    run = ct.simulate(s, q, v, 0.6, keep=["max(hinge)", "last(slide)", "hinge"], samples=13, events=locks)
+    angle = whole.segments[0]["hinge"][:, 0]
+    assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
+    assert run.kept["last(slide)"] == whole["slide"][-1, 0]
+    np.testing.assert_allclose(run.kept["hinge"][6:], angle[-1], rtol=1e-12)
+
+    def let_go(m, q, v):
+        """The pole floats, from where it is."""
+        return m.detach("hinge").attach("floats", "ground", "pole", ct.Free(), at=s.configuration(q))
+
+    lets_go = [ct.Event(lambda t, q, v: t - 0.3, then=let_go)]
+    run = ct.simulate(s, q, v, 0.6, keep=["max(hinge)", "last(slide)", "hinge"], samples=13, events=lets_go)
+    assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
+    assert np.isfinite(run.kept["hinge"][:6]).all() and np.isnan(run.kept["hinge"][7:]).all()
+
+
 MEMORY = """
 import resource, sys
 import numpy as np

@@ -12,7 +12,7 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import chain
 from catena.simulation import progress
-from catena.simulation.progress import Progress
+from catena.simulation.progress import RunProgress
 
 
 class Clock:
@@ -48,7 +48,7 @@ def terminal(monkeypatch):
 
 def test_a_bar_appears_on_a_terminal_after_a_second_with_the_time_left(clock, terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
-    bar = Progress(10.0, None)
+    bar = RunProgress(10.0, None)
     clock.now += 0.5
     bar.tick(1.0)
     assert terminal.getvalue() == ""
@@ -68,7 +68,7 @@ def test_a_bar_appears_on_a_terminal_after_a_second_with_the_time_left(clock, te
 def test_without_rich_a_plain_line_is_shown(clock, terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setitem(sys.modules, "rich", None)
-    bar = Progress(10.0, None)
+    bar = RunProgress(10.0, None)
     clock.now += 2.0
     bar.tick(4.0)
     assert terminal.getvalue().strip() == "40 %, t = 4 s of 10 s"
@@ -78,7 +78,7 @@ def test_without_rich_a_plain_line_is_shown(clock, terminal, monkeypatch):
 
 def test_a_file_gets_a_plain_line_if_progress_is_wanted_and_else_nothing(clock, capsys):
     for wanted, shown in ((True, "40 %, t = 4 s of 10 s"), (None, ""), (False, "")):
-        bar = Progress(10.0, wanted)
+        bar = RunProgress(10.0, wanted)
         clock.now += 60.0
         bar.tick(4.0)
         assert capsys.readouterr().err.strip() == shown
@@ -99,7 +99,7 @@ def test_a_notebook_shows_progress(clock, capsys, monkeypatch, has_widgets):
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    bar = Progress(10.0, None)
+    bar = RunProgress(10.0, None)
     clock.now += 2.0
     bar.tick(4.0)
     if has_widgets:

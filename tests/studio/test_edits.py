@@ -5,13 +5,13 @@ import pytest
 
 import catena as ct
 from catena.errors import StateError
-from catena.studio import EDITS, Session
+from catena.studio import EDITS, EditingSession
 from catena.studio.session import BLANK, Stale
 
 
 @pytest.fixture
 def session(tmp_path):
-    return Session(BLANK.format(name="mine"), "mine.toml", tmp_path)
+    return EditingSession(BLANK.format(name="mine"), "mine.toml", tmp_path)
 
 
 def act(session, what, **arguments):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from catena.mechanism.generators.hslm import ACROSS, DROP, HAND, HOLDS, TURNS, hslm
-from catena.studio import Session
+from catena.studio import EditingSession
 from catena.studio.session import BLANK
 
 
 def test_the_hslm_from_its_sdof_tables_falls_as_printed(tmp_path):
     """Seed 003, chapter 8: three chains by gamma and phi, held to the member; it falls with 10.0286429 m/s^2."""
-    session = Session(BLANK.format(name="hslm"), "hslm.toml", tmp_path)
+    session = EditingSession(BLANK.format(name="hslm"), "hslm.toml", tmp_path)
 
     def act(what, **arguments):
         session.act(what, arguments, session.revision)
@@ -54,7 +54,7 @@ def test_the_hslm_from_its_sdof_tables_falls_as_printed(tmp_path):
 
 
 def test_fields_are_changed_taken_away_and_refused(tmp_path):
-    session = Session(BLANK.format(name="arm"), "arm.toml", tmp_path)
+    session = EditingSession(BLANK.format(name="arm"), "arm.toml", tmp_path)
 
     def act(what, **arguments):
         session.act(what, arguments, session.revision)

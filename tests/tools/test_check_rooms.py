@@ -31,6 +31,8 @@ def write(package, **files):
     ({"system__face": "import numpy as np\nx = np.linalg.inv\n"}, "system/face.py:2: system/ leaves linear algebra"),
     ({"view__other": "class Other(System):\n    pass\n"}, "view/other.py:1: 'Other' derives from System"),
     ({"dynamics__who": "class Who(Protocol):\n    pass\n"}, "dynamics/who.py:1: 'Who' stands for something after"),
+    ({"view__one": "class Twin:\n    pass\n", "view__two": "class Twin:\n    pass\n"},
+     "view/two.py:1: another class is called 'Twin' at view/one.py:1"),
     ({"dynamics__step": "from catena.dynamics.numbers import x\n"}, "dynamics/step.py:1: this may be traced"),
     ({"dynamics__step": "from catena.dynamics import numbers\n"}, "dynamics/step.py:1: this may be traced"),
     ({"dynamics__numbers": "y = Algorithm('y')\n"}, "dynamics/numbers.py:1: Algorithm makes code that is traced"),

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.view.scene import scene
-from catena.view.solids import Bar, ToothedRing, ToothedWheel
+from catena.view.solids import BarSolid, ToothedRing, ToothedWheel
 
 
 def train(**couplings):
@@ -38,7 +38,7 @@ def test_wheels_that_turn_alike_are_pulleys_with_a_belt_that_touches_both():
     wheels = wheels_of(parts)
     assert wheels["wheel1"].radius == pytest.approx(2.0 * wheels["wheel2"].radius)
     assert not any(wheel.teeth for wheel in wheels.values())
-    runs = [solid for part in parts for solid in part.solids if isinstance(solid, Bar)]
+    runs = [solid for part in parts for solid in part.solids if isinstance(solid, BarSolid)]
     assert len(runs) == 2
     for run in runs:
         along = run.R[:, 2]

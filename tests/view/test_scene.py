@@ -435,7 +435,9 @@ def test_pads_at_one_height_hang_from_a_plate():
     s = generators.delta().system()
     shape = scene(s, s.assemble())
     plates = [
-        p for p in shape.parts if p.role == "ground" and any(type(x).__name__ == "Hull" for x in p.solids)
+        p
+        for p in shape.parts
+        if p.role == "ground" and any(type(x).__name__ == "HullSolid" for x in p.solids)
     ]
     (plate,) = plates
     pads = np.concatenate([corners(p) for p in shape.parts if p.role == "ground" and p is not plate])

@@ -24,7 +24,7 @@ from catena.bodies.contract import (
 from catena.bodies.points import few_points
 from catena.bodies.splines import Basis
 from catena.errors import ModelError
-from catena.given import entries, real_array, shown
+from catena.validation import entries, real_array, shown
 
 ENDS = ("clamped", "pinned", "free")
 DIRECTIONS = ("y", "z", "x", "rx")

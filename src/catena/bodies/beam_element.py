@@ -33,7 +33,7 @@ class Section:
 
 
 @dataclass(frozen=True, eq=False)
-class Element:
+class BeamElement:
     """An element of a length [m] with a section."""
 
     length: float

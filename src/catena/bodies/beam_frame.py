@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.bodies.beam_element import GAUSS, Element, Section
+from catena.bodies.beam_element import GAUSS, BeamElement, Section
 from catena.bodies.contract import (
     Floats,
     Particles,
@@ -29,7 +29,7 @@ from catena.bodies.contract import (
 from catena.bodies.points import few_points
 from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
-from catena.given import entries, real_array, shown
+from catena.validation import entries, real_array, shown
 
 NEAR = 1e-6
 """Places that are farther than this part of the frame's size from all members are refused."""
@@ -71,7 +71,7 @@ class _Placed:
     (12,) of its displacements, and where it begins along the member [m]."""
 
     member: Member
-    element: Element
+    element: BeamElement
     origin: Floats
     axes: Floats
     index: Any
@@ -159,7 +159,7 @@ class BeamFrame(ReducedBody):
             for e, (i, j) in enumerate(zip(inner[:-1], inner[1:], strict=True)):
                 index = np.concatenate([np.arange(6 * i, 6 * i + 6), np.arange(6 * j, 6 * j + 6)])
                 origin = self.nodes[member.a] + e * h * axes[:, 0]
-                found.append(_Placed(member, Element(h, section), origin, axes, index, e * h))
+                found.append(_Placed(member, BeamElement(h, section), origin, axes, index, e * h))
         return found
 
     @property

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import ModelError
-from catena.given import is_count, real_array, real_number, shown
+from catena.validation import is_count, real_array, real_number, shown
 
 Floats = NDArray[np.float64]
 

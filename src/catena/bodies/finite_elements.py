@@ -26,8 +26,8 @@ from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_r
 from catena.bodies.points import points_of_products
 from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
-from catena.given import entries, is_count, real_array, shown
 from catena.spatial.vectors import skew
+from catena.validation import entries, is_count, real_array, shown
 
 SYMMETRIC = 1e-8
 NEAR = 1e-6

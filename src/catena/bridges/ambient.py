@@ -48,12 +48,12 @@ class Bridged:
         """vdot or tau, (..., nv)."""
         return value(self.at(p), self.name, q, v, x)
 
-    def pulled(
+    def pullback(
         self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray, g: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """The gradients by q, v and x as `pulled` tells, and by p (width,), summed up over all states."""
+        """The gradients by q, v and x as `pullback` tells, and by p (width,), summed up over all states."""
         system = self.at(p)
-        found = pulled(system, self.name, q, v, x, g)
+        found = pullback(system, self.name, q, v, x, g)
         if not self.parameters:
             return *found, np.zeros(p.shape)
         names = [name for name, _ in self.parameters]
@@ -83,7 +83,7 @@ def value(system: System, name: str, q: np.ndarray, v: np.ndarray, x: np.ndarray
     return system.inverse_dynamics(q, v, x)
 
 
-def pulled(
+def pullback(
     system: System, name: str, q: np.ndarray, v: np.ndarray, x: np.ndarray, g: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The gradients (..., nq), (..., nv), (..., nv) by q, v and x of a number that depends on the result by g

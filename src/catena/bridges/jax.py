@@ -30,7 +30,7 @@ def dynamics(
 
     def host_gradient(q: Any, v: Any, x: Any, p: Any, g: Any) -> tuple[np.ndarray, ...]:
         given = ambient.as_numbers(q, v, x, p, g)
-        return tuple(y.astype(np.asarray(q).dtype) for y in made.pulled(*given))
+        return tuple(y.astype(np.asarray(q).dtype) for y in made.pullback(*given))
 
     # States of a vmap are computed together. With parameters each of them would have its own, so they are not.
     method = "sequential" if parameters else "broadcast_all"

@@ -23,7 +23,7 @@ class _Dynamics(torch.autograd.Function):
     def backward(context: Any, gradient: Any) -> Any:
         tensors = context.saved_tensors
         given = ambient.as_numbers(*(t.detach().cpu() for t in (*tensors, gradient)))
-        found = context.made.pulled(*given)
+        found = context.made.pullback(*given)
         parts = [torch.as_tensor(g).to(dtype=t.dtype, device=t.device) for g, t in zip(found, tensors)]
         return None, *(p.sum_to_size(t.shape) for p, t in zip(parts, tensors))
 

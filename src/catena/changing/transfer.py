@@ -21,7 +21,6 @@ from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
 from catena.errors import LoopError, StateError
-from catena.given import is_finite, real_array, shown
 from catena.joints.modal import Modal
 from catena.kernels import arrays
 from catena.kernels.blas import by_one_blas_thread
@@ -31,6 +30,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups
 from catena.mechanism.validation import known
 from catena.system import System
+from catena.validation import is_finite, real_array, shown
 
 # Velocities that a new structure forbids are none below this part of the fastest motion.
 NEGLIGIBLE = 1e-10
@@ -115,7 +115,7 @@ class Transfer:
             f"{self.system.mechanism.name!r}: {'velocities jump' if np.any(self.jumped) else 'no velocity jumps'}"
         ]
         if np.any(self.jumped):
-            lines.append(f"  energy: {told_energy(lost, 6)}")
+            lines.append(f"  energy: {energy_text(lost, 6)}")
             size = {name: float(np.abs(x).max(initial=0.0)) for name, x in self.impulse.items()}
             for name in sorted(size, key=lambda name: -size[name])[:8]:
                 if size[name] > 0.0:
@@ -128,7 +128,7 @@ class Transfer:
         return "\n".join(lines)
 
 
-def told_energy(lost: float, digits: int) -> str:
+def energy_text(lost: float, digits: int) -> str:
     """Return in words what a change does to the kinetic energy; only drives can put some in."""
     return f"{abs(lost):.{digits}g} J {'lost' if lost >= 0.0 else 'put in by drives'}"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from catena.errors import CatenaError
-from catena.given import printable, printable_lines
+from catena.validation import printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console as Terminal

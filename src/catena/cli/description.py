@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.joints import JointKind
 from catena.joints.axes import NAMED
-from catena.mechanism import GROUND, GeneralForce, Joint
+from catena.mechanism import GROUND, Joint, KindElement
 from catena.questions.diagnosis import Diagnosis
 from catena.system import System
 
@@ -44,7 +44,7 @@ def describe(system: System) -> dict[str, Any]:
     }
 
 
-def _force(part: GeneralForce) -> dict[str, Any]:
+def _force(part: KindElement) -> dict[str, Any]:
     place = {"joint": part.at_joint} if part.frames is None else {"between": list(part.frames)}
     parameters: dict[str, Any] = plain(asdict(part.kind)) if is_dataclass(part.kind) else {}
     return {"name": part.name, "kind": type(part.kind).__name__, **place, "parameters": parameters}

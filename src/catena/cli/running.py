@@ -27,7 +27,7 @@ _IN_PYTHON = re.compile(r"[;.]? [Tt]he trajectory so far is in the attribute `tr
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class RunRequest:
     """A simulation that was asked for, and whether its progress is shown."""
 
     scenario: Scenario
@@ -38,14 +38,14 @@ class Task:
 class Outcome:
     """How a simulation ended: the motion as far as it came, if there is any, and in `reason` why it is not all."""
 
-    task: Task
+    task: RunRequest
     run: Trajectory | None
     wall_time: float
     code: Exit = Exit.OK
     reason: str = ""
 
 
-def prepare(scenario: Scenario, arguments: Namespace) -> Task:
+def prepare(scenario: Scenario, arguments: Namespace) -> RunRequest:
     """Return the simulation that a command line asks for: a scenario, with what options say instead. Raise an error for
     a request that cannot be fulfilled."""
     if arguments.gravity is not None:
@@ -78,14 +78,14 @@ def prepare(scenario: Scenario, arguments: Namespace) -> Task:
     if arguments.event:
         events = [_event(system, name, values) for name, values in arguments.event]
         scenario = scenario.with_(mechanism=scenario.system, events=[*_listed(scenario.events), *events])
-    return Task(scenario, False if arguments.quiet else None)
+    return RunRequest(scenario, False if arguments.quiet else None)
 
 
 def _listed(given: Any) -> list[Any]:
     return list(given)
 
 
-def follow(task: Task, console: Console) -> Outcome:
+def follow(task: RunRequest, console: Console) -> Outcome:
     """Simulate a task and return its outcome; a motion that stops early has one as well."""
     start = perf_counter()
 

@@ -11,8 +11,8 @@ import numpy as np
 from catena.dynamics.elements.elements import Elements
 from catena.dynamics.elements.placed_forces import has_forces, place_forces
 from catena.dynamics.loops.closed_chains import is_closed
+from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.closing.projection import project_holding
-from catena.dynamics.loops.closing.settling import Settling
 from catena.dynamics.tree.articulated_body import articulated_body
 from catena.dynamics.tree.conserved import potential_energy
 from catena.dynamics.tree.friction import strain_energy
@@ -30,9 +30,9 @@ class Mechanics:
     `base` is the model of one mechanism whose forces these are, where numbers differ from state to state.
     """
 
-    def __init__(self, settling: Settling, base: Mechanics | None = None) -> None:
-        self.settling, self.base = settling, base
-        self.mechanism, self.plan = settling.described.mechanism, settling.described.plan
+    def __init__(self, counted: CountedConstraints, base: Mechanics | None = None) -> None:
+        self.counted, self.base = counted, base
+        self.mechanism, self.plan = counted.described.mechanism, counted.described.plan
         self.nv, self.constrained = self.plan.nv, self.plan.total_constraints > 0
         self.inertia = InertiaCheck(self.plan)
         self.is_closed, self.acts = is_closed(self.plan), has_forces(self.mechanism)
@@ -41,12 +41,12 @@ class Mechanics:
     @property
     def evaluator(self) -> Evaluator:
         """Return what runs algorithms on the plan that is computed with."""
-        return self.settling.effective
+        return self.counted.effective
 
     def settle(self, q: Any = None) -> bool:
         """Look which constraints count, at q (..., nq) or in the neutral configuration, unless that has been done;
         return whether something else is computed with than before."""
-        return self.settling.look(q)
+        return self.counted.look(q)
 
     @property
     def elements(self) -> Elements:
@@ -55,7 +55,7 @@ class Mechanics:
         if self._elements is None:
             self.settle()
             own = None if self.base is None else self.base.elements
-            self._elements = Elements(self.settling) if own is None else own.for_states(self.settling)
+            self._elements = Elements(self.counted) if own is None else own.for_states(self.counted)
         return self._elements
 
     @elements.setter

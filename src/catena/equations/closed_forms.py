@@ -8,13 +8,15 @@ Which constraints are independent, and which coordinates, the running code decid
 cannot, so it is decided once in a reference configuration, and the equations hold as long as that choice does.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from catena.dynamics import composite_body, newton_euler
 from catena.dynamics.loops.formulations.joint_multipliers import independent_rows
-from catena.dynamics.loops.formulations.minimal import partition
+from catena.dynamics.loops.formulations.minimal import partition_of
+from catena.dynamics.loops.independent import independent_components
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.tree.rotors import with_rotors
 from catena.equations.derivation import Derivation
@@ -34,15 +36,19 @@ class ConstraintChoice:
     independent: np.ndarray
 
 
-def choose(evaluator: Evaluator, q: np.ndarray) -> ConstraintChoice:
-    """The choice of the running code at a closed configuration q (nq,)."""
+def choose(evaluator: Evaluator, q: np.ndarray, names: str | Iterable[str] | None = None) -> ConstraintChoice:
+    """The choice of the running code at a closed configuration q (nq,); coordinates of the joints `names` are the
+    independent ones, if these are given."""
     problem = motion_problem(evaluator, q)
     rank, nv = int(problem.rank[0]), evaluator.plan.nv
-    scaled = problem.scaled[0]
-    rows = independent_rows(scaled, rank)
     unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
     J = problem.J[0] / problem.scale[0][:, None]
-    independent = partition(J, np.zeros(len(J)), unit, rank).independent
+    given = None if names is None else independent_components(evaluator.plan, names)
+    independent = partition_of(problem, given).independent
+    if given is None:
+        rows = independent_rows(problem.scaled[0], rank)
+    else:
+        rows = independent_rows((J * unit)[:, np.setdiff1d(np.arange(nv), given)], rank)
     dependent = np.array([k for k in range(nv) if k not in set(independent.tolist())], dtype=np.int64)
     order = _pivots((J * unit)[np.ix_(rows, dependent)])
     return ConstraintChoice(rows[[i for i, _ in order]], dependent[[j for _, j in order]], independent)

@@ -47,10 +47,10 @@ class RotorRow:
 
 
 @lru_cache(maxsize=8)
-def loop_constraints(sort: EliminationShape, whereabouts: bool = False) -> Algorithm:
-    """How tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `whereabouts`
+def loop_constraints(sort: EliminationShape, poses: bool = False) -> Algorithm:
+    """How tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `poses`
     also how bodies stand and move."""
-    told = {"pose": Transform, "v": Motion} if whereabouts else {}
+    told = {"pose": Transform, "v": Motion} if poses else {}
     return replace(
         loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),

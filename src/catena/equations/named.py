@@ -37,6 +37,7 @@ from catena.mechanism.validation import known
 from catena.spatial.linear import ldl_solve
 from catena.spatial.scalars import array
 from catena.structure import Plan
+from catena.validation import shown
 
 Outputs = dict[str, np.ndarray]
 
@@ -52,6 +53,7 @@ class Request:
     method: str
     at: Any
     forces: tuple[PlacedForce, ...] = ()
+    independent: str | Iterable[str] | None = None
 
     @property
     def plan(self) -> Plan:
@@ -68,7 +70,7 @@ class Request:
                 f"dependent constraints and coordinates, and which ones they are depends on the state. Give a closed "
                 f"configuration at=q whose choice is kept{other}."
             )
-        return choose(self.evaluator, np.asarray(self.at, dtype=float))
+        return choose(self.evaluator, np.asarray(self.at, dtype=float), self.independent)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Named:
 def derive(
     name: str, mechanism: Mechanism, evaluator: Evaluator, symbols: Iterable[str] = (), frame: str | None = None,
     method: str = "auto", at: Any = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
-    placing: Placing | None = None,
+    placing: Placing | None = None, independent: str | Iterable[str] | None = None,
 ) -> tuple[Unrolled, Derivation]:  # fmt: skip
     """Named equations of a mechanism on the plan of `evaluator`, and the derivation that they come from. `placing`
     finds the forces of the mechanism on a plan."""
@@ -98,6 +100,11 @@ def derive(
             "belong to a frame: give frame=..." if equations.framed else "belong to no frame: leave frame out"
         )
         raise EquationsError(f"The equations {name!r} {need}.")
+    if independent is not None and method != "minimal" and name != "minimal_coordinates":
+        raise EquationsError(
+            f"independent is {shown(independent)}, but the equations {name!r} by {method!r} have no independent "
+            f"coordinates: take method='minimal', or 'minimal_coordinates'."
+        )
     if frame is not None:
         known("body or frame", frame, evaluator.plan.body_pose, repr(mechanism.name))
     for body in f_ext:
@@ -113,7 +120,7 @@ def derive(
     _require_compiled(mechanism, forces)
     derivation = Derivation(name, plan, takes, f_ext, forces)
     with quick_symbols():
-        outputs = equations.derive(Request(derivation, evaluator, frame, method, at, forces))
+        outputs = equations.derive(Request(derivation, evaluator, frame, method, at, forces, independent))
     return derivation.unrolled(outputs), derivation
 
 

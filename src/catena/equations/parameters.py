@@ -19,7 +19,7 @@ import numpy as np
 from catena.errors import ModelError, UnknownNameError
 from catena.forces import ForceKind
 from catena.kinematics.loops.kept_constraints import kept_as
-from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring, Mechanism
+from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpringElement, Mechanism
 from catena.mechanism.validation import INERTIA_TOLERANCE, known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
@@ -189,7 +189,7 @@ class _Parts:
         """The kind of a force, with what was replaced in it. A spring at a joint has all its numbers, also those that
         are zero."""
         element = self.elements[name]
-        if name not in self.kinds and isinstance(element, JointSpring):
+        if name not in self.kinds and isinstance(element, JointSpringElement):
             rows = (element.stiffness, element.damping, element.rest)
             return element.kind.with_rows(*(tuple(row) for row in rows))
         return self.kinds.get(name, element.kind)

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.given import can_take, is_positive, real_array, shown
 from catena.joints import Free
 from catena.joints.around import described
 from catena.kernels import arrays
@@ -31,6 +30,7 @@ from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
 from catena.system import System
 from catena.thresholds import RANK_EXACT
+from catena.validation import can_take, is_positive, real_array, shown
 
 
 class FreeFlyer:

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.flying.independent import choose_independent, follow_independent
-from catena.given import real_array, shown
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import GROUND
@@ -32,6 +31,7 @@ from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
 from catena.system.dynamics_calls import opened
 from catena.thresholds import RANK_MOVING
+from catena.validation import real_array, shown
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 # A number is told if less than this part of it is along such directions.

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.dynamics.loops.independent import component_names, independent_components
 from catena.errors import StateError
 from catena.joints import Free
 from catena.joints.around import described
 from catena.kinematics.stacks import transposed
-from catena.mechanism.selection import selected
 from catena.system import System
 
 # A component follows others if loops hold at least this part of it, so that motors are independent before others.
@@ -40,9 +40,9 @@ def choose_independent(
     among: np.ndarray | None = None,
     rows: np.ndarray | None = None,
 ) -> Independent:
-    """Return independent components at a closed configuration q (nq,): those of the joints `names`, or as many as
-    possible of floating bases, then of actuated joints. `among` (nv,) tells which components count, all unless
-    given."""
+    """Return independent components at a closed configuration q (nq,): those of the joints `names` ("hip[1]"
+    is one component of a joint), or as many as possible of floating bases, then of actuated joints. `among` (nv,) tells
+    which components count, all unless given."""
     counts = np.ones(system.nv, dtype=bool) if among is None else among
     J = system.closure_jacobian(q).reshape(-1, system.nv)[:, counts]
     if rows is not None:
@@ -109,16 +109,15 @@ def _dependent(A: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 def _others(system: System, A: np.ndarray, places: np.ndarray, names: str | Iterable[str]) -> np.ndarray:
     """Return the components that are not of the joints named, if these determine them."""
-    given = selected("joint", names, system.joints)
-    own = {k for name in given for k in range(*system.slice_v(name).indices(system.nv))}
-    dependent = np.array([k for k in places if k not in own], dtype=np.int64)
+    given = independent_components(system.plan, names)
+    dependent = np.array([k for k in places if k not in set(given.tolist())], dtype=np.int64)
     rank = int(np.linalg.matrix_rank(A, tol=1e-9 * np.linalg.norm(A))) if A.size else 0
     held = A[:, np.searchsorted(places, dependent)]
     s = np.linalg.svd(held, compute_uv=False) if held.size else np.ones(1)
     if len(dependent) != rank or s.min() * CONDITION <= s.max():
         raise StateError(
-            f"independent = {list(given)} are {len(places) - len(dependent)} velocity components of "
-            f"{system.mechanism.name!r}, which has {len(places) - rank} degrees of freedom with its loops closed; name "
-            "joints that have as many together and determine all others."
+            f"independent = {component_names(system.plan, given)} are {len(places) - len(dependent)} velocity "
+            f"components of {system.mechanism.name!r}, which has {len(places) - rank} degrees of freedom with its "
+            "loops closed; name joints that have as many together and determine all others."
         )
     return dependent

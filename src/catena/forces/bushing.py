@@ -11,9 +11,9 @@ import numpy as np
 from catena.errors import ModelError
 from catena.forces.contract import FrameForce, Relative
 from catena.forces.deflection import exact_rate
-from catena.given import real_array, shown
 from catena.spatial import Force, Motion, is_symbolic, log
 from catena.spatial.scalars import array
+from catena.validation import real_array, shown
 
 
 @dataclass(frozen=True)

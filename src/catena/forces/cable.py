@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.line import Line, LineForce
+from catena.forces.line import LineForce, LineOfAction
 from catena.forces.parameters import number
 from catena.forces.smooth import positive, push_back
 
@@ -32,9 +32,9 @@ class Cable(LineForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def stored(self, line: Line) -> Any:
+    def stored(self, line: LineOfAction) -> Any:
         stretched = positive(line.length - self.rest_length)
         return 0.5 * self.stiffness * stretched * stretched
 
-    def tension(self, line: Line) -> Any:
+    def tension(self, line: LineOfAction) -> Any:
         return push_back(line.length - self.rest_length, line.rate, self.stiffness, self.damping)

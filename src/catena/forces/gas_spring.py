@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.line import Line, LineForce
+from catena.forces.line import LineForce, LineOfAction
 from catena.forces.parameters import number
 from catena.spatial.scalars import less, logarithm, power, where
 
@@ -44,7 +44,7 @@ class GasSpring(LineForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def stored(self, line: Line) -> Any:
+    def stored(self, line: LineOfAction) -> Any:
         part, beyond = self._part(line)
         if self.is_isothermal:
             work = self.force * self.column * logarithm(part)
@@ -52,13 +52,13 @@ class GasSpring(LineForce):
             work = self.force * self.column * (power(part, 1.0 - self.exponent) - 1.0) / (1.0 - self.exponent)
         return -work - self._push(part) * beyond + self.outside * (line.length - self.length)
 
-    def tension(self, line: Line) -> Any:
+    def tension(self, line: LineOfAction) -> Any:
         return self.outside - self._push(self._part(line)[0]) + self.damping * line.rate
 
     def _push(self, part: Any) -> Any:
         return self.force / (part if self.is_isothermal else power(part, self.exponent))
 
-    def _part(self, line: Line) -> tuple[Any, Any]:
+    def _part(self, line: LineOfAction) -> tuple[Any, Any]:
         """The gas column as a part of `column`, no shorter than the shortest, and how much is missing to that [m]."""
         part = 1.0 + (line.length - self.length) / self.column
         kept = where(less(part, SHORTEST), SHORTEST, part)

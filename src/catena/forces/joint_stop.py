@@ -13,9 +13,9 @@ from catena.forces.contract import AtJoint, JointForce
 from catena.forces.joint_spring import joint_outputs
 from catena.forces.parameters import numbers
 from catena.forces.smooth import positive, push_back
-from catena.given import real_array, shown
 from catena.joints import JointKind
 from catena.spatial.scalars import array
+from catena.validation import real_array, shown
 
 FAR = 1e300
 """Where a limit is that is not there; infinity would not pass for a finite parameter."""

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from catena.errors import renamed
 from catena.forces.contract import FrameForce, Relative
 from catena.spatial import Force
 from catena.spatial.scalars import array, less, sqrt, where
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LineOfAction:
     """The line from a's origin to b's: its `length`, its `rate` of growth, and its direction `along` (3,) in b's axes,
     zero where the points coincide and there is no line to pull along."""
 
@@ -24,7 +25,7 @@ class Line:
     along: np.ndarray
 
     @classmethod
-    def between(cls, at: Relative) -> Line:
+    def between(cls, at: Relative) -> LineOfAction:
         """The line between the origins of the two frames."""
         x, y, z = span = at.in_b(at.span)
         square = x * x + y * y + z * z
@@ -44,20 +45,23 @@ class LineForce(FrameForce):
     stores = True
 
     @abstractmethod
-    def tension(self, line: Line) -> Any:
+    def tension(self, line: LineOfAction) -> Any:
         """Return the force that pulls the two points together [N]."""
 
     @abstractmethod
-    def stored(self, line: Line) -> Any:
+    def stored(self, line: LineOfAction) -> Any:
         """Return the energy stored at this length [J]."""
 
     def load(self, at: Relative) -> Force:
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         return line.pull(self.tension(line))
 
     def energy(self, at: Relative) -> Any:
-        return self.stored(Line.between(at))
+        return self.stored(LineOfAction.between(at))
 
     def outputs(self, at: Relative) -> Mapping[str, Any]:
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         return {"length": line.length, "rate": line.rate, "tension": self.tension(line)}
+
+
+__getattr__ = renamed("catena.forces.line", {"Line": "LineOfAction"})

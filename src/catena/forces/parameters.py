@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import real_array, shown
 from catena.spatial import is_symbolic
+from catena.validation import real_array, shown
 
 
 class Parametric:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.line import Line, LineForce
+from catena.forces.line import LineForce, LineOfAction
 from catena.forces.parameters import number
 
 
@@ -33,9 +33,9 @@ class PointSpring(LineForce):
     def spends(self) -> bool:
         return self.damping != 0.0
 
-    def stored(self, line: Line) -> Any:
+    def stored(self, line: LineOfAction) -> Any:
         stretched = line.length - self.rest_length
         return 0.5 * self.stiffness * stretched * stretched
 
-    def tension(self, line: Line) -> Any:
+    def tension(self, line: LineOfAction) -> Any:
         return self.stiffness * (line.length - self.rest_length) + self.damping * line.rate

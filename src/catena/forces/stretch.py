@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from catena.forces.contract import FrameForce, Relative
-from catena.forces.line import Line, LineForce
+from catena.forces.line import LineForce, LineOfAction
 from catena.spatial import Force, Motion
 
 FIRST, NEXT, PULLING, TELLING = "first", "next", "pulling", "telling"
@@ -30,7 +30,7 @@ class OnPath(Relative):
 
 
 @dataclass(frozen=True)
-class Stretch(FrameForce):
+class LineSection(FrameForce):
     """A stretch of the line that `whole` pulls along. Its `part` is that of the first that measures, of another that
     does, or of one that pulls, of which one tells what is worth recording of the whole. The first counts `fixed` [m],
     the length of all stretches between frames that do not move against each other."""
@@ -53,7 +53,7 @@ class Stretch(FrameForce):
 
     def measured(self, at: Relative, length: Any, rate: Any) -> tuple[Any, Any]:
         """The length of the line up to the end of this stretch, and its rate, from those up to its beginning."""
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         if self.part == FIRST:
             return self.fixed + line.length, line.rate
         return length + line.length, rate + line.rate
@@ -61,19 +61,19 @@ class Stretch(FrameForce):
     def load(self, at: Relative) -> Force:
         if self.measures:
             return Force.zero()
-        line = Line.between(at)
+        line = LineOfAction.between(at)
         return line.pull(self.whole.tension(_whole(at, line)))
 
     def energy(self, at: Relative) -> Any:
-        return self.whole.stored(_whole(at, Line.between(at))) if self.part == TELLING else 0.0
+        return self.whole.stored(_whole(at, LineOfAction.between(at))) if self.part == TELLING else 0.0
 
     def outputs(self, at: Relative) -> Mapping[str, Any]:
         if self.part != TELLING:
             return {}
-        line = _whole(at, Line.between(at))
+        line = _whole(at, LineOfAction.between(at))
         return {"length": line.length, "rate": line.rate, "tension": self.whole.tension(line)}
 
 
-def _whole(at: Relative, own: Line) -> Line:
+def _whole(at: Relative, own: LineOfAction) -> LineOfAction:
     """The whole line in the direction of one stretch, of which that is all where nothing else was measured."""
-    return Line(at.length, at.rate, own.along) if isinstance(at, OnPath) else own
+    return LineOfAction(at.length, at.rate, own.along) if isinstance(at, OnPath) else own

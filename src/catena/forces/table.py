@@ -10,8 +10,8 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.forces.parameters import Parametric, numbers
-from catena.given import is_one_of, shown
 from catena.spatial.scalars import less, where
+from catena.validation import is_one_of, shown
 
 BEYOND = ("line", "hold")
 

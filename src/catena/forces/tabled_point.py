@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import ModelError
-from catena.forces.line import Line, LineForce
+from catena.forces.line import LineForce, LineOfAction
 from catena.forces.table import Table, require_tables
 
 
@@ -30,9 +30,9 @@ class TabledPointSpring(LineForce):
     def spends(self) -> bool:
         return self.damper is not None
 
-    def stored(self, line: Line) -> Any:
+    def stored(self, line: LineOfAction) -> Any:
         return 0.0 if self.spring is None else self.spring.integral(line.length)
 
-    def tension(self, line: Line) -> Any:
+    def tension(self, line: LineOfAction) -> Any:
         spring = 0.0 if self.spring is None else self.spring.value(line.length)
         return spring if self.damper is None else spring + self.damper.value(line.rate)

@@ -13,10 +13,10 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.findings import Severity
 from catena.formats.source import Source
-from catena.given import shown
 from catena.joints import Fixed, Spherical
 from catena.mechanism import Mechanism
 from catena.mechanism.naming import end_of_joint
+from catena.validation import shown
 
 _CLOSING = re.compile(r"(closing_.+)_([12])")
 

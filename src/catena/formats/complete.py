@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from catena.errors import FormatError
-from catena.given import shown
+from catena.validation import shown
 
 
 def file_path(path: Any) -> Path:

@@ -26,10 +26,10 @@ from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
 from catena.formats.toml.saving import Meaning, text_like
-from catena.given import is_one_of, shown
 from catena.mechanism import Mechanism, validation
 from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh
+from catena.validation import is_one_of, shown
 
 PathLike = str | os.PathLike[str]
 Loops = PathLike | Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]] | Literal[False] | None

@@ -16,8 +16,8 @@ from typing import Any
 
 from catena.errors import FormatError
 from catena.forces import ForceKind
-from catena.given import entries, shown
 from catena.joints import JointKind
+from catena.validation import entries, shown
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 

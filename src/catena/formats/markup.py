@@ -14,7 +14,7 @@ from xml.parsers import expat
 
 from catena.errors import CatenaError, FormatError
 from catena.formats.budget import Budget
-from catena.given import shown
+from catena.validation import shown
 
 DEEPEST = 100
 """How deep elements may be nested: models need about ten."""
@@ -136,7 +136,7 @@ class ElementFault(FormatError):
         self.line, self.who, self.message = element.line, who, message
 
 
-class _Builder:
+class _ElementBuilder:
     """Collects elements while expat reads."""
 
     def __init__(self, file: str, budget: Budget) -> None:
@@ -219,7 +219,7 @@ def _without_declaration(text: str) -> str:
 
 def parse(text: str, file: str, budget: Budget) -> Element:
     """Return the outermost element of an XML text; `file` is what messages call it, `budget` counts its elements."""
-    return _Builder(file, budget).read(text)
+    return _ElementBuilder(file, budget).read(text)
 
 
 _ESCAPES = str.maketrans(

@@ -18,8 +18,8 @@ from catena.errors import FormatError
 from catena.formats.budget import Budget
 from catena.formats.findings import Finding, Severity
 from catena.formats.kinds import Kinds
-from catena.given import entries, shown
 from catena.mechanism import Mechanism
+from catena.validation import entries, shown
 
 LARGEST = 32 * 2**20
 """How many bytes a model file may have: the largest robots need a few, and reading takes memory many times that."""

@@ -32,7 +32,7 @@ HINGE, SLIDE, BALL, FREE = "hinge", "slide", "ball", "free"
 
 
 @dataclass(frozen=True)
-class Motion:
+class SimpleMotion:
     """One simple motion of a joint: its type, its axis (3,) in the frame of the joint, its component of the joint."""
 
     type: str
@@ -49,7 +49,7 @@ class Branch:
     child: str
     in_parent: Pose
     in_child: Pose
-    motions: tuple[Motion, ...] | None
+    motions: tuple[SimpleMotion, ...] | None
 
 
 def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], Any]) -> tuple[list[Branch], list[Joint]]:
@@ -91,18 +91,18 @@ def _branch(joint: Joint, parent: str, child: str) -> Branch:
     if joint.parent != parent:
         in_parent, in_child = in_child, in_parent
         if motions is not None:
-            motions = tuple(Motion(one.type, -one.axis, one.component) for one in reversed(motions))
+            motions = tuple(SimpleMotion(one.type, -one.axis, one.component) for one in reversed(motions))
     return Branch(joint, parent, child, in_parent, in_child, motions)
 
 
-def motions_of(kind: JointKind) -> tuple[Motion, ...] | None:
+def motions_of(kind: JointKind) -> tuple[SimpleMotion, ...] | None:
     """Return the simple motions that a kind consists of, one after the other, or None if it does not."""
     if isinstance(kind, Sdof):
         screws = kind.screws()
         if any(np.any(point) for name, _, point in screws if name in ROTATIONS):
             return None  # axes that do not pass through one point
         types = {"r": HINGE, "d": SLIDE}
-        return tuple(Motion(types[name[0]], axis, k) for k, (name, axis, _) in enumerate(screws))
+        return tuple(SimpleMotion(types[name[0]], axis, k) for k, (name, axis, _) in enumerate(screws))
     rows: list[tuple[str, object]]
     if isinstance(kind, Fixed):
         rows = []
@@ -123,10 +123,12 @@ def motions_of(kind: JointKind) -> tuple[Motion, ...] | None:
         rows = [(FREE, (0.0, 0.0, 1.0))]
     else:
         return None
-    return tuple(Motion(word, np.array(axis, dtype=np.float64), k) for k, (word, axis) in enumerate(rows))
+    return tuple(
+        SimpleMotion(word, np.array(axis, dtype=np.float64), k) for k, (word, axis) in enumerate(rows)
+    )
 
 
-def motion_name(branch: Branch, motion: Motion) -> str:
+def motion_name(branch: Branch, motion: SimpleMotion) -> str:
     """Return what a file calls one motion of a joint: the joint's name if it is the only one."""
     several = branch.motions is not None and len(branch.motions) > 1
     return f"{branch.joint.name} {motion.component + 1}" if several else branch.joint.name

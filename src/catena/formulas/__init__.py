@@ -4,10 +4,10 @@ The grammar is a small one of our own. A formula computes a number from the name
 no text is evaluated by Python, and a name stands for what the caller gives under it, or is refused.
 """
 
-from catena.formulas.formula import Formula, parse
+from catena.formulas.formula import ParsedFormula, parse
 from catena.formulas.functions import FUNCTIONS
 from catena.formulas.grammar import RESERVED, Name
 from catena.formulas.places import Place
 from catena.formulas.units import UNITS
 
-__all__ = ["FUNCTIONS", "RESERVED", "UNITS", "Formula", "Name", "Place", "parse"]
+__all__ = ["FUNCTIONS", "RESERVED", "UNITS", "ParsedFormula", "Name", "Place", "parse"]

@@ -12,7 +12,7 @@ from catena.formulas.canonical import written_name
 from catena.formulas.functions import COMPARISONS, FUNCTIONS, OPERATORS
 from catena.formulas.grammar import Name, Step
 from catena.formulas.places import Place, fail
-from catena.given import real_array, shown, suggestion
+from catena.validation import real_array, shown, suggestion
 
 
 class Writing(NamedTuple):

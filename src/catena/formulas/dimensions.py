@@ -12,17 +12,17 @@ from typing import NoReturn
 from catena.formulas.functions import COMPARISONS, FUNCTIONS
 from catena.formulas.grammar import Step
 from catena.formulas.places import Place, fail
-from catena.formulas.units import PLAIN, Dimension, added, scaled, told
+from catena.formulas.units import PLAIN, Dimension, added, dimension_text, scaled
 
 CONDITION = "a condition"
-Sort = Dimension | None | str
+DimensionOrCondition = Dimension | None | str
 """A dimension, None where it is not known, or CONDITION."""
 
 
 def check(steps: Sequence[Step], text: str, where: Place | str) -> Dimension | None:
     """Return the dimension of what a program computes, None where it is not known; refuses what contradicts itself."""
     checker = _Checker(text, where)
-    stack: list[Sort] = []
+    stack: list[DimensionOrCondition] = []
     for k, step in enumerate(steps):
         given = stack[len(stack) - step.takes :]
         del stack[len(stack) - step.takes :]
@@ -43,7 +43,9 @@ class _Checker:
     def _fail(self, reason: str, step: Step) -> NoReturn:
         fail(reason, self.text, step.column, self.where)
 
-    def sort(self, step: Step, given: Sequence[Sort], exponent: float | None) -> Sort:
+    def sort(
+        self, step: Step, given: Sequence[DimensionOrCondition], exponent: float | None
+    ) -> DimensionOrCondition:
         """Return what a step makes of what it is given; `exponent` is the number before it, if that is one."""
         word = step.word
         if word in ("and", "or", "not"):
@@ -86,9 +88,8 @@ class _Checker:
         known = [one for one in numbers if one is not None]
         for one in known[1:]:
             if one != known[0]:
-                self._fail(
-                    f"{step.word!r} is between {told(known[0])} and {told(one)}: they are not alike", step
-                )
+                words = f"{dimension_text(known[0])} and {dimension_text(one)}"
+                self._fail(f"{step.word!r} is between {words}: they are not alike", step)
         return known[0] if known else None
 
     def _power(
@@ -96,7 +97,7 @@ class _Checker:
     ) -> Dimension | None:
         base, power = numbers
         if power is not None and power != PLAIN:
-            self._fail(f"the exponent is {told(power)}: give a plain number", step)
+            self._fail(f"the exponent is {dimension_text(power)}: give a plain number", step)
         if base is None or base == PLAIN:
             return base
         if exponent is None or abs(exponent) > 100.0:
@@ -107,7 +108,9 @@ class _Checker:
         function = FUNCTIONS[step.word]
         found = self._alike(step, numbers) if function.takes == "alike" else numbers[0]
         if function.takes == "plain" and found is not None and found != PLAIN:
-            self._fail(f"{step.word} takes a plain number or an angle and is given {told(found)}", step)
+            self._fail(
+                f"{step.word} takes a plain number or an angle and is given {dimension_text(found)}", step
+            )
         if function.gives == "plain":
             return PLAIN
         if function.gives == "root" and found is not None:

@@ -14,11 +14,11 @@ from catena.formulas.dimensions import check
 from catena.formulas.grammar import Name, ParsedProgram, Step, read_program
 from catena.formulas.places import Place, fail
 from catena.formulas.units import Dimension
-from catena.given import shown
+from catena.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
+class ParsedFormula:
     """A formula: its text, and where it stands if it comes from a file. `parse` makes it.
 
     Two formulas are equal when their `canonical` texts are: spaces, needless brackets and the place do not count.
@@ -63,7 +63,7 @@ class Formula:
         """Return the value as a CasADi SX of one entry; `values` maps names to symbols or numbers."""
         return symbols(self._program.steps, self._known(values), self._writing)
 
-    def bound(self, values: Mapping[Any, float]) -> Formula:
+    def bound(self, values: Mapping[Any, float]) -> ParsedFormula:
         """Return the formula with numbers in the places of some names; the text is the canonical one."""
         steps: list[Step] = []
         for step in self._program.steps:
@@ -74,7 +74,7 @@ class Formula:
             steps.append(Step("number", abs(value), 0, step.column))
             if value < 0.0:
                 steps.append(Step("negative", None, 1, step.column))
-        return Formula(canonical(steps), self.where)
+        return ParsedFormula(canonical(steps), self.where)
 
     @property
     def _writing(self) -> Writing:
@@ -93,7 +93,7 @@ class Formula:
         return found
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Formula) and other.canonical == self.canonical
+        return isinstance(other, ParsedFormula) and other.canonical == self.canonical
 
     def __hash__(self) -> int:
         return hash(self.canonical)
@@ -105,9 +105,9 @@ class Formula:
         return f"Formula({self.text!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Formula, (self.text, self.where)
+        return ParsedFormula, (self.text, self.where)
 
 
-def parse(text: str, where: Place | str = "") -> Formula:
+def parse(text: str, where: Place | str = "") -> ParsedFormula:
     """Return the formula that a text is; a FormulaError says what is wrong with it, beginning with `where`."""
-    return Formula(text, where)
+    return ParsedFormula(text, where)

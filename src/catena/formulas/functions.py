@@ -16,7 +16,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Function:
+class FormulaFunction:
     """A function of `least` to `most` arguments (None: as many as one likes), for floats and for arrays, and the name
     of what does the same for symbols.
 
@@ -108,42 +108,42 @@ def _over_all(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return result
 
 
-FUNCTIONS: dict[str, Function] = {
-    "sin": Function(1, 1, math.sin, np.sin, _named("sin")),
-    "cos": Function(1, 1, math.cos, np.cos, _named("cos")),
-    "tan": Function(1, 1, math.tan, np.tan, _named("tan")),
-    "asin": Function(1, 1, math.asin, np.arcsin, _named("asin")),
-    "acos": Function(1, 1, math.acos, np.arccos, _named("acos")),
-    "atan": Function(1, 1, math.atan, np.arctan, _named("atan")),
-    "atan2": Function(2, 2, math.atan2, np.arctan2, _named("atan2"), takes="alike"),
-    "sinh": Function(1, 1, math.sinh, np.sinh, _named("sinh")),
-    "cosh": Function(1, 1, math.cosh, np.cosh, _named("cosh")),
-    "tanh": Function(1, 1, math.tanh, np.tanh, _named("tanh")),
-    "exp": Function(1, 1, math.exp, np.exp, _named("exp")),
-    "log": Function(1, 1, math.log, np.log, _named("log")),
-    "sqrt": Function(1, 1, math.sqrt, np.sqrt, _named("sqrt"), takes="any", gives="root"),
-    "abs": Function(1, 1, math.fabs, np.abs, _named("fabs"), takes="any", gives="same"),
-    "sign": Function(1, 1, _sign, np.sign, _named("sign"), takes="any"),
-    "floor": Function(1, 1, lambda x: float(math.floor(x)), np.floor, _named("floor")),
-    "ceil": Function(1, 1, lambda x: float(math.ceil(x)), np.ceil, _named("ceil")),
-    "mod": Function(
+FUNCTIONS: dict[str, FormulaFunction] = {
+    "sin": FormulaFunction(1, 1, math.sin, np.sin, _named("sin")),
+    "cos": FormulaFunction(1, 1, math.cos, np.cos, _named("cos")),
+    "tan": FormulaFunction(1, 1, math.tan, np.tan, _named("tan")),
+    "asin": FormulaFunction(1, 1, math.asin, np.arcsin, _named("asin")),
+    "acos": FormulaFunction(1, 1, math.acos, np.arccos, _named("acos")),
+    "atan": FormulaFunction(1, 1, math.atan, np.arctan, _named("atan")),
+    "atan2": FormulaFunction(2, 2, math.atan2, np.arctan2, _named("atan2"), takes="alike"),
+    "sinh": FormulaFunction(1, 1, math.sinh, np.sinh, _named("sinh")),
+    "cosh": FormulaFunction(1, 1, math.cosh, np.cosh, _named("cosh")),
+    "tanh": FormulaFunction(1, 1, math.tanh, np.tanh, _named("tanh")),
+    "exp": FormulaFunction(1, 1, math.exp, np.exp, _named("exp")),
+    "log": FormulaFunction(1, 1, math.log, np.log, _named("log")),
+    "sqrt": FormulaFunction(1, 1, math.sqrt, np.sqrt, _named("sqrt"), takes="any", gives="root"),
+    "abs": FormulaFunction(1, 1, math.fabs, np.abs, _named("fabs"), takes="any", gives="same"),
+    "sign": FormulaFunction(1, 1, _sign, np.sign, _named("sign"), takes="any"),
+    "floor": FormulaFunction(1, 1, lambda x: float(math.floor(x)), np.floor, _named("floor")),
+    "ceil": FormulaFunction(1, 1, lambda x: float(math.ceil(x)), np.ceil, _named("ceil")),
+    "mod": FormulaFunction(
         2, 2, _modulo, lambda x, y: x - y * np.floor(x / y),
         lambda casadi: lambda x, y: x - y * casadi.floor(x / y), takes="alike", gives="same",
     ),
-    "hypot": Function(2, 2, math.hypot, np.hypot, _named("hypot"), takes="alike", gives="same"),
-    "min": Function(2, None, min, _over_all(np.minimum), _all("fmin"), takes="alike", gives="same"),
-    "max": Function(2, None, max, _over_all(np.maximum), _all("fmax"), takes="alike", gives="same"),
-    "clamp": Function(
+    "hypot": FormulaFunction(2, 2, math.hypot, np.hypot, _named("hypot"), takes="alike", gives="same"),
+    "min": FormulaFunction(2, None, min, _over_all(np.minimum), _all("fmin"), takes="alike", gives="same"),
+    "max": FormulaFunction(2, None, max, _over_all(np.maximum), _all("fmax"), takes="alike", gives="same"),
+    "clamp": FormulaFunction(
         3, 3, _clamp, lambda x, low, high: np.minimum(np.maximum(x, low), high),
         lambda casadi: lambda x, low, high: casadi.fmin(casadi.fmax(x, low), high),
         takes="alike", gives="same",
     ),
-    "step": Function(
+    "step": FormulaFunction(
         1, 2, _step, lambda x, edge=0.0: (x >= edge) * 1.0,
         lambda casadi: lambda x, edge=0.0: casadi.if_else(x >= edge, 1.0, 0.0), takes="alike",
     ),
-    "ramp": Function(3, 3, _ramp, _array_ramp, _symbol_ramp, takes="alike"),
-    "smoothstep": Function(3, 3, _smoothstep, _array_smoothstep, _symbol_smoothstep, takes="alike"),
+    "ramp": FormulaFunction(3, 3, _ramp, _array_ramp, _symbol_ramp, takes="alike"),
+    "smoothstep": FormulaFunction(3, 3, _smoothstep, _array_smoothstep, _symbol_smoothstep, takes="alike"),
 }  # fmt: skip
 """The functions of formulas by name. step(x, edge) is 0 before the edge (0 unless given) and 1 from there;
 ramp(x, a, b) rises from 0 at a to 1 at b on a line, smoothstep(x, a, b) on 3 s^2 - 2 s^3; clamp(x, low, high) stays

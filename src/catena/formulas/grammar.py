@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 from catena.formulas.functions import COMPARISONS, FUNCTIONS
 from catena.formulas.places import Place, fail
 from catena.formulas.units import UNITS, Unit
-from catena.given import suggestion
+from catena.validation import suggestion
 
 LONGEST = 2000
 """How many characters a formula may have."""

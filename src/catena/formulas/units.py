@@ -47,7 +47,7 @@ def scaled(a: Dimension, exponent: float) -> Dimension:
     return a[0] * exponent, a[1] * exponent, a[2] * exponent
 
 
-def told(dimension: Dimension) -> str:
+def dimension_text(dimension: Dimension) -> str:
     """Return a dimension in words, such as "a length" or "[kg m/s^2]"."""
     for word, one in NAMED.items():
         if one == dimension:

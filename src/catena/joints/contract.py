@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from catena.errors import ModelError, StateError
-from catena.given import real_number, shown
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
 from catena.spatial.scalars import array, floor
+from catena.validation import real_number, shown
 
 IDENTITY = np.eye(3)
 IDENTITY.flags.writeable = False

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import is_one_of, shown
 from catena.joints import nearest
 from catena.joints.axes import NAMED
 from catena.joints.contract import JointKind, counted_on, number
 from catena.joints.successive_turns import angles_of_turns
 from catena.spatial import Motion, MotionSpace, Transform, array, cross, is_symbolic, spd_inverse
 from catena.spatial.scalars import less, where
+from catena.validation import is_one_of, shown
 
 ROTATIONS = ("rx", "ry", "rz")
 MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_not_negative, listed, real_array, shown
+from catena.validation import is_not_negative, listed, real_array, shown
 
 
 def as_rows(name: str, value: Any, width: int, what: Callable[[], str]) -> np.ndarray:

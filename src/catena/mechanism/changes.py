@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from catena.errors import ModelError
 from catena.forces import ForceKind
 from catena.mechanism.edits import without_what_belongs_to
-from catena.mechanism.elements import JointSpring, Spring
+from catena.mechanism.elements import JointSpringElement, Spring
 from catena.mechanism.new_parts import signal_values
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.validation import known, pose
@@ -215,7 +215,7 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
 def _changed_spring(changed: Mechanism, old: Spring, given: Mapping[str, Any]) -> Spring:
     """Return a spring at the same place with other numbers; `changed` is the mechanism without it."""
     who = f"spring {old.name!r}"
-    if isinstance(old, JointSpring):
+    if isinstance(old, JointSpringElement):
         _require(who, given, OF_JOINT_SPRING)
         there = {name: getattr(old, name) for name in OF_JOINT_SPRING}
         return changed.add_spring(old.name, old.joint, **{**there, **given})

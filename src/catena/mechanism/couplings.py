@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import is_finite, shown
 from catena.mechanism.profiles import Line, Polynomial, Profile, Written
+from catena.validation import is_finite, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, PlanError
-from catena.given import entries, shown
 from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.locking import lock, unlock
 from catena.mechanism.naming import end_of_joint
 from catena.mechanism.parts import GROUND
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.selection import selected
-from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
+from catena.validation import entries, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
 
-Position = ArrayLike | Mapping[str, ArrayLike] | Whereabouts | None
+Position = ArrayLike | Mapping[str, ArrayLike] | PlacedMechanism | None
 Names = str | Iterable[str]
 
 
@@ -37,7 +37,7 @@ def attach(
     kind: JointKind,
     in_parent: Pose | None,
     in_child: Pose | None,
-    at: Whereabouts | None,
+    at: PlacedMechanism | None,
     options: Mapping[str, Any],
 ) -> Mechanism:
     """Return the mechanism with one more joint between two bodies or frames.
@@ -46,7 +46,7 @@ def attach(
     """
     who = f"joint {name!r}"
     bodies, bases = zip(*(end_of_joint(mechanism, who, end) for end in (parent, child)), strict=True)
-    if at is not None and not isinstance(at, Whereabouts):
+    if at is not None and not isinstance(at, PlacedMechanism):
         raise ModelError(f"{who}: at is {shown(at)}: give where the bodies are now, as in s.configuration(q)")
     for side, pose in (("in_parent", in_parent), ("in_child", in_child)):
         if pose is not None:
@@ -159,7 +159,7 @@ def changed(
     unlock_: Names,
     lock_: Names | Mapping[str, ArrayLike],
     attach_: Mapping[str, Any],
-    at: Whereabouts | None,
+    at: PlacedMechanism | None,
 ) -> Mechanism:
     """Return the mechanism after several edits at once: joints go, others are unlocked, locked and added.
 
@@ -180,7 +180,7 @@ def changed(
         raise ModelError(
             f"attach is {shown(attach_)}: give a mapping from new joints to (parent, child, kind)"
         )
-    if at is not None and not isinstance(at, Whereabouts):
+    if at is not None and not isinstance(at, PlacedMechanism):
         raise ModelError(f"at is {shown(at)}: give where the bodies are now, as in s.configuration(q)")
     for name, described in attach_.items():
         try:

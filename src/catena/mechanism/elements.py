@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from catena import forces
 from catena.mechanism.parts import Joint
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +36,17 @@ class Actuator:
     name: str
     joint: str
     components: tuple[int, ...]
-    gear: Numbers
-    limits: Numbers
-    no_load_speed: Numbers
+    gear: Floats
+    limits: Floats
+    no_load_speed: Floats
 
     @property
-    def joint_speed(self) -> Numbers:
+    def joint_speed(self) -> Floats:
         """The speed of the joint (k,) at which the motor has its no-load speed."""
         return self.no_load_speed / np.abs(self.gear)
 
     @property
-    def joint_limits(self) -> Numbers:
+    def joint_limits(self) -> Floats:
         """The lowest and highest joint force (k, 2) that the motor can give through its gear."""
         return np.sort(self.gear[:, None] * self.limits, axis=1)
 
@@ -90,7 +90,7 @@ class ForceElement(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralForce(ForceElement):
+class KindElement(ForceElement):
     """A force of any kind, at a joint or between frames."""
 
     given_kind: forces.ForceKind
@@ -100,7 +100,7 @@ class GeneralForce(ForceElement):
     def kind(self) -> forces.ForceKind:
         return self.given_kind
 
-    def with_kind(self, kind: forces.ForceKind) -> GeneralForce:
+    def with_kind(self, kind: forces.ForceKind) -> KindElement:
         return replace(self, given_kind=kind)
 
     @property
@@ -113,7 +113,7 @@ class GeneralForce(ForceElement):
 
 
 @dataclass(frozen=True, eq=False)
-class JointSpring(ForceElement):
+class JointSpringElement(ForceElement):
     """A spring with a damper at a joint: the energy it stores is sum(stiffness d^2) / 2, its damping force
     -damping v.
 
@@ -123,9 +123,9 @@ class JointSpring(ForceElement):
     """
 
     joint: str
-    stiffness: Numbers
-    rest: Numbers
-    damping: Numbers
+    stiffness: Floats
+    rest: Floats
+    damping: Floats
 
     @property
     def kind(self) -> forces.JointSpring:
@@ -134,8 +134,8 @@ class JointSpring(ForceElement):
             tuple(self.stiffness) if stiff else (), tuple(self.damping) if damped else (), tuple(self.rest)
         )
 
-    def with_kind(self, kind: forces.JointSpring) -> JointSpring:
-        def row(name: str) -> Numbers:
+    def with_kind(self, kind: forces.JointSpring) -> JointSpringElement:
+        def row(name: str) -> Floats:
             return np.array(getattr(kind, name) or np.zeros(len(getattr(self, name))), dtype=np.float64)
 
         return replace(self, stiffness=row("stiffness"), rest=row("rest"), damping=row("damping"))
@@ -146,7 +146,7 @@ class JointSpring(ForceElement):
 
 
 @dataclass(frozen=True, eq=False)
-class PointSpring(ForceElement):
+class PointSpringElement(ForceElement):
     """A spring with a damper along the line between the origins of two frames.
 
     At length l it pulls them together with the force stiffness (l - rest_length) + damping dl/dt, and where they
@@ -163,7 +163,7 @@ class PointSpring(ForceElement):
     def kind(self) -> forces.PointSpring:
         return forces.PointSpring(self.stiffness, self.rest_length, self.damping)
 
-    def with_kind(self, kind: forces.PointSpring) -> PointSpring:
+    def with_kind(self, kind: forces.PointSpring) -> PointSpringElement:
         return replace(self, stiffness=kind.stiffness, rest_length=kind.rest_length, damping=kind.damping)
 
     @property
@@ -171,11 +171,11 @@ class PointSpring(ForceElement):
         return (self.frame_a, self.frame_b)
 
 
-Spring = JointSpring | PointSpring
+Spring = JointSpringElement | PointSpringElement
 
 
 @dataclass(frozen=True, eq=False)
-class Wrench(ForceElement):
+class WrenchElement(ForceElement):
     """A constant `moment` (3,) [N m] and `force` (3,) [N] that act on the body of a frame, at its origin.
 
     Their coordinates are those of the frame named `axes`: "ground" for a load of constant direction, the frame
@@ -183,15 +183,15 @@ class Wrench(ForceElement):
     """
 
     frame: str
-    moment: Numbers
-    force: Numbers
+    moment: Floats
+    force: Floats
     axes: str
 
     @property
     def kind(self) -> forces.ConstantWrench:
         return forces.ConstantWrench(tuple(self.moment), tuple(self.force))
 
-    def with_kind(self, kind: forces.ConstantWrench) -> Wrench:
+    def with_kind(self, kind: forces.ConstantWrench) -> WrenchElement:
         return replace(self, moment=np.array(kind.moment), force=np.array(kind.force))
 
     @property
@@ -213,8 +213,8 @@ class InitialState:
     say what the servos of the mechanism are told in this state; `m.with_signals(state.signals)` tells them.
     """
 
-    q: Mapping[str, Numbers] = field(default_factory=_nothing)
-    v: Mapping[str, Numbers] = field(default_factory=_nothing)
+    q: Mapping[str, Floats] = field(default_factory=_nothing)
+    v: Mapping[str, Floats] = field(default_factory=_nothing)
     signals: Mapping[str, float] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -248,7 +248,7 @@ class InitialState:
 
 
 def _restored(
-    q: dict[str, Numbers], v: dict[str, Numbers], signals: dict[str, float] | None = None
+    q: dict[str, Floats], v: dict[str, Floats], signals: dict[str, float] | None = None
 ) -> InitialState:
     """An initial state from a pickle."""
     for value in (*q.values(), *v.values()):

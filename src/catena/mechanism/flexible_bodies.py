@@ -11,11 +11,11 @@ import numpy as np
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
-from catena.given import shown
 from catena.mechanism import validation
 from catena.mechanism.parts import Body
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.shapes import Shape
-from catena.mechanism.whereabouts import Whereabouts
+from catena.validation import shown
 
 MODES = ".modes"
 """The modes of the flexible body "boom" are coordinates called "boom.modes", as those of a joint would be."""
@@ -55,7 +55,7 @@ def with_modes_locked(body: Body, at: Any) -> Body:
     """Return the body with its modes held at amplitudes, at zero if None, or where they are now."""
     assert body.flexible is not None
     count = body.flexible.modes
-    if isinstance(at, Whereabouts):
+    if isinstance(at, PlacedMechanism):
         at = at.position_of(body.name + MODES)
     position = np.zeros(count) if at is None else at
     return replace(

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import is_finite, is_not_negative, is_positive, real_array, shown
 from catena.joints import Prismatic, Revolute
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.parts import GROUND
 from catena.mechanism.validation import known
 from catena.spatial import Pose
+from catena.validation import is_finite, is_not_negative, is_positive, real_array, shown
 
 # The lengths of a drawing hold to this part of its size.
 EXACT, STEPS = 1e-14, 200

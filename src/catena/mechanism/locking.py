@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import entries, shown
 from catena.joints import Fixed
 from catena.mechanism import validation
 from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_locked
 from catena.mechanism.parts import Body, Joint
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.selection import selected
-from catena.mechanism.whereabouts import Whereabouts
+from catena.validation import entries, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.edits import Names, Position
@@ -33,7 +33,7 @@ def lock(mechanism: Mechanism, names: Names, at: Position) -> Mechanism:
         return _lock_modes(mechanism, joints, flexible, at)
     chosen = selected("joint", names, mechanism.joints, lambda name: mechanism.joints[name].dof > 0)
     changed = mechanism.copy()
-    here = at if isinstance(at, Whereabouts) else None
+    here = at if isinstance(at, PlacedMechanism) else None
     for name in chosen:
         joint = mechanism.joints[name]
         who = f"joint {name!r}"
@@ -63,7 +63,7 @@ def _modes_apart(names: Names, mechanism: Mechanism) -> tuple[Names, list[Body]]
 
 def _lock_modes(mechanism: Mechanism, joints: Names, flexible: Sequence[Body], at: Position) -> Mechanism:
     """Return the mechanism with the modes of some bodies held, and besides some joints."""
-    if not isinstance(at, (Mapping, Whereabouts)) and at is not None and (joints or len(flexible) > 1):
+    if not isinstance(at, (Mapping, PlacedMechanism)) and at is not None and (joints or len(flexible) > 1):
         raise ModelError(
             f"the locked position is {shown(at)}, but it is for several joints or modes: give a mapping from their "
             "names to positions, or where they are now, as in at=s.configuration(q)"

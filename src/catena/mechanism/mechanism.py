@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
 from catena.forces import ForceKind, Servo
-from catena.given import shown
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.mechanism import bases, changes, edits, locking, naming, validation
@@ -30,12 +29,12 @@ from catena.mechanism.couplings import (
 from catena.mechanism.elements import (
     Actuator,
     ForceElement,
-    GeneralForce,
     InitialState,
-    JointSpring,
-    PointSpring,
+    JointSpringElement,
+    KindElement,
+    PointSpringElement,
     Spring,
-    Wrench,
+    WrenchElement,
 )
 from catena.mechanism.merging import include
 from catena.mechanism.mounted_sensors import MountedSensor, make_sensor
@@ -56,10 +55,11 @@ from catena.mechanism.new_parts import (
 )
 from catena.mechanism.origin import Origin
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes
-from catena.mechanism.whereabouts import Whereabouts
 from catena.spatial import Pose
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.mechanism.linkage import Drawing
@@ -93,8 +93,8 @@ class Mechanism:
         self._frames: dict[str, Frame] = {}
         self._actuators: dict[str, Actuator] = {}
         self._springs: dict[str, Spring] = {}
-        self._wrenches: dict[str, Wrench] = {}
-        self._forces: dict[str, GeneralForce] = {}
+        self._wrenches: dict[str, WrenchElement] = {}
+        self._forces: dict[str, KindElement] = {}
         self._couplings: dict[str, Coupling] = {}
         self._sensors: dict[str, MountedSensor] = {}
         self._initial: InitialState | None = None
@@ -174,12 +174,12 @@ class Mechanism:
         return MappingProxyType(self._springs)
 
     @property
-    def wrenches(self) -> Mapping[str, Wrench]:
+    def wrenches(self) -> Mapping[str, WrenchElement]:
         """The constant wrenches by name in the order they were added; read-only."""
         return MappingProxyType(self._wrenches)
 
     @property
-    def forces(self) -> Mapping[str, GeneralForce]:
+    def forces(self) -> Mapping[str, KindElement]:
         """The forces that `add_force` and `add_bushing` added, by name in their order; read-only."""
         return MappingProxyType(self._forces)
 
@@ -354,7 +354,7 @@ class Mechanism:
         stiffness: ArrayLike = 0.0,
         rest: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
-    ) -> JointSpring:
+    ) -> JointSpringElement:
         """Add a spring with a damper at a joint, relaxed at the position `rest` (the neutral one by default).
 
         `stiffness` and `damping` are one number or one for each velocity coordinate. The damping of a spring
@@ -374,7 +374,7 @@ class Mechanism:
         stiffness: float = 0.0,
         rest_length: float = 0.0,
         damping: float = 0.0,
-    ) -> PointSpring:
+    ) -> PointSpringElement:
         """Add a spring with a damper along the line between the origins of two frames (or bodies).
 
         It is relaxed when they are `rest_length` [m] apart.
@@ -392,7 +392,7 @@ class Mechanism:
         moment: ArrayLike = (0.0, 0.0, 0.0),
         force: ArrayLike = (0.0, 0.0, 0.0),
         axes: str = GROUND,
-    ) -> Wrench:
+    ) -> WrenchElement:
         """Add a constant moment (3,) [N m] and force (3,) [N] on the body of a frame, at the frame's origin.
 
         Their coordinates are those of the frame `axes`: ground's by default, so that the direction stays;
@@ -406,7 +406,7 @@ class Mechanism:
 
     def add_force(
         self, name: str, kind: ForceKind, joint: str | None = None, between: Iterable[str] | None = None
-    ) -> GeneralForce:
+    ) -> KindElement:
         """Add a force of any kind, of `catena.forces` or of one's own: at a joint, or between two frames (or bodies)
         a and b.
 
@@ -421,7 +421,7 @@ class Mechanism:
 
     def add_bushing(
         self, name: str, frame_a: str, frame_b: str, stiffness: ArrayLike = (), damping: ArrayLike = ()
-    ) -> GeneralForce:
+    ) -> KindElement:
         """Add a bushing between two frames (or bodies) that coincide where it is relaxed.
 
         `stiffness` and `damping` are symmetric matrices (6, 6) over [rad, m], or their diagonals (6,).
@@ -577,7 +577,7 @@ class Mechanism:
         in_parent: Pose | None = None,
         in_child: Pose | None = None,
         *,
-        at: Whereabouts | None = None,
+        at: PlacedMechanism | None = None,
         **options: Any,
     ) -> Mechanism:
         """Return the mechanism with one more joint; the arguments are those of `add_joint`, and `parent` and `child`
@@ -685,7 +685,7 @@ class Mechanism:
         unlock: edits.Names = (),
         lock: edits.Names | Mapping[str, ArrayLike] = (),
         attach: Mapping[str, Sequence[object]] = _NONE,
-        at: Whereabouts | None = None,
+        at: PlacedMechanism | None = None,
     ) -> Mechanism:
         """Return the mechanism after several edits at once, in the order of the arguments.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catena.errors import ModelError
 from catena.mechanism import validation
-from catena.mechanism.elements import GeneralForce, JointSpring, PointSpring
+from catena.mechanism.elements import JointSpringElement, KindElement, PointSpringElement
 from catena.mechanism.mounted_sensors import IMU
 from catena.mechanism.parts import GROUND, Joint
 from catena.spatial import Pose
@@ -52,11 +52,11 @@ def include(
             actuator.no_load_speed,
         )
     for spring in other.springs.values():
-        if isinstance(spring, JointSpring):
+        if isinstance(spring, JointSpringElement):
             mechanism.add_spring(
                 prefix + spring.name, prefix + spring.joint, spring.stiffness, spring.rest, spring.damping
             )
-        elif isinstance(spring, PointSpring):
+        elif isinstance(spring, PointSpringElement):
             ends = of(spring.frame_a), of(spring.frame_b)
             numbers = spring.stiffness, spring.rest_length, spring.damping
             mechanism.add_spring_between(prefix + spring.name, *ends, *numbers)
@@ -135,7 +135,7 @@ def _add_joint(mechanism: Mechanism, joint: Joint, prefix: str, on: str, place: 
     mechanism._revision += 1
 
 
-def _add_force(mechanism: Mechanism, force: GeneralForce, prefix: str, base: str) -> None:
+def _add_force(mechanism: Mechanism, force: KindElement, prefix: str, base: str) -> None:
     if force.frames is None:
         mechanism.add_force(prefix + force.name, force.kind, joint=prefix + str(force.at_joint))
         return

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from catena.errors import ModelError
-from catena.given import is_one_of, shown
 from catena.mechanism import validation
 from catena.mechanism.naming import body_of, moving_joint
+from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError
 from catena.forces import Bushing, ForceKind, FrameForce, JointForce, LineForce
-from catena.given import entries, shown
 from catena.mechanism import validation
-from catena.mechanism.elements import GeneralForce, JointSpring, PointSpring, Wrench
+from catena.mechanism.elements import JointSpringElement, KindElement, PointSpringElement, WrenchElement
 from catena.mechanism.naming import body_of, moving_joint
 from catena.mechanism.parts import GROUND
+from catena.validation import entries, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 def make_spring(
     mechanism: Mechanism, name: str, joint: str, stiffness: ArrayLike, rest: ArrayLike | None, damping: ArrayLike
-) -> JointSpring:  # fmt: skip
+) -> JointSpringElement:  # fmt: skip
     """Return a spring with a damper at a joint."""
     who = f"spring {name!r}"
     kind = moving_joint(mechanism, who, joint).kind
     relaxed = validation.coordinates(who, "rest", kind.neutral() if rest is None else rest, kind.nq)
     kind.check(relaxed, joint)
-    spring = JointSpring(
+    spring = JointSpringElement(
         name,
         joint,
         validation.coefficients(who, "stiffness", stiffness, kind.nv),
@@ -40,7 +40,7 @@ def make_spring(
 
 def make_spring_between(
     mechanism: Mechanism, name: str, frame_a: str, frame_b: str, stiffness: float, rest_length: float, damping: float
-) -> PointSpring:  # fmt: skip
+) -> PointSpringElement:  # fmt: skip
     """Return a spring with a damper between the origins of two frames."""
     who = f"spring {name!r}"
     body_a, body_b = body_of(mechanism, who, frame_a), body_of(mechanism, who, frame_b)
@@ -49,7 +49,7 @@ def make_spring_between(
             f"{who}: both ends move with body {body_a!r}, so its length never changes: "
             "give frames of two different bodies"
         )
-    spring = PointSpring(
+    spring = PointSpringElement(
         name,
         frame_a,
         frame_b,
@@ -63,19 +63,19 @@ def make_spring_between(
 
 def make_wrench(
     mechanism: Mechanism, name: str, frame: str, moment: ArrayLike, force: ArrayLike, axes: str
-) -> Wrench:
+) -> WrenchElement:
     """Return a constant wrench on the body of a frame."""
     who = f"wrench {name!r}"
     if body_of(mechanism, who, frame) == GROUND:
         raise ModelError(f"{who}: frame {frame!r} is part of ground, which no wrench moves: give another")
     body_of(mechanism, who, axes)
     moment3 = validation.vector(who, "moment", moment)
-    return Wrench(name, frame, moment3, validation.vector(who, "force", force), axes)
+    return WrenchElement(name, frame, moment3, validation.vector(who, "force", force), axes)
 
 
 def make_force(
     mechanism: Mechanism, name: str, kind: ForceKind, joint: str | None, between: Iterable[str] | None
-) -> GeneralForce:
+) -> KindElement:
     """Return a force of any kind at a joint or between two frames."""
     who = f"force {name!r}"
     if not isinstance(kind, FrameForce | JointForce):
@@ -89,7 +89,7 @@ def make_force(
                 f"{who}: a {type(kind).__name__} acts at a joint: give joint='...' and nothing else"
             )
         kind.check(moving_joint(mechanism, who, joint).kind, who)
-        return GeneralForce(name, kind, joint)
+        return KindElement(name, kind, joint)
     try:
         ends = () if between is None or isinstance(between, str) else entries(between)
     except ValueError:
@@ -100,7 +100,7 @@ def make_force(
             f"{who}: a {type(kind).__name__} acts between two frames{more}: give between=('...', '...') and "
             "nothing else"
         )
-    return GeneralForce(name, kind, _ends(mechanism, who, kind, ends))
+    return KindElement(name, kind, _ends(mechanism, who, kind, ends))
 
 
 def make_bushing(name: str, stiffness: Any, damping: Any) -> Bushing:

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import CatenaError, ModelError
-from catena.given import is_not_negative, shown
 from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.elements import Actuator
@@ -20,6 +19,7 @@ from catena.mechanism.naming import end_of_joint, moving_joint
 from catena.mechanism.parts import Body, Frame, Joint
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
+from catena.validation import is_not_negative, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism

@@ -17,10 +17,10 @@ import numpy as np
 
 from catena.errors import FormulaError, ModelError
 from catena.forces.parameters import Parametric, number, numbers
-from catena.given import is_one_of, shown
 from catena.spatial import is_symbolic
 from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import floor, less, where
+from catena.validation import is_one_of, shown
 
 BEYOND = ("", "line", "periodic")
 

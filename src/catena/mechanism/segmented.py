@@ -6,12 +6,12 @@ import numpy as np
 
 from catena.bodies.beam import Beam
 from catena.errors import ModelError
-from catena.given import is_one_of, shown
 from catena.joints import JointKind, Revolute, Sdof, Universal
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.merging import include
 from catena.mechanism.parts import GROUND
 from catena.spatial import Pose
+from catena.validation import is_one_of, shown
 
 
 def segmented(

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from catena.errors import UnknownNameError
-from catena.given import entries
 from catena.mechanism.validation import known
+from catena.validation import entries
 
 WILD = frozenset("*?[")
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import entries, real_array, shown
 from catena.hooks import hook
 from catena.mechanism.enclosed import enclosed
 from catena.mechanism.mass_properties import MassProperties
 from catena.spatial import Pose
+from catena.validation import entries, real_array, shown
 
 Colour = tuple[float, float, float, float]
 SEEN_FROM_WORKING_FOLDER = Path()

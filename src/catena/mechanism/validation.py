@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
-from catena.given import entries, real_array, real_number, shown
 from catena.joints import JointKind
 from catena.spatial import Pose
+from catena.validation import entries, real_array, real_number, shown
 
 INERTIA_TOLERANCE = 1e-9
 LONGEST_NAME = 500

@@ -15,8 +15,8 @@ from catena.kinematics.loops.kept_constraints import keep
 from catena.structure import Plan
 from catena.system import System
 
-# What is kept is chosen anew where it has less than this part of the grip on the motion that it could have.
-GRIP = 0.05
+# What is kept is chosen anew where it has less than this part of the control on the motion that it could have.
+LEAST_CONTROL = 0.05
 # Places beside the one where a motion begins at which constraints should hold as well, and how far [rad, m] they are.
 BESIDE, FAR = 6, 0.3
 
@@ -60,8 +60,8 @@ def _grips(system: System, plan: Plan, q: np.ndarray, rank: int) -> bool:
     _, s, Vt = np.linalg.svd(whole, full_matrices=False)
     # Of a unit motion that all constraints would resist, the part that these resist, each row counting alike.
     rows = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-300)
-    grip = np.linalg.svd(rows @ Vt[:rank].T, compute_uv=False)
-    return bool(grip.min(initial=1.0) > GRIP * min(1.0, float(s[rank - 1] / s[0])))
+    control = np.linalg.svd(rows @ Vt[:rank].T, compute_uv=False)
+    return bool(control.min(initial=1.0) > LEAST_CONTROL * min(1.0, float(s[rank - 1] / s[0])))
 
 
 def closed_jacobian(system: System, plan: Plan, q: np.ndarray) -> np.ndarray:

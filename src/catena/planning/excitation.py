@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 from catena.errors import CatenaError, StateError
 from catena.flying.identification import known_motions
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.given import is_count, is_one_of, is_positive, shown
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply
 from catena.mechanism.selection import selected
 from catena.planning.task import limits_by_name
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
+from catena.validation import is_count, is_one_of, is_positive, shown
 
 AIMS = ("condition", "confidence")
 # Part of the tries that the next ones are drawn about.

@@ -22,7 +22,7 @@ from catena.equations.quick_symbols import quick_symbols
 from catena.equations.residual import Residual
 from catena.errors import StateError
 from catena.planning.closed_plan import closed_plan
-from catena.planning.nonlinear_program import Formula
+from catena.planning.nonlinear_program import ProgramRows
 from catena.spatial.scalars import array
 from catena.structure import Plan
 from catena.system import System
@@ -31,9 +31,9 @@ from catena.system import System
 _formulas: WeakKeyDictionary[System, tuple[Plan, dict[Any, Any]]] = WeakKeyDictionary()
 
 
-def formula(system: System, name: str, of: Any = None) -> Formula:
+def formula(system: System, name: str, of: Any = None) -> ProgramRows:
     """Return a formula of a system, of a frame, a joint or some components if it belongs to these, made once."""
-    found: Formula = _made(system, (name, of), lambda: _MAKERS[name](system, of))
+    found: ProgramRows = _made(system, (name, of), lambda: _MAKERS[name](system, of))
     return found
 
 
@@ -78,18 +78,20 @@ def _symbols(**sizes: int) -> list[Any]:
     return [casadi.SX.sym(name, size) for name, size in sizes.items()]
 
 
-def _joint_forces(system: System, components: tuple[int, ...] | None) -> Formula:
+def _joint_forces(system: System, components: tuple[int, ...] | None) -> ProgramRows:
     """Return components of the joint forces, all unless told which, that a motion (q, v, a) takes, besides springs and
     the like."""
     rows, variables, _ = _taken(system)
-    return Formula.of(rows if components is None else rows[list(components)], variables, _symbols(none=0)[0])
+    return ProgramRows.of(
+        rows if components is None else rows[list(components)], variables, _symbols(none=0)[0]
+    )
 
 
-def _force_and_speed(system: System, components: tuple[int, ...]) -> Formula:
+def _force_and_speed(system: System, components: tuple[int, ...]) -> ProgramRows:
     """Return components of the joint forces plus that much of the velocity as the data tell."""
     rows, variables, v = _taken(system)
     (share,) = _symbols(share=1)
-    return Formula.of(rows[list(components)] + share * v[list(components)], variables, share)
+    return ProgramRows.of(rows[list(components)] + share * v[list(components)], variables, share)
 
 
 def _taken(system: System) -> tuple[Any, Any, Any]:
@@ -174,49 +176,49 @@ def _loop_positions(system: System) -> Any:
     return _made(system, "loop positions", make)
 
 
-def _opening(system: System, of: None) -> Formula:
+def _opening(system: System, of: None) -> ProgramRows:
     """Return how far loops and couplings are open, of q, with the positions that loop joints are near as data."""
     q, near = _symbols(q=system.nq, near=_near(system).shape[0])
-    return Formula.of(_loop_positions(system)(q, near)[0], q, near)
+    return ProgramRows.of(_loop_positions(system)(q, near)[0], q, near)
 
 
-def _opening_rate(system: System, of: None) -> Formula:
+def _opening_rate(system: System, of: None) -> ProgramRows:
     """Return how fast loops open, of (q, v)."""
     import casadi
 
     (q, v, _), _ = _residual(system).joint_forces()
     rows = casadi.mtimes(_matrix(_residual(system).constraints()[0]), _column(v))
-    return Formula.of(rows, casadi.vertcat(_column(q), _column(v)), _symbols(none=0)[0])
+    return ProgramRows.of(rows, casadi.vertcat(_column(q), _column(v)), _symbols(none=0)[0])
 
 
-def _opening_acceleration(system: System, of: None) -> Formula:
+def _opening_acceleration(system: System, of: None) -> ProgramRows:
     """Return how fast that changes, of (q, v, a)."""
     import casadi
 
     symbols, _ = _residual(system).joint_forces()
     J, gamma = _residual(system).constraints()
     rows = casadi.mtimes(_matrix(J), _column(symbols[2])) + _column(gamma)
-    return Formula.of(rows, casadi.vertcat(*(_column(x) for x in symbols)), _symbols(none=0)[0])
+    return ProgramRows.of(rows, casadi.vertcat(*(_column(x) for x in symbols)), _symbols(none=0)[0])
 
 
-def _loop_joint(system: System, joint: str) -> Formula:
+def _loop_joint(system: System, joint: str) -> ProgramRows:
     """Return the position of a loop joint, of q, with the positions that loop joints are near as data."""
     at = _numbers(_place(system, joint))
     q, near = _symbols(q=system.nq, near=_near(system).shape[0])
-    return Formula.of(_loop_positions(system)(q, near)[1][at], q, near)
+    return ProgramRows.of(_loop_positions(system)(q, near)[1][at], q, near)
 
 
-def _loop_joint_rate(system: System, joint: str) -> Formula:
+def _loop_joint_rate(system: System, joint: str) -> ProgramRows:
     """Return the velocity of a loop joint, of (q, v)."""
     import casadi
 
     at = _numbers(_place(system, joint))
     q, v, none = _symbols(q=system.nq, v=system.nv, none=0)
     slopes = _loop_positions(system)(q, _near(system))[2]
-    return Formula.of(casadi.mtimes(slopes[at, :], v), casadi.vertcat(q, v), none)
+    return ProgramRows.of(casadi.mtimes(slopes[at, :], v), casadi.vertcat(q, v), none)
 
 
-def _positions(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
+def _positions(system: System, of: tuple[tuple[int, ...], bool]) -> ProgramRows:
     """Return by how much q of a node differs from where an earlier one, v and a lead to, along independent components,
     of (q, q', v, a, a') and h; h is data, or a variable behind them, as many parts of which as the data tell are a
     step. Quaternions that are not wholly independent have length 1."""
@@ -249,10 +251,10 @@ def _positions(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
             rows[first].append(sum(x * x for x in turned) - 1.0)
     told = casadi.vertcat(*(x for first in sorted(rows) for x in rows[first]))
     variables = casadi.vertcat(q, later, v, a, b)
-    return Formula.of(told, casadi.vertcat(variables, h) if timed else variables, part if timed else h)
+    return ProgramRows.of(told, casadi.vertcat(variables, h) if timed else variables, part if timed else h)
 
 
-def _velocities(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
+def _velocities(system: System, of: tuple[tuple[int, ...], bool]) -> ProgramRows:
     """Return by how much independent components of v of a node differ from where an earlier one and a lead to, of (v,
     v', a, a') and h, which is told as for positions."""
     import casadi
@@ -262,10 +264,10 @@ def _velocities(system: System, of: tuple[tuple[int, ...], bool]) -> Formula:
     rows = later - v - (h * part if timed else h) / 2.0 * (a + b)
     variables = casadi.vertcat(v, later, a, b)
     variables = casadi.vertcat(variables, h) if timed else variables
-    return Formula.of(rows[list(independent)], variables, part if timed else h)
+    return ProgramRows.of(rows[list(independent)], variables, part if timed else h)
 
 
-def _momentum(system: System, of: None) -> Formula:
+def _momentum(system: System, of: None) -> ProgramRows:
     """Return the momentum [angular; linear] of all bodies about their common mass centre, in ground axes, of (q,
     v)."""
     import casadi
@@ -278,37 +280,37 @@ def _momentum(system: System, of: None) -> Formula:
     moment = -casadi.jacobian(weighed(q, field), field).T
     mass = float(np.sum(system.plan.inertia[1:, 0]))
     spin = h[:3] - casadi.cross(moment / mass, h[3:])
-    return Formula.of(casadi.vertcat(spin, h[3:]), casadi.vertcat(q, v), none)
+    return ProgramRows.of(casadi.vertcat(spin, h[3:]), casadi.vertcat(q, v), none)
 
 
-def _between(system: System, of: None) -> Formula:
+def _between(system: System, of: None) -> ProgramRows:
     """Return by how much the second of three numbers differs from what is between the others, at the part that the
     data tell."""
     x, share = _symbols(x=3, share=1)
-    return Formula.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
+    return ProgramRows.of(x[1] - (1.0 - share) * x[0] - share * x[2], x, share)
 
 
-def _along(system: System, of: None) -> Formula:
+def _along(system: System, of: None) -> ProgramRows:
     """Return the product of two quaternions as vectors: of one that moves, and one that the data tell."""
     import casadi
 
     x, fixed = _symbols(x=4, fixed=4)
-    return Formula.of(casadi.dot(fixed, x), x, fixed)
+    return ProgramRows.of(casadi.dot(fixed, x), x, fixed)
 
 
-def _point(system: System, frame: str) -> Formula:
+def _point(system: System, frame: str) -> ProgramRows:
     """Return the origin of a frame in ground, of q."""
     (q,) = _symbols(q=system.nq)
-    return Formula.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
+    return ProgramRows.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
 
 
-def _axes(system: System, frame: str) -> Formula:
+def _axes(system: System, frame: str) -> ProgramRows:
     """Return what the axes of a frame are turned by from those that the data tell by rows, of q."""
     q, wanted = _symbols(q=system.nq, wanted=9)
-    return Formula.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
+    return ProgramRows.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
 
 
-def _twist(system: System, frame: str) -> Formula:
+def _twist(system: System, frame: str) -> ProgramRows:
     """Return the twist of a frame in ground axes, of (q, v)."""
     import casadi
 
@@ -316,10 +318,10 @@ def _twist(system: System, frame: str) -> Formula:
     R = _equation(system, "pose", frame)(q)[:3, :3]
     own = _equation(system, "twist", frame)(q, v)
     rows = casadi.vertcat(casadi.mtimes(R, own[:3]), casadi.mtimes(R, own[3:]))
-    return Formula.of(rows, casadi.vertcat(q, v), none)
+    return ProgramRows.of(rows, casadi.vertcat(q, v), none)
 
 
-def _joint(system: System, joint: str) -> Formula:
+def _joint(system: System, joint: str) -> ProgramRows:
     """Return what a joint is moved and turned by from the transform that the data tell, of its q."""
     import casadi
 
@@ -328,7 +330,7 @@ def _joint(system: System, joint: str) -> Formula:
     q, wanted = _symbols(q=kind.nq, wanted=12)
     X = kind.transform(array([q[k] for k in range(kind.nq)]))
     R = casadi.vertcat(*(casadi.horzcat(*row) for row in X.R))
-    return Formula.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
+    return ProgramRows.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
 
 
 def _turned(wanted: Any, R: Any) -> Any:
@@ -362,7 +364,7 @@ def _numbers(at: slice) -> list[int]:
     return list(range(at.start, at.stop))
 
 
-_MAKERS: dict[str, Callable[[System, Any], Formula]] = {
+_MAKERS: dict[str, Callable[[System, Any], ProgramRows]] = {
     "joint forces": _joint_forces, "force and speed": _force_and_speed, "positions": _positions,
     "velocities": _velocities, "between": _between, "along": _along, "point": _point, "axes": _axes,
     "twist": _twist, "joint": _joint, "opening": _opening, "opening rate": _opening_rate,

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.given import is_positive, shown
 from catena.joints import Free
 from catena.joints.around import described
 from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
-from catena.planning.task import SLACK, Task, numbers
+from catena.planning.task import SLACK, MotionTask, numbers
 from catena.spatial import Pose
+from catena.validation import is_positive, shown
 
 
-def keep_attitude(task: Task, most: Any) -> None:
+def keep_attitude(task: MotionTask, most: Any) -> None:
     """Keep frames within angles of where they begin: each floating base, or those that are named."""
     if isinstance(most, Mapping):
         for frame, angle in most.items():
@@ -53,7 +53,7 @@ def keep_attitude(task: Task, most: Any) -> None:
         )  # fmt: skip
 
 
-def keep_momentum(task: Task, most: Any) -> None:
+def keep_momentum(task: MotionTask, most: Any) -> None:
     """Keep the momentum of all that moves within sizes, [angular; linear], infinite where any will do."""
     size = numbers("momentum", most, 6, finite=False)
     if np.isnan(size).any() or np.any(size < 0.0):
@@ -67,7 +67,7 @@ def keep_momentum(task: Task, most: Any) -> None:
         )  # fmt: skip
 
 
-def end_at(task: Task, joint: str, position: Any) -> None:
+def end_at(task: MotionTask, joint: str, position: Any) -> None:
     """Ask for the position of a joint in the end."""
     system = task.system
     if joint in loop_places(system):
@@ -99,7 +99,7 @@ def end_at(task: Task, joint: str, position: Any) -> None:
     task.program.low[last] = task.program.high[last] = goal
 
 
-def reach(task: Task, frame: str, goal: Any, attitude: Any, twist: Any) -> None:
+def reach(task: MotionTask, frame: str, goal: Any, attitude: Any, twist: Any) -> None:
     """Ask for the pose or point, the attitude alone, and the twist of a frame in the end."""
     last = len(task.t) - 1
     if goal is not None:
@@ -117,7 +117,7 @@ def reach(task: Task, frame: str, goal: Any, attitude: Any, twist: Any) -> None:
     task.program.ask(formula(task.system, "twist", frame), end, np.zeros((0, 1)), low, high, names)
 
 
-def track(task: Task, frame: str, path: Callable[[float], Any] | None, begin: float) -> None:
+def track(task: MotionTask, frame: str, path: Callable[[float], Any] | None, begin: float) -> None:
     """Ask for the pose of a frame at all nodes from a time on."""
     if path is None:
         return
@@ -128,7 +128,7 @@ def track(task: Task, frame: str, path: Callable[[float], Any] | None, begin: fl
     _at(task, frame, tracked, goals, f"{frame} tracks")
 
 
-def rest(task: Task, who: Any) -> None:
+def rest(task: MotionTask, who: Any) -> None:
     """Let joints stand still in the end: actuated ones if `who` is True; if it is "all", passive ones too, but for
     floating bases, which momentum alone decides about; or those that are named."""
     system = task.system
@@ -147,7 +147,7 @@ def rest(task: Task, who: Any) -> None:
     task.program.low[places] = task.program.high[places] = 0.0
 
 
-def _all(task: Task) -> list[str]:
+def _all(task: MotionTask) -> list[str]:
     """Return all joints but floating bases without a motor."""
     plan = task.system.plan
     floating = {
@@ -159,7 +159,7 @@ def _all(task: Task) -> list[str]:
     return [name for name in task.system.joints if name in led or name not in floating]
 
 
-def _at(task: Task, frame: str, nodes: list[int], goals: list[Any], what: str) -> None:
+def _at(task: MotionTask, frame: str, nodes: list[int], goals: list[Any], what: str) -> None:
     points = np.array([goal.p if isinstance(goal, Pose) else goal for goal in goals]).T
     none = np.zeros((0, len(nodes)))
     task.program.ask(formula(task.system, "point", frame), task.q[:, nodes], none, points, points, [what] * 3)
@@ -167,7 +167,7 @@ def _at(task: Task, frame: str, nodes: list[int], goals: list[Any], what: str) -
     _turn(task, frame, [k for k, _ in turned], [R for _, R in turned], f"{what} (axes)")
 
 
-def _turn(task: Task, frame: str, nodes: list[int], wanted: Iterable[np.ndarray], what: str) -> None:
+def _turn(task: MotionTask, frame: str, nodes: list[int], wanted: Iterable[np.ndarray], what: str) -> None:
     if nodes:
         axes = np.array([np.ravel(R) for R in wanted]).T
         task.program.ask(

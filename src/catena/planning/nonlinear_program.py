@@ -23,7 +23,7 @@ SUCCESS = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
+class ProgramRows:
     """Rows r(w, p) of variables w and data p: CasADi functions of the value, of the Jacobian by w, and of the Hessian
     by w of the sum of rows, each times its weight."""
 
@@ -32,7 +32,7 @@ class Formula:
     hessian: Any
 
     @classmethod
-    def of(cls, rows: Any, variables: Any, data: Any) -> Formula:
+    def of(cls, rows: Any, variables: Any, data: Any) -> ProgramRows:
         """Return the formula of rows (m, 1), expressions of symbols (n, 1) and (k, 1)."""
         import casadi
 
@@ -49,12 +49,12 @@ class Formula:
 class Copies:
     """Copies of a formula: `where` (n, copies) are the places of its variables, `data` (k, copies) what it is told."""
 
-    formula: Formula
+    formula: ProgramRows
     where: np.ndarray
     data: np.ndarray
 
     @classmethod
-    def of(cls, formula: Formula, where: np.ndarray, data: Any) -> Copies:
+    def of(cls, formula: ProgramRows, where: np.ndarray, data: Any) -> Copies:
         """Return copies; data may be what can be repeated for all of them."""
         size = (formula.value.size1_in(1), where.shape[1])
         return cls(formula, where, np.broadcast_to(np.asarray(data, dtype=float), size))
@@ -147,7 +147,7 @@ class NonlinearProgram:
         self._slope = np.zeros(size)
 
     def ask(
-        self, formula: Formula, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
+        self, formula: ProgramRows, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
         weight: float = 1.0,
     ) -> None:  # fmt: skip
         """Add conditions: `where` (n, copies); data (k, copies), low and high (m, copies), or what can be repeated to
@@ -170,7 +170,7 @@ class NonlinearProgram:
         """Add that many times a variable to what is to be least."""
         self._slope[variable] += value
 
-    def add(self, formula: Formula, where: np.ndarray, data: Any, weights: Any) -> None:
+    def add(self, formula: ProgramRows, where: np.ndarray, data: Any, weights: Any) -> None:
         """Add rows of copies of a formula to what is to be least, each times its weight (m, copies)."""
         copies = Copies.of(formula, where, data)
         given = np.broadcast_to(np.asarray(weights, dtype=float), copies.shape)
@@ -277,7 +277,7 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
     one of least effort."""
     import casadi
 
-    class Watch(casadi.Callback):
+    class SolverWatch(casadi.Callback):
         """Called by CasADi with all results of a solver."""
 
         def __init__(self) -> None:
@@ -320,4 +320,4 @@ def _watch(n: int, low: np.ndarray, high: np.ndarray) -> Any:
             if np.isfinite(score).all() and score < self._least:
                 self._least, self.best = score, np.asarray(found["x"]).ravel().copy()
 
-    return Watch()
+    return SolverWatch()

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import can_take, is_one_of, shown
 from catena.planning.formulas import taken
-from catena.planning.nonlinear_program import Formula
+from catena.planning.nonlinear_program import ProgramRows
 from catena.system import System
+from catena.validation import can_take, is_one_of, shown
 
 OBJECTIVES = ("force", "energy", "time")
 # Work counts by its size, whose kink at no power the search rounds off by this part of the power scale.
@@ -37,15 +37,15 @@ class Objective:
     scale: float
     told: Any = None
 
-    def formula(self, timed: bool) -> Formula:
+    def formula(self, timed: bool) -> ProgramRows:
         """Return the rate, times the duration behind the variables if it is `timed`."""
         import casadi
 
         none = casadi.SX.sym("none", 0)
         if not timed:
-            return Formula.of(self.rate / self.scale, self.variables, none)
+            return ProgramRows.of(self.rate / self.scale, self.variables, none)
         span = casadi.SX.sym("span")
-        return Formula.of(self.rate * span / self.scale, casadi.vertcat(self.variables, span), none)
+        return ProgramRows.of(self.rate * span / self.scale, casadi.vertcat(self.variables, span), none)
 
     def cost(self, t: np.ndarray, nodes: np.ndarray, tau: np.ndarray) -> float:
         """Return what a motion spends: nodes (variables, times), and the forces tau (times, k) of what is driven."""

@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike
 
 from catena.changing import transfer
 from catena.errors import CatenaError, StateError
-from catena.given import is_count, listed, shown
 from catena.kernels import arrays
 from catena.mechanism import Mechanism
-from catena.mechanism.whereabouts import Whereabouts
+from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.planning.motion_plan import MotionPlan
 from catena.planning.transcription import plan_motion
 from catena.spatial import Pose
 from catena.system import System
+from catena.validation import is_count, listed, shown
 
 AS_IS = "as it is"
-Change = Callable[[Mechanism, Whereabouts], Mechanism]
+Change = Callable[[Mechanism, PlacedMechanism], Mechanism]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ def _own(given: Any) -> Change:
 
 
 def _tried(
-    system: System, name: str, steps: list[Change], at: Whereabouts, q: np.ndarray, v: np.ndarray, duration: Any,
+    system: System, name: str, steps: list[Change], at: PlacedMechanism, q: np.ndarray, v: np.ndarray, duration: Any,
     task: Mapping[str, Any],
 ) -> RankedStructure:  # fmt: skip
     """Return what becomes of the task with one structure."""

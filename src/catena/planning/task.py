@@ -14,7 +14,6 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.flying.independent import Independent
-from catena.given import is_positive, real_array, shown
 from catena.mechanism.elements import driven
 from catena.mechanism.selection import selected
 from catena.planning.closed_plan import closed_jacobian, closed_plan
@@ -23,6 +22,7 @@ from catena.planning.motion_plan import MotionPlan
 from catena.planning.nonlinear_program import Copies, NonlinearProgram
 from catena.planning.objectives import Objective
 from catena.system import System
+from catena.validation import is_positive, real_array, shown
 
 # How far [rad, m, rad/s or m/s] beyond a limit a motion may begin or end, as rounding has it.
 SLACK = 1e-9
@@ -33,7 +33,7 @@ FIRM = 100.0
 FINER = 2
 
 
-class Task:
+class MotionTask:
     """A motion to be found at times t: places of q (nq, nodes), v and a (nv, nodes), multipliers and forces of loop
     joints among the variables of a program, and the conditions that it has so far. `spans` are the least and the
     largest duration; where they differ, the duration is a variable too, and t are the times of the largest."""

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError, warn
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.given import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 from catena.kernels import arrays
 from catena.mechanism.validation import known
 from catena.planning import goals
@@ -26,9 +25,10 @@ from catena.planning.closed_plan import choose_plan, closed_jacobian, closed_pla
 from catena.planning.formulas import drives, formula, loop_places
 from catena.planning.motion_plan import MotionPlan
 from catena.planning.objectives import Expression, Objective, objective_of
-from catena.planning.task import Task
+from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
+from catena.validation import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
 NEARLY = 1e-6
@@ -104,7 +104,7 @@ def plan_motion(
         raise StateError(
             f"plan_motion: nothing of {system.mechanism.name!r} can move; unlock a joint, or detach what holds it."
         )
-    task = Task(system, spans, int(nodes), q0[0], v0[0], chosen)
+    task = MotionTask(system, spans, int(nodes), q0[0], v0[0], chosen)
     aim = objective_of(system, objective, task.acting, task.scale)
     task.move()
     task.keep_within(rates)
@@ -128,7 +128,7 @@ def plan_motion(
 
 
 def _solved(
-    task: Task, aim: Objective, guess: MotionPlan | None, iterations: int, clock: float
+    task: MotionTask, aim: Objective, guess: MotionPlan | None, iterations: int, clock: float
 ) -> MotionPlan:
     """Return the plan that the solver finds, with a warning if it was not satisfied."""
     system = task.system
@@ -168,7 +168,7 @@ def _solved(
     )  # fmt: skip
 
 
-def _dead_centre(task: Task, t: np.ndarray, q: np.ndarray) -> float | None:
+def _dead_centre(task: MotionTask, t: np.ndarray, q: np.ndarray) -> float | None:
     """Return a time near which the determinant of what dependent components follow by changes its sign; None if it does
     not."""
     if not len(task.held):

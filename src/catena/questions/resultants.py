@@ -19,12 +19,12 @@ import numpy as np
 from catena.bodies import Beam
 from catena.bodies.contract import fourth_powers_moving
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.kinematics import stacks
 from catena.mechanism import MODES, Body, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan
+from catena.validation import real_array, shown
 
 NAMES = ("T", "My", "Mz", "N", "Qy", "Qz")
 """The resultants in the order of a wrench [moment; force] in the axes of a section."""
@@ -64,7 +64,7 @@ def along_beam(
         raise StateError(f"x is {shown(x)}; give places along the beam in metres.") from None
     if at.ndim != 1 or not at.size or not np.all((at >= 0.0) & (at <= beam.length * (1.0 + SAME_PLACE))):
         raise StateError(f"x is {shown(x)}; give places from 0 to the length {beam.length:g} m of {name!r}.")
-    moving = _Moving(mechanism, plan, body, motion())
+    moving = _MovingBeam(mechanism, plan, body, motion())
     # About the origin of the floating frame, in its axes.
     total = np.zeros((*moving.batch, len(at), 6))
     order = np.argsort(at)[::-1]
@@ -84,7 +84,7 @@ def along_beam(
     return {name: found[..., k] for k, name in enumerate(NAMES)}
 
 
-class _Moving:
+class _MovingBeam:
     """A beam at states (...) that move and accelerate: pose, velocity and acceleration of its floating frame, in its
     axes, and the amplitudes of its modes with two derivatives."""
 
@@ -148,7 +148,7 @@ class _Moving:
 def _loads(
     mechanism: Mechanism,
     plan: Plan,
-    moving: _Moving,
+    moving: _MovingBeam,
     reactions: Mapping[str, np.ndarray],
     f_ext: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, np.ndarray]]:
@@ -186,7 +186,7 @@ def _about_origin(p: np.ndarray, R: np.ndarray, wrench: np.ndarray) -> np.ndarra
     return np.concatenate([moment + np.cross(p, force), force], axis=-1)
 
 
-def _placed(moving: _Moving, body: Body, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
+def _placed(moving: _MovingBeam, body: Body, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
     """Return origin (..., 3) and axes (..., 3, 3) in its body, or floating frame, of what rests at a pose."""
     if body.flexible is None:
         return np.asarray(pose.p), pose.R

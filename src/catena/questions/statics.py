@@ -12,9 +12,9 @@ import numpy as np
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.square_root import divide_upper, effective
 from catena.errors import SimulationError, StateError
-from catena.given import is_one_of, shown
 from catena.questions.actuator_limits import ActuatorLimits
 from catena.questions.response import Responder
+from catena.validation import is_one_of, shown
 
 STEPS = 200
 # No joint moves farther in one step [rad or m], and forces less than this part of those that act are none.

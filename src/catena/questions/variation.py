@@ -21,14 +21,14 @@ from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError, raise_for_states
 from catena.forces import JointStop, PlacedForce
-from catena.forces.stretch import Stretch
-from catena.given import real_array, shown
+from catena.forces.stretch import LineSection
 from catena.kernels import Constants, arrays, constant_parts
 from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
 from catena.structure import Plan
+from catena.validation import real_array, shown
 
 # What no such number may be less than zero of, by the word that its name has.
 NOT_NEGATIVE = ("mass", "damping", "friction", "armature", "stiffness", "length", "rest_length")
@@ -249,7 +249,7 @@ class VariedConstants(ConstantsByState):
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
         plan, kinds = self._symbolic.plan, self._symbolic.kinds
-        kind = force.kind.whole if isinstance(force.kind, Stretch) else force.kind
+        kind = force.kind.whole if isinstance(force.kind, LineSection) else force.kind
         if force.whole in kinds:
             kind = copy(kind)
             for name in kind.named_params():

@@ -9,11 +9,11 @@ import numpy as np
 
 from catena import kinematics
 from catena.errors import StateError
-from catena.given import is_finite, is_positive, listed, real_array, shown
 from catena.kernels.arrays import batch_shape
 from catena.mechanism import InitialState
 from catena.simulation.guards.events import Event
 from catena.system import System
+from catena.validation import is_finite, is_positive, listed, real_array, shown
 
 # Samples of a batch where nothing is said.
 SAMPLES = 101
@@ -23,7 +23,7 @@ MOST_SAMPLES = 10_000_000
 SAME = 1e-12
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """From when to when a motion goes [s], in the clock of its run."""
 
     start: float
@@ -40,7 +40,7 @@ class Span(NamedTuple):
         return SAME * max(self.duration, abs(self.start), abs(self.end))
 
 
-class Window(NamedTuple):
+class TimeWindow(NamedTuple):
     """A part of a motion that began at `begin` [s]: it goes on to `end` for now, and lasts about `duration` in all."""
 
     begin: float
@@ -53,13 +53,13 @@ class Window(NamedTuple):
         return SAME * max(self.duration, abs(self.begin), abs(self.end))
 
 
-def time_span(start: Any, duration: Any) -> Span:
+def time_span(start: Any, duration: Any) -> TimeSpan:
     """Return the time of a motion that begins at `start` [s] and goes on for so many seconds."""
     if not is_positive(duration):
         raise StateError(f"duration is {shown(duration)}; give a positive number of seconds.")
     if not is_finite(start):
         raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
-    found = Span(float(start), float(start) + float(duration))
+    found = TimeSpan(float(start), float(start) + float(duration))
     if abs(found.duration - float(duration)) > 1e-6 * float(duration):
         raise StateError(
             f"From start = {found.start:.9g} s on, {float(duration):.3g} s are lost in the rounding of times; begin "
@@ -109,7 +109,7 @@ def event_list(events: Any) -> list[Event]:
     return [event if isinstance(event, Event) else Event(event) for event in found]
 
 
-def sample_times(samples: Any, span: Span, is_batch: bool) -> np.ndarray | None:
+def sample_times(samples: Any, span: TimeSpan, is_batch: bool) -> np.ndarray | None:
     """Return the times to keep; None for every step of a single state."""
     if samples is None:
         return np.linspace(*span, SAMPLES) if is_batch else None

@@ -10,12 +10,12 @@ import numpy as np
 
 from catena.equations.parameters import find_parameters
 from catena.errors import CatenaError, SimulationError, StateError
-from catena.given import real_array, shown
 from catena.mechanism import InitialState
 from catena.simulation.arguments import initial_state
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
+from catena.validation import real_array, shown
 
 OneRun = Callable[[System, np.ndarray, np.ndarray], tuple[Segment, Mapping[int, str]]]
 """Simulates the states q (n, nq), v (n, nv) of a system: the run of those that come to the end, and words for the

@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from catena.errors import StateError
-from catena.given import can_take, is_finite, shown
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.interrupting import note_interrupted
-from catena.simulation.progress import Progress
+from catena.simulation.progress import RunProgress
 from catena.simulation.results.joining import Before, before_next
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.stepping.compiled import BrokenOff
+from catena.validation import can_take, is_finite, shown
 
 # How often somebody is told what is new, unless they say so [s].
 EVERY = 0.05
@@ -56,21 +56,21 @@ class Following:
 
     def __init__(
         self,
-        span: Span,
+        span: TimeSpan,
         progress: bool | None,
         observe: Callable[[Trajectory], Any] | None = None,
         every: float = EVERY,
         cancel: Cancellation | None = None,
         index: tuple[int, ...] = (),
     ) -> None:
-        self.bar = Progress(span.end, progress, span.start)
+        self.bar = RunProgress(span.end, progress, span.start)
         self.observe, self.every, self.cancel, self.index = observe, every, cancel, index
         self.receive: Callable[[Any], None] = self._received
         """Gets whoever moves, when it is time to tell what is new."""
         self._last = time.perf_counter()
         self._before, self._told = Before(), list[Segment]()
 
-    def quietly(self, span: Span) -> Following:
+    def quietly(self, span: TimeSpan) -> Following:
         """Return one for a part of the motion that is not told by itself, but cancelled with it."""
         return Following(span, False, cancel=self.cancel)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from catena.changing.transfer import transfer
 from catena.errors import StateError
-from catena.given import is_one_of
 from catena.simulation.arguments import initial_state
 from catena.system import System
+from catena.validation import is_one_of
 
 
 def with_drives_in_tree(

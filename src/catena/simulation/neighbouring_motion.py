@@ -22,7 +22,7 @@ from catena.questions.actuator_limits import ActuatorLimits
 from catena.questions.linearisation import step_rates
 from catena.questions.response import Response
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.results.trajectory import Trajectory
 from catena.system.opened_loops import opened_loops
 from catena.system.wrenches import on_nodes
@@ -34,7 +34,7 @@ INCREMENT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class StartVariation:
     """How a start may change: `free` (2 nv, 2 d) takes changes [steps; velocities] of the `independent` (d,) components
     to those of all, and `forced` {name: (2 nv, entries)} are the changes that parameters ask for while those are
     held."""
@@ -49,7 +49,7 @@ class NeighbouringMotion:
     `excitation` holds act, for changes of parameters with these `names`."""
 
     def __init__(
-        self, run: Trajectory, excitation: Excitation, tau: np.ndarray, names: Sequence[str]
+        self, run: Trajectory, excitation: ActingForces, tau: np.ndarray, names: Sequence[str]
     ) -> None:
         self.run, self.system, self.excitation = run, run.system, excitation
         self.tau, self.names, self.driven = tau, list(names), excitation.driven
@@ -112,7 +112,7 @@ class NeighbouringMotion:
             for p in self.names
         }
 
-    def beginning(self) -> Beginning:
+    def beginning(self) -> StartVariation:
         """Return how the start of the run may change."""
         q, v, nv = self.run.q[:1], self.run.v[:1], self.system.nv
         C, opened = self._bound(np.zeros(1), q, v)
@@ -149,7 +149,7 @@ class NeighbouringMotion:
         for name, x in opened.items():
             steps = yielding(x[0][of_steps] / scale)
             forced[name] = np.concatenate([steps, yielding(opening @ steps + x[0][of_rates] / scale)])
-        return Beginning(independent, free, forced)
+        return StartVariation(independent, free, forced)
 
     def _response(
         self, times: np.ndarray, q: np.ndarray, v: np.ndarray

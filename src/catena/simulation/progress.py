@@ -9,12 +9,12 @@ from importlib.util import find_spec
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
+from catena.validation import shown
 
 SILENT_FOR, EVERY = 1.0, 0.2
 
 
-class Progress:
+class RunProgress:
     """Counts the simulated seconds of a run that goes to the time `end` [s], and began at `begin`, and shows them from
     time to time.
 

@@ -15,15 +15,14 @@ import numpy as np
 
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError, raise_for_states
-from catena.given import shown
 from catena.kernels import compile_seconds
 from catena.kernels.arrays import rows
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Span, event_list, initial_state, sample_times
+from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, stopped
 from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event
@@ -42,14 +41,14 @@ from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
-from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
-from catena.simulation.stepping.record import Passed, StepRecord
+from catena.simulation.stepping.record import StepHistory, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import TurnsBehind, each_own, near_rows
 from catena.system import System
+from catena.validation import shown
 
 # How often a run is looked at for an event that ends it, and for forces on joints that are driven.
 LOOKS, LOOKS_DRIVEN = 50, 200
@@ -70,7 +69,7 @@ def _ignore(t: float) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class RunStart:
     """How a run begins that goes on from another motion: whether its states begin to move here (`begins`), and are not
     those behind an event or another structure; whether it `starts` its controller; the control forces that are `held`,
     as a controller gives them, until its next sample; the `longest` step [s] where joints are driven; whether it is
@@ -93,8 +92,8 @@ class Run:
     """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, span: Span, events: Any, samples: Any, following: Following,
-        check: bool, beginning: Beginning = Beginning(), records: bool = False, keep: Keep | None = None,
+        self, problem: Problem, q: Any, v: Any, span: TimeSpan, events: Any, samples: Any, following: Following,
+        check: bool, beginning: RunStart = RunStart(), records: bool = False, keep: Keep | None = None,
         named: Mapping[str, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.keep, self.named = keep, named
@@ -119,7 +118,7 @@ class Run:
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.transitions: list[Transition] = []
-        """Nothing: one structure goes on."""
+        """Where other coordinates became independent; one structure goes on."""
         self.now = self.start
         """The time that states have come to which still go on."""
         self.ahead: list[float] = []
@@ -131,23 +130,23 @@ class Run:
         self.looking = [event.looked for event in self.events if event.looked is not None]
         if self.looking and system.loops:
             problem = self.problem = replace(problem, looked_at=self._looked_at())
-        self.excitation = Excitation(problem, self.batch)
+        self.excitation = ActingForces(problem, self.batch)
         if beginning.starts:
             self.excitation.start_control()
-        if problem.integrator not in SOLVERS:
+        if not problem.uses_solver:
             self.excitation.use_paths(self.start)
         if self.excitation.motion:
             self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
             longest = beginning.longest
             self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
-            self.excitation.energy = _energy_at_hand(system, self.q, self.v)
+            self.excitation.energy = energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
         self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
-        inside = problem.integrator not in SOLVERS and beginning.held is None
+        inside = not problem.uses_solver and beginning.held is None
         self.law = inside and CompiledLaw.fits(self.excitation, span) and not self._forgets()
         if self.law and CompiledLaw(self.excitation, self.start).asked != "due":
             self.excitation.use_law_paths(self.start)
@@ -216,7 +215,7 @@ class Run:
                 event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
-    def _turns(self, passed: Passed) -> Callable[[np.ndarray], TurnsBehind] | None:
+    def _turns(self, passed: StepHistory) -> Callable[[np.ndarray], TurnsBehind] | None:
         """Return what tells events how loop joints have turned behind nodes (n,) that were passed."""
         if not self.looking or not self.near.shape[-1]:
             return None
@@ -257,7 +256,7 @@ class Run:
         """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self._tick)
-        if self.problem.integrator in SOLVERS:
+        if self.problem.uses_solver:
             stiff = StiffSteps(excitation, self.drift, self.span.end, tick)
             stiff.failing = None if alone else self.failing
             return stiff
@@ -298,7 +297,7 @@ class Run:
     def advance(self, until: float, looks: int = 1) -> None:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
-        self.ahead = stops(Span(self.now, until), self._guards(looks))[::-1]
+        self.ahead = stops(TimeSpan(self.now, until), self._guards(looks))[::-1]
         play(self, until)
 
     def goes_on(self, until: float) -> bool:
@@ -328,6 +327,9 @@ class Run:
             self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
         except BrokenOff as error:
             broken = error
+        if isinstance(self.mover, StiffSteps):
+            self.transitions += self.mover.changes
+            self.mover.changes.clear()
         self._leave_failing()
         try:
             self._look_for_all()
@@ -435,7 +437,7 @@ class Run:
             self._note(*self._happened(mark))
         self.looked = self.nodes.mark
 
-    def _happened(self, mark: int) -> tuple[Passed, list[Hit]]:
+    def _happened(self, mark: int) -> tuple[StepHistory, list[Hit]]:
         """Return what states have passed since the mark, and what happened to them."""
         passed = self.nodes.since(mark, self.going)
         nodes = Nodes(
@@ -445,7 +447,7 @@ class Run:
         passage = Passage(nodes, partial(self._exactly, passed))
         return passed, hits(self.watched, self.system.plan, passage, begin)
 
-    def _note(self, passed: Passed, found: Sequence[Hit]) -> None:
+    def _note(self, passed: StepHistory, found: Sequence[Hit]) -> None:
         """Note what happened, and end the motions that events end."""
         last = list[tuple[int, Hit]]()
         for hit in found:
@@ -467,7 +469,9 @@ class Run:
         # A law inside the loop may have gone on beyond the event.
         self.tau[who] = passed.tau(np.array([hit.node + 1 for _, hit in last]))
 
-    def _between(self, passed: Passed, node: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _between(
+        self, passed: StepHistory, node: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), roughly. Accelerations at the end of the last
         interval of a state are not known."""
         behind = np.minimum(node + 2, len(passed.who) - 1)
@@ -477,7 +481,7 @@ class Run:
         ahead = passed.vdot(node + 1), passed.vdot(behind)
         return behind_nodes(self.system, (t, q, v), ahead, times, known)
 
-    def _exactly(self, passed: Passed, node: np.ndarray, times: np.ndarray) -> Exact:
+    def _exactly(self, passed: StepHistory, node: np.ndarray, times: np.ndarray) -> Exact:
         """Return states and their works at times (n,) that lie less than a step behind nodes (n,), by steps of the
         method from there."""
         q, v, work = passed.q(node), passed.v(node), passed.work(node)
@@ -684,7 +688,7 @@ class Run:
         )
         asked = "always" if problem.rate is None else f"{problem.rate:g} Hz"
         inside = ", compiled" if self.law else ""
-        solver = problem.integrator in SOLVERS
+        solver = problem.uses_solver
         by = (
             "SciPy"
             if solver
@@ -696,6 +700,7 @@ class Run:
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
+            **({"coordinates": problem.coordinates} if problem.coordinates != "joint" else {}),
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
             "steps taken by": by,
             "wall time": f"{time.perf_counter() - self.clock - (compile_seconds() - self.compiled_then):.3g} s",
@@ -756,7 +761,7 @@ def longest_step(duration: float, times: np.ndarray | None) -> float:
     return duration / max(LOOKS_DRIVEN, 0 if times is None else len(times) - 1)
 
 
-def _energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
+def energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
     """Return the energy [J] that is nothing new at the states q (states, nq), v (states, nv): what moves, what springs
     store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
     plan = system.plan

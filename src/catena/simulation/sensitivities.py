@@ -15,8 +15,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.forces.smooth import STANDSTILL
-from catena.given import entries, real_array, shown
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.linear_intervals import transitions
 from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
@@ -24,6 +23,7 @@ from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
 from catena.system import System
+from catena.validation import entries, real_array, shown
 
 # Times that differ by less than this part of the duration are the same.
 SAME = 1e-9
@@ -157,7 +157,7 @@ def sensitivities(
     far = np.abs(wanted[:, None] - run.t).min(axis=1) > SAME * duration
     nodes = np.sort(np.concatenate([run.t, wanted[far]]))
     wanted = nodes[np.abs(wanted[:, None] - nodes).argmin(axis=1)]
-    acting = Excitation(Problem(system, None, options.get("motion") or {}, options.get("forces") or {}), ())
+    acting = ActingForces(Problem(system, None, options.get("motion") or {}, options.get("forces") or {}), ())
     beside = NeighbouringMotion(run, acting, given, names)
     moved, added = transitions(beside.rates, nodes, wanted)
     beginning = beside.beginning()

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_count, is_not_negative, real_array, shown
 from catena.mechanism import Mechanism, MountedSensor
 from catena.mechanism.validation import known
 from catena.simulation.acting import loads
@@ -27,6 +26,7 @@ from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.turns import TurnCounter
 from catena.spatial import Pose
 from catena.system import System
+from catena.validation import is_count, is_not_negative, real_array, shown
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Readings = dict[str, np.ndarray]
 
 
-class Situation:
+class SensedState:
     """States q (..., nq), v (..., nv) of a system under control forces tau (..., nv) and wrenches on frames. What
     follows from them is found when a sensor first asks for it."""
 
@@ -60,7 +60,7 @@ class Situation:
         return loads.reactions(self.system, self.q, self.v, self.tau, self.wrenches, vdot, self.besides)
 
 
-class SituationInRun(Situation):
+class SituationInRun(SensedState):
     """The states of a segment of a run, which knows what follows from them."""
 
     def __init__(self, run: Segment) -> None:
@@ -86,7 +86,7 @@ class Sensor(ABC):
         """Raise an UnknownNameError for a frame, joint or force that the system does not have."""
 
     @abstractmethod
-    def read(self, at: Situation) -> Readings:
+    def read(self, at: SensedState) -> Readings:
         """Return what it tells."""
 
 
@@ -108,7 +108,7 @@ class IMU(Sensor):
     def check(self, system: System) -> None:
         known("body or frame", self.frame, system.plan.body_pose, repr(system.mechanism.name))
 
-    def read(self, at: Situation) -> Readings:
+    def read(self, at: SensedState) -> Readings:
         system = at.system
         pose: Any = system.pose(at.q, self.frame)
         R = np.asarray(pose.R if not isinstance(pose, np.ndarray) else pose[..., :3, :3])
@@ -142,7 +142,7 @@ class Encoder(Sensor):
         if self.component is not None and self.component >= nv:
             raise StateError(f"Encoder: component is {self.component}, but joint {self.joint!r} has {nv}.")
 
-    def read(self, at: Situation) -> Readings:
+    def read(self, at: SensedState) -> Readings:
         position = at.system.joint_position(at.q, self.joint, at.besides.near.get(self.joint))
         if self.resolution:
             position = self.resolution * np.round(position / self.resolution)
@@ -176,7 +176,7 @@ class ForceSensor(Sensor):
                 f"{self.joint!r}; give one that is."
             )
 
-    def read(self, at: Situation) -> Readings:
+    def read(self, at: SensedState) -> Readings:
         wrench = at.reactions[self.joint]
         moment, force = wrench[..., :3], wrench[..., 3:]
         if self.frame is not None:
@@ -207,7 +207,7 @@ class Gauge(Sensor):
         names = [*(force.name for force in system.elements.placed), *system.mechanism.couplings]
         known("force or coupling", self.name, names, repr(system.mechanism.name))
 
-    def read(self, at: Situation) -> Readings:
+    def read(self, at: SensedState) -> Readings:
         system = at.system
         if self.name in system.mechanism.couplings:
             found = loads.coupling_forces(system, at.q, at.v, at.tau, at.wrenches, at.besides)
@@ -274,7 +274,7 @@ class Sensed(Controller):
         forces = (force.at for force in system.elements.placed if force.counts)
         looked_at = [x for x in dict.fromkeys((*self.joints_looked_at, *forces)) if x in system.loops]
         near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
-        at = Situation(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
+        at = SensedState(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
         given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
         self._motors = {}
         if isinstance(given, Mapping):

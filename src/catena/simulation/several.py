@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.simulation.guards.instant import Instant
 from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.timeline import Happened, Happening, Timeline, play
 from catena.system import System
+from catena.validation import real_array, shown
 
 # How often somebody is asked who is only asked when he has something else to give [Hz].
 HARDLY_EVER = 1e-9
 
 
-class Told:
+class HeldForces:
     """Control forces, (..., nv) or by joint, that hold until others are told."""
 
     rate = HARDLY_EVER
@@ -94,7 +94,7 @@ class Several:
 
     def ask(self) -> None:
         """Ask for the control forces now: those that were told are taken apart by states."""
-        assert isinstance(self.control, Told)
+        assert isinstance(self.control, HeldForces)
         self.told = self._apart(self.control.tau)
         for part in self.parts:
             if not part.over:
@@ -130,7 +130,7 @@ class Several:
             if part.over:
                 continue
             self.memory[k].restore()
-            if isinstance(self.control, Told):
+            if isinstance(self.control, HeldForces):
                 self.control.tau = self.told[k]
             part.advance(until)
             self.memory[k] = self._memory()

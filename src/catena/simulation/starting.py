@@ -11,7 +11,7 @@ from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
-from catena.simulation.run import Beginning, Run
+from catena.simulation.run import Run, RunStart
 from catena.simulation.several import Several
 from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.structure_changes import ChangingRun, is_changing
@@ -35,8 +35,11 @@ def begun(
     span = time_span(start, max(AHEAD, STEPS * step))
     quiet = Following(span, False)
     if not contacts and not is_changing(events):
-        return Run(problem, q, v, span, events, None, quiet, False, Beginning(open_ended=True))
-    options = {name: getattr(problem, name) for name in ("integrator", "step", "rtol", "atol", "drift")}
+        return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
+    options = {
+        name: getattr(problem, name)
+        for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent")
+    }
 
     def one(state: SingleState) -> Timeline:
         changing = ChangingRun(

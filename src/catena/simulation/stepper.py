@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
-from catena.given import is_finite, is_one_of, is_positive, real_array, shown
 from catena.kernels import FORCE_INPUTS, NEAR, Session
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
-from catena.simulation.several import Several, Told
+from catena.simulation.several import HeldForces, Several
 from catena.simulation.starting import begun
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, Remedy
@@ -30,6 +29,7 @@ from catena.simulation.structure_changes import is_changing
 from catena.simulation.timeline import Happened, Timeline
 from catena.simulation.turns import near_rows
 from catena.system import System
+from catena.validation import is_finite, is_one_of, is_positive, real_array, shown
 
 METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
 # Adaptive methods take the step they are told to, whatever its error.
@@ -103,7 +103,7 @@ class Stepper:
         adaptive, self._told = integrator in ADAPTIVE, None
         self._is_timeline = bool(control is not None or contacts or event_list(events))
         if self._is_timeline and control is None:
-            control = self._told = Told()
+            control = self._told = HeldForces()
         elif not self._is_timeline and adaptive:
             rtol = atol = ANY_ERROR
         if (contacts or is_changing(events)) and integrator == "implicit_leapfrog":
@@ -132,7 +132,7 @@ class Stepper:
             return
         self._states = int(np.prod(self.batch, dtype=int))
         self._shape = (*self.batch, system.nv)
-        self._excitation = Excitation(self.problem, self.batch, named=True)
+        self._excitation = ActingForces(self.problem, self.batch, named=True)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._lay_out()
         self.reset(q, v, start, near)
@@ -162,7 +162,8 @@ class Stepper:
             self._past[NEAR] = b[NEAR]
         if mover.motors:
             given = (*given, FORCE_INPUTS)
-        self._senses = {name: b[name] for name in (("sense", *STICKING_NUMBERS) if mover.sticks else ())}
+        senses = ("sense", *(("loop_sense",) if mover.loops_stick else ()))
+        self._senses = {name: b[name] for name in ((*senses, *STICKING_NUMBERS) if mover.sticks else ())}
         given, found = (*given, *self._past, *self._senses), (*found, *self._past, *self._senses)
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
@@ -328,7 +329,7 @@ class Stepper:
             before, past = (self._q.copy(), self._v.copy()), {n: x.copy() for n, x in self._past.items()}
             self._since += 1
             if self._senses:
-                self._mover.take_senses(self._v)
+                self._mover.take_senses(self._q, self._v)
                 for name, x in self._senses.items():
                     x[:] = self._mover.kept[name]
             if self._every == 1 or self._since % self._every == 0:
@@ -346,7 +347,8 @@ class Stepper:
             elif NEAR in self._past:
                 self._mover.near[:] = self._past[NEAR]
             if self._senses and not stays:
-                self._mover.kept["sense"][:] = self._senses["sense"]
+                for name in self._senses.keys() - set(STICKING_NUMBERS):
+                    self._mover.kept[name][:] = self._senses[name]
         self.t += self.size
         if self.batch:
             return self.q, self.v
@@ -402,7 +404,7 @@ class Stepper:
         self._tau[:] = 0.0
         self._tau[:, : self.system.nv] = tau
 
-    def _limit(self, excitation: Excitation) -> None:
+    def _limit(self, excitation: ActingForces) -> None:
         """Keep the joint forces within the limits of actuators."""
         if excitation.is_limited:
             own = self._tau[:, : self.system.nv]

@@ -15,9 +15,8 @@ import numpy as np
 
 from catena.changing import Transfer, transfer
 from catena.errors import CatenaError, SimulationError, StateError, warn
-from catena.given import shown
 from catena.mechanism import Mechanism
-from catena.simulation.arguments import Span, event_list, initial_state, sample_times
+from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, crosses, required_arguments
@@ -26,11 +25,12 @@ from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.run import Run, RunStart, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
 from catena.system import System
+from catena.validation import shown
 
 # So many changes within this part of the duration are chattering, and the run ends.
 CHATTERING, SHORT = 60, 1e-3
@@ -74,7 +74,7 @@ class ChangingRun:
     """A run whose events may change the structure: what it is asked for, as `simulate` takes it."""
 
     system: System
-    span: Span
+    span: TimeSpan
     control: Any
     motion: Mapping[str, Any]
     forces: Mapping[str, Any]
@@ -139,7 +139,7 @@ class ChangingRun:
     def goes_on(self, until: float) -> bool:
         """Return whether something moves before a time."""
         over = self.is_interrupted or self.note or ending(self.happens)
-        return not over and until - self.now > Span(self.span.start, until).same
+        return not over and until - self.now > TimeSpan(self.span.start, until).same
 
     def move(self, until: float) -> Sequence[Happening]:
         """Move on with one structure, to where an event changes it."""
@@ -278,11 +278,11 @@ class ChangingRun:
             if before is not None and before.system is system:
                 # Nothing has changed for the controller: it goes on, and so do forces up to its next sample.
                 control = before.problem.control
-                beginning = Beginning(False, False, before.holds(t), longest)
+                beginning = RunStart(False, False, before.holds(t), longest)
             else:
                 control = self.control
                 control = control.control(system, t) if isinstance(control, PerStructure) else control
-                beginning = Beginning(t == self.span.start, longest=longest)
+                beginning = RunStart(t == self.span.start, longest=longest)
             motion = {name: x for name, x in self.motion.items() if name in system.joints}
             events = [
                 self.bound(event, system, self.still.get(event.label, 0.0), (t, q, v))
@@ -291,8 +291,10 @@ class ChangingRun:
             near = {joint: x for joint, x in self.wound.positions.items() if joint in system.loops}
             problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
             self.following.through(self._new_of)
-            self.last = Run(problem, q, v, Span(t, until), events, None, self.following, False, beginning)
-            return self.last.go()
+            self.last = Run(problem, q, v, TimeSpan(t, until), events, None, self.following, False, beginning)
+            found = self.last.go()
+            self.transitions += self.last.transitions
+            return found
         except Exception as error:
             if t > self.span.start:
                 names = ", ".join(repr(name) for name in system.joints)
@@ -383,8 +385,8 @@ class ChangingRun:
                     f"Event {event.label!r} changed the structure at t = {t:.9g} s, and the state cannot go over: "
                     f"{error}"
                 ) from error
-            fates = moved.system.fates(system)
-            told = tuple(str(fate) for fate in fates.joints.values() if not fate.is_same)
+            compared = moved.system.compared_with(system)
+            told = tuple(str(joint) for joint in compared.joints.values() if not joint.is_same)
             lost, kept = float(moved.energy_loss), moved.momentum_error
             made.append(Transition(t, event.label, lost, moved.impulse, kept, told, moved))
             system, (q, v) = moved.system, moved

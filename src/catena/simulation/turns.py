@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.joints.contract import counted_on
 from catena.mechanism.validation import known
 from catena.system import System
+from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.mechanism import Joint
-    from catena.simulation.acting.excitation import Excitation
+    from catena.simulation.acting.excitation import ActingForces
     from catena.simulation.results.segment import Segment
 
 
@@ -180,8 +180,12 @@ class Wound:
 
     def know(self, run: Segment) -> None:
         """Take over where joints are at the end of a run."""
-        self.positions |= {joint: np.array(x[-1]) for joint, x in run.loop_positions.items()}
+        self.know_loops(run)
         self.know_tree(run.system, run.q[-1])
+
+    def know_loops(self, run: Segment) -> None:
+        """Take over where joints that close loops are at the end of a run."""
+        self.positions |= {joint: np.array(x[-1]) for joint, x in run.loop_positions.items()}
 
     def know_tree(self, system: System, q: np.ndarray) -> None:
         """Take over where joints of the tree are at q (nq,)."""
@@ -219,7 +223,7 @@ class Count:
     of states q (states, nq), v (states, nv), joint after joint of what the excitation counts."""
 
     def __init__(
-        self, excitation: Excitation, near: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+        self, excitation: ActingForces, near: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> None:
         self.excitation, self.near, self.t = excitation, near, t
         self.rate = excitation.near_rates(q, v)

@@ -24,7 +24,6 @@ import numpy as np
 
 from catena.changing import transfer
 from catena.errors import CatenaError, ModelError
-from catena.given import shown
 from catena.joints import KINDS, Fixed, Free, JointKind
 from catena.kernels import compilations
 from catena.kernels.other_process import finish, start_python
@@ -44,6 +43,7 @@ from catena.mechanism.generators import (
 )
 from catena.simulation.simulate import simulate
 from catena.system import System
+from catena.validation import shown
 
 MACHINES: tuple[Callable[[], Mechanism], ...] = (
     stewart, hslm, delta, lambda: arms_on_object(2), lambda: nested_loops(2), andrews, walker, free_flyer, four_bar,

@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import real_array, shown
 from catena.spatial import quaternion
+from catena.validation import real_array, shown
 
 TOLERANCE = 1e-6
 """How far a given quaternion or rotation matrix may be from a true rotation."""

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from catena.errors import PlanError
-from catena.given import shown
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.validation import known
 from catena.structure.plan import Plan
 from catena.structure.planning import plan as planned
+from catena.validation import shown
 
 NO_LOOP = -1
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from catena.errors import PlanError
-from catena.given import listed, shown
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
@@ -18,6 +17,7 @@ from catena.structure.flattening import FlatteningChoice, flatten
 from catena.structure.plan import Plan
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
 from catena.structure.welding import weld as weld_bodies
+from catena.validation import listed, shown
 
 
 def plan(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.simulation import Scenario
-from catena.studies.ways import Correlated, Levels, Sampled
+from catena.studies.ways import Correlated, Levels, SampledValues
+from catena.validation import real_array, shown
 
 # More than this would fill the memory of the one who hands them out.
 MOST = 500_000_000
@@ -59,7 +59,7 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
     ways = {name: _way(name, given) for name, given in vary.items()}
     tables = {name: x for name, x in ways.items() if isinstance(x, np.ndarray)}
     levels = {name: x for name, x in ways.items() if isinstance(x, Levels)}
-    sampled = {name: x for name, x in ways.items() if isinstance(x, Sampled | Correlated)}
+    sampled = {name: x for name, x in ways.items() if isinstance(x, SampledValues | Correlated)}
     lengths = {len(x) for x in tables.values()}
     if len(lengths) > 1:
         told = ", ".join(f"{name} {len(x)}" for name, x in tables.items())
@@ -125,11 +125,11 @@ def _table(vary: Any) -> Any:
     return vary
 
 
-def _way(name: str, given: Any) -> Levels | Sampled | Correlated | np.ndarray:
-    if isinstance(given, Levels | Sampled | Correlated):
+def _way(name: str, given: Any) -> Levels | SampledValues | Correlated | np.ndarray:
+    if isinstance(given, Levels | SampledValues | Correlated):
         return given
     if callable(getattr(given, "ppf", None)):
-        return Sampled("random", distribution=given)
+        return SampledValues("random", distribution=given)
     if isinstance(given, np.ndarray) or hasattr(given, "to_numpy"):
         try:
             found = np.array(real_array(np.asarray(given)))
@@ -160,12 +160,12 @@ def _array(values: Sequence[Any]) -> np.ndarray:
     return found
 
 
-def _drawn(ways: Mapping[str, Sampled | Correlated], count: int, seed: int) -> dict[str, np.ndarray]:
+def _drawn(ways: Mapping[str, SampledValues | Correlated], count: int, seed: int) -> dict[str, np.ndarray]:
     """Return the values (count,) of numbers that are sampled, by name. Points of Latin hypercubes and sequences are
     drawn for all numbers that want them together."""
     found: dict[str, np.ndarray] = {}
     for sort in ("latin", "sobol", "halton"):
-        names = [name for name, way in ways.items() if isinstance(way, Sampled) and way.points == sort]
+        names = [name for name, way in ways.items() if isinstance(way, SampledValues) and way.points == sort]
         if names:
             points = _low_discrepancy(sort, len(names), count, seed)
             found |= {name: ways[name].at(points[:, k]) for k, name in enumerate(names)}  # type: ignore[union-attr]

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
-from catena.given import shown
 from catena.kernels import set_threads
-from catena.studies.job import Job, Told
+from catena.studies.job import Job, VariantOutcomes
+from catena.validation import shown
 
 Task = tuple[int, dict[str, np.ndarray]]
 """The number of a chunk, and the values of its variants."""
@@ -36,7 +36,7 @@ _known: dict[bytes, Job] = {}
 """The jobs that this worker has been told, the last one only."""
 
 
-def compute(told: bytes, values: dict[str, np.ndarray], alone: bool = True) -> Told:
+def compute(told: bytes, values: dict[str, np.ndarray], alone: bool = True) -> VariantOutcomes:
     """Return what a job, as a pickle, tells of some variants; one that computes beside others takes one thread."""
     if told not in _known:
         _known.clear()
@@ -63,7 +63,7 @@ def pickled(job: Job) -> bytes:
         return found
 
 
-def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[int, Told]]:
+def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
     """Give what is told of chunks, in the order in which they are done."""
     if executor is None:
         for number, values in tasks:
@@ -85,7 +85,7 @@ def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[i
         )
 
 
-def _by_processes(count: int, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, Told]]:
+def _by_processes(count: int, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
     """Compute by processes of this machine. Those that are killed are replaced, and what they had is done again."""
     left = list(tasks)
     for _ in range(TRIES):
@@ -116,7 +116,7 @@ def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
 def _in_turns(
     submit: Callable[..., Any], workers: int, told: bytes, tasks: Iterable[Task],
     wait: Callable[[list[Any]], None],
-) -> Iterator[tuple[int, Told]]:  # fmt: skip
+) -> Iterator[tuple[int, VariantOutcomes]]:  # fmt: skip
     """Hand out as many chunks as keep the workers busy, and give what comes back."""
     waiting: list[tuple[int, Any]] = []
     source = iter(tasks)
@@ -161,7 +161,7 @@ def _workers(executor: Any) -> int:
     return max(2, os.cpu_count() or 1)
 
 
-def _by_ray(ray: Any, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, Told]]:
+def _by_ray(ray: Any, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
     """Compute by tasks of Ray."""
     remote = ray.remote(compute)
     waiting: dict[Any, int] = {}

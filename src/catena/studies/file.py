@@ -7,7 +7,7 @@ from typing import Any
 from catena.errors import CatenaError, FormatError
 from catena.formats.toml.reading import open_document
 from catena.formats.toml.schema import STUDY
-from catena.formats.toml.tables import Table
+from catena.formats.toml.tables import FileTable
 from catena.simulation import Scenario
 from catena.simulation.scenario.file.loading import source_of
 from catena.studies import ways
@@ -52,7 +52,7 @@ def study_arguments(scenario: Scenario) -> dict[str, Any]:
     return found
 
 
-def _way(table: Table, name: str) -> Any:
+def _way(table: FileTable, name: str) -> Any:
     if not isinstance(table.content[name], dict):
         values = table.numbers(name)
         return (

@@ -12,9 +12,9 @@ import numpy as np
 
 from catena.equations.parameters import find_parameters, with_values
 from catena.errors import CatenaError, StateError
-from catena.given import real_array, shown
 from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
+from catena.validation import real_array, shown
 
 INITIAL, VELOCITY, SCENARIO = "initial.", "velocity.", "scenario"
 """How names of joints begin whose starts are varied, and what a list of scenarios is called."""
@@ -41,7 +41,7 @@ def batched(function: Callable[[Trajectory], Any]) -> Batched:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class VariantOutcomes:
     """What was found for some variants: arrays (n, ...) by name, NaN where a variant failed, and words for these, by
     their number among them."""
 
@@ -60,7 +60,7 @@ class Job:
     keep: Keep
     final: bool
 
-    def run(self, values: Mapping[str, np.ndarray]) -> Told:
+    def run(self, values: Mapping[str, np.ndarray]) -> VariantOutcomes:
         """Return what there is to tell of variants with these values (n, ...)."""
         count = len(next(iter(values.values())))
         groups: dict[tuple[Any, ...], list[int]] = {}
@@ -78,7 +78,7 @@ class Job:
                         found[name] = np.full((count, *x.shape[1:]), np.nan)
                     found[name][some] = x
                 failed |= {some[k]: words for k, words in told.failed.items()}
-        return Told(found, failed)
+        return VariantOutcomes(found, failed)
 
     def variant(self, values: Mapping[str, Any], lanes: bool = False, **settings: Any) -> Scenario:
         """Return the scenario of one variant, or of many (n, ...) in lanes, with other settings of the run."""
@@ -113,7 +113,7 @@ class Job:
             others["velocity"] = velocity
         return base.with_(**others) if others else base
 
-    def _together(self, values: Mapping[str, np.ndarray], count: int) -> Told:
+    def _together(self, values: Mapping[str, np.ndarray], count: int) -> VariantOutcomes:
         """Return what there is to tell of variants (n, ...) that only differ in what may differ between lanes."""
         signals = {one.name: one for one in self.keep.signals}
         formulas = {name: x for name, x in self.outcomes.items() if isinstance(x, str)}
@@ -136,7 +136,7 @@ class Job:
                 lost = {int(k[0]): words for k, words in run.failed.items()}
         except CatenaError as error:
             told = {int(k[0]): words for k, words in error.failed.items()} if error.failed else {}
-            return Told({}, {k: told.get(k, str(error)) for k in range(count)})
+            return VariantOutcomes({}, {k: told.get(k, str(error)) for k in range(count)})
         if run.ended.startswith("interrupted"):
             # Half a run is no variant.
             raise KeyboardInterrupt
@@ -155,7 +155,7 @@ class Job:
                 put(name, x)
         for name, function in functions.items():
             self._ask(name, function, run, good, lost, put)
-        return Told(arrays, lost)
+        return VariantOutcomes(arrays, lost)
 
     def _ask(
         self, name: str, function: Any, run: Trajectory, good: list[int], lost: dict[int, str],

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import shown
+from catena.validation import shown
 
 EVERY = 0.5
 # A log gets a line this often [s].
 LOGGED = 10.0
 
 
-class Progress:
+class StudyProgress:
     """Tells how many of so many variants are done, how quickly, and how long the rest will take. `wanted` None does so
     on a terminal, True always, and a function is called with what there is to tell."""
 

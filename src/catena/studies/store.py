@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from catena.errors import FormatError, StateError
-from catena.studies.job import Told
+from catena.studies.job import VariantOutcomes
 
 VARIANT, FAILED, WORDS, DONE = "variant", "failed", "words", "done"
 # Letters of the words about a variant that are kept.
@@ -31,7 +31,7 @@ class Store(Protocol):
     def done(self) -> np.ndarray:
         """Return which chunks are done, (chunks,)."""
 
-    def put(self, chunk: int, rows: slice, told: Told) -> None:
+    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
 
     def again(self, chunk: int) -> None:
@@ -58,7 +58,7 @@ class InMemory:
         """Return which chunks are done, (chunks,)."""
         return self._done.copy()
 
-    def put(self, chunk: int, rows: slice, told: Told) -> None:
+    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
         for name, x in told.arrays.items():
             if name not in self._arrays:
@@ -185,7 +185,7 @@ class InZarr:
         """Return which chunks are done, (chunks,)."""
         return self._done.copy()
 
-    def put(self, chunk: int, rows: slice, told: Told) -> None:
+    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
         for name, x in told.arrays.items():
             if name not in self.group:

@@ -13,7 +13,6 @@ import numpy as np
 
 from catena.equations.parameters import find_parameters
 from catena.errors import SimulationError, StateError, UnknownNameError
-from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
@@ -21,8 +20,9 @@ from catena.simulation.scenario.contents import contents, digest as digest_of, r
 from catena.studies.design import Design, design
 from catena.studies.executors import computed
 from catena.studies.job import INITIAL, SCENARIO, VELOCITY, Batched, Job
-from catena.studies.progress import Progress
+from catena.studies.progress import StudyProgress
 from catena.studies.store import FAILED, VARIANT, InMemory, InZarr, Store
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +117,7 @@ class Study:
         """Compute what is not done yet, by another executor if one is given, and return this study."""
         done = self._store.done
         finished = sum(self._rows(int(k)).stop - self._rows(int(k)).start for k in np.flatnonzero(done))
-        shower, failed = Progress(self.design.count, finished, progress), len(self._store.words())
+        shower, failed = StudyProgress(self.design.count, finished, progress), len(self._store.words())
         try:
             for chunk, told in computed(
                 executor if executor is not None else self.executor, self.job, self._tasks()

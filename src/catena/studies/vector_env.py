@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism.validation import known
 from catena.simulation import Stepper
 from catena.system import System
+from catena.validation import shown
 
 Start = Callable[[np.random.Generator, int], tuple[ArrayLike, ArrayLike]]
 """Gives q (n, nq) and v (n, nv) to begin with, by random numbers."""

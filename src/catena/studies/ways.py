@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import is_finite, is_positive, real_array, shown
+from catena.validation import is_finite, is_positive, real_array, shown
 
 Points = Literal["random", "latin", "sobol", "halton"]
 
@@ -32,7 +32,7 @@ class Levels:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledValues:
     """Values of a distribution at points between 0 and 1: `lower` and `upper` bounds of a uniform one, or a frozen
     distribution of `scipy.stats` (its `ppf`). `points` says how these lie."""
 
@@ -91,27 +91,27 @@ def grid(first: float, last: float, count: int) -> Levels:
     return Levels(np.linspace(float(first), float(last), int(count)))
 
 
-def uniform(lower: float, upper: float) -> Sampled:
+def uniform(lower: float, upper: float) -> SampledValues:
     """Return random values between two bounds."""
-    return Sampled("random", lower, upper)
+    return SampledValues("random", lower, upper)
 
 
-def latin(lower: float, upper: float) -> Sampled:
+def latin(lower: float, upper: float) -> SampledValues:
     """Return values between two bounds by a Latin hypercube, over all numbers that are varied so."""
-    return Sampled("latin", lower, upper)
+    return SampledValues("latin", lower, upper)
 
 
-def sobol(lower: float, upper: float) -> Sampled:
+def sobol(lower: float, upper: float) -> SampledValues:
     """Return values between two bounds by a scrambled Sobol sequence, over all numbers that are varied so."""
-    return Sampled("sobol", lower, upper)
+    return SampledValues("sobol", lower, upper)
 
 
-def halton(lower: float, upper: float) -> Sampled:
+def halton(lower: float, upper: float) -> SampledValues:
     """Return values between two bounds by a scrambled Halton sequence, over all numbers that are varied so."""
-    return Sampled("halton", lower, upper)
+    return SampledValues("halton", lower, upper)
 
 
-def normal(mean: float, deviation: float, points: Points = "random") -> Sampled:
+def normal(mean: float, deviation: float, points: Points = "random") -> SampledValues:
     """Return values of a normal distribution, at points that lie so."""
     if not is_finite(mean) or not is_positive(deviation):
         raise StateError(
@@ -119,12 +119,12 @@ def normal(mean: float, deviation: float, points: Points = "random") -> Sampled:
         )
     from scipy.stats import norm
 
-    return Sampled(points, distribution=norm(float(mean), float(deviation)))
+    return SampledValues(points, distribution=norm(float(mean), float(deviation)))
 
 
-def distributed(distribution: Any, points: Points = "random") -> Sampled:
+def distributed(distribution: Any, points: Points = "random") -> SampledValues:
     """Return values of any frozen distribution of `scipy.stats`, at points that lie so."""
-    return Sampled(points, distribution=distribution)
+    return SampledValues(points, distribution=distribution)
 
 
 def correlated(means: Mapping[str, float], covariance: ArrayLike) -> Correlated:

@@ -4,8 +4,11 @@ The text of a scenario is the only truth. What somebody does in the page is a na
 Python; the text is then read, planned and shown as any file would be.
 """
 
+from catena.errors import renamed
 from catena.studio.edits import EDITS
-from catena.studio.session import Session
+from catena.studio.session import EditingSession
 from catena.studio.studio import Studio, studio
 
-__all__ = ["EDITS", "Session", "Studio", "studio"]
+__all__ = ["EDITS", "EditingSession", "Studio", "studio"]
+
+__getattr__ = renamed("catena.studio", {"Session": "EditingSession"})

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError, StateError
-from catena.given import shown
 from catena.simulation import simulate
 from catena.simulation.acting.external import ExternalWrench
-from catena.studio.reading import Reading
+from catena.studio.reading import TextReading
 from catena.system import System
+from catena.validation import shown
 from catena.view.course import Course
 from catena.view.movie import body_frames
 
@@ -63,7 +63,7 @@ def _along(system: System, q: Floats, step: Floats) -> list[Floats]:
     return found[1:] or [q]
 
 
-def pulled(reading: Reading, question: Mapping[str, Any]) -> dict[str, Any]:
+def pulled(reading: TextReading, question: Mapping[str, Any]) -> dict[str, Any]:
     """The state after some hundredths of a second in which a point of a body is pulled towards a place: a spring and a
     damper from the point to the pointer act beside everything else that the scenario has."""
     scenario = reading.scenario

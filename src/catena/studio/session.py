@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,9 +13,9 @@ from typing import Any
 
 from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import write_complete
-from catena.given import shown
 from catena.studio.edits import apply
-from catena.studio.reading import Reading
+from catena.studio.reading import TextReading
+from catena.validation import shown
 
 BLANK = """# Drawn in the Catena studio. Units are SI, angles in radians, unless a unit is written.
 format = 1
@@ -31,7 +33,11 @@ atol = 1e-10
 LONGEST = 2_000_000
 """Characters of a text."""
 MOST = 500
-"""Texts that the history keeps."""
+"""Texts that the history keeps, and links."""
+
+
+MESHES = (".stl", ".obj")
+"""Endings of meshes that may be dropped."""
 
 
 class Stale(StateError):
@@ -39,7 +45,7 @@ class Stale(StateError):
 
 
 @dataclass
-class Entry:
+class HistoryEntry:
     """A text of the history: what made it, and a key that lets the acts of one drag be one entry."""
 
     text: str
@@ -47,18 +53,19 @@ class Entry:
     merge: str = ""
 
 
-class Session:
+class EditingSession:
     """A text, its history and its file; all acts go through here, one at a time."""
 
     def __init__(self, text: str, name: str, folder: Path, file: Path | None = None) -> None:
         self.folder, self.file = folder, file
         self.saved = text if file is not None else ""
         self.revision = 0
-        self._past = [Entry(text, "open")]
-        self._future: list[Entry] = []
+        self._past = [HistoryEntry(text, "open")]
+        self._future: list[HistoryEntry] = []
+        self._links: dict[str, str] = {}
         self._lock = threading.RLock()
         self.name = name
-        self.reading = Reading(text, name, folder)
+        self.reading = TextReading(text, name, folder)
         self.left = self._left_behind()
         """The text that a studio which ended left behind without saving, empty where there is none."""
         self.good = self.reading if self.reading.is_good else None
@@ -76,10 +83,10 @@ class Session:
             if self.reading.document is None:
                 raise StateError("the text has a fault; mend it first, or undo.")
             text = apply(self.text, name, arguments)
-            reading = Reading(text, self.name, self.folder)
+            reading = TextReading(text, self.name, self.folder)
             if reading.fault is not None and self.reading.fault is None:
                 raise StateError(reading.fault[0])
-            self._push(Entry(text, name, merge), reading)
+            self._push(HistoryEntry(text, name, merge), reading)
 
     def set_text(self, text: Any, base: int) -> None:
         """Take a text that was typed, with a fault or without."""
@@ -88,7 +95,7 @@ class Session:
         with self._lock:
             self._require(base)
             if text != self.text:
-                self._push(Entry(text, "typing", "typing"), Reading(text, self.name, self.folder))
+                self._push(HistoryEntry(text, "typing", "typing"), TextReading(text, self.name, self.folder))
 
     def undo(self, base: int) -> None:
         """Go back to the text before."""
@@ -98,7 +105,7 @@ class Session:
                 raise StateError("there is nothing to undo.")
             self._future.append(self._past.pop())
             self._past[-1].merge = ""
-            self._show(Reading(self.text, self.name, self.folder))
+            self._show(TextReading(self.text, self.name, self.folder))
 
     def redo(self, base: int) -> None:
         """Go forward again."""
@@ -107,7 +114,7 @@ class Session:
             if not self._future:
                 raise StateError("there is nothing to do again.")
             self._past.append(self._future.pop())
-            self._show(Reading(self.text, self.name, self.folder))
+            self._show(TextReading(self.text, self.name, self.folder))
 
     def open(self, text: str, name: str, file: Path | None, base: int) -> None:
         """Begin with another text; the one before stays in the history."""
@@ -115,7 +122,30 @@ class Session:
             self._require(base)
             self.name, self.file = name, file
             self.saved = text if file is not None else ""
-            self._push(Entry(text, f"open {name}"), Reading(text, name, self.folder))
+            self._push(HistoryEntry(text, f"open {name}"), TextReading(text, name, self.folder))
+
+    def link(self) -> str:
+        """Keep the text as it is under a name that nobody guesses, and return that; the oldest ones are forgotten."""
+        with self._lock:
+            name = next(
+                (key for key, text in self._links.items() if text == self.text), secrets.token_urlsafe(9)
+            )
+            self._links[name] = self.text
+            while len(self._links) > MOST:
+                del self._links[next(iter(self._links))]
+            return name
+
+    def follow(self, name: Any, base: int) -> None:
+        """Show the text that a link was made of; the one before stays in the history."""
+        with self._lock:
+            self._require(base)
+            if not isinstance(name, str) or name not in self._links:
+                raise StateError(
+                    "the link leads nowhere: the studio that made it has ended, or it was very long ago."
+                )
+            if self._links[name] != self.text:
+                text = self._links[name]
+                self._push(HistoryEntry(text, "follow a link"), TextReading(text, self.name, self.folder))
 
     def save(self, name: Any, base: int, over: bool = False) -> Path:
         """Write the text to a .toml file of the folder, complete or not at all. A file that somebody else has changed
@@ -143,7 +173,7 @@ class Session:
             if not self.left:
                 raise StateError("nothing was left behind.")
             text, self.left = self.left, ""
-            self._push(Entry(text, "resume"), Reading(text, self.name, self.folder))
+            self._push(HistoryEntry(text, "resume"), TextReading(text, self.name, self.folder))
 
     @property
     def draft(self) -> Path:
@@ -163,6 +193,25 @@ class Session:
                 self.draft.unlink(missing_ok=True)
             else:
                 write_complete(self.draft, self.text.encode("utf-8"))
+
+    def keep_mesh(self, name: Any, content: Any) -> str:
+        """Write a mesh file (base64) to the folder and return its name; what is there with another content stays."""
+        plain = Path(name).name if isinstance(name, str) and "\0" not in name else ""
+        if Path(plain).suffix.lower() not in MESHES or len(plain) > 100 or plain.startswith("."):
+            raise FormatError(
+                f"a mesh is called {shown(name)}; drop a file that ends in {' or '.join(MESHES)}."
+            )
+        try:
+            data = base64.b64decode(content, validate=True) if isinstance(content, str) else b""
+        except ValueError:
+            data = b""
+        if not data:
+            raise FormatError(f"{plain} is empty or did not arrive whole; drop it again.")
+        file = self.folder / plain
+        if file.exists() and file.read_bytes() != data:
+            raise FormatError(f"there is another {plain} in the folder already; give the file another name.")
+        write_complete(file, data)
+        return plain
 
     def path(self, name: Any) -> Path:
         """The file of a name, which lies in the folder."""
@@ -207,7 +256,7 @@ class Session:
         if base != self.revision:
             raise Stale("the text was changed meanwhile, in another window or by a file; look at it again.")
 
-    def _push(self, entry: Entry, reading: Reading) -> None:
+    def _push(self, entry: HistoryEntry, reading: TextReading) -> None:
         if entry.merge and self._past[-1].merge == entry.merge:
             self._past[-1] = entry
         else:
@@ -216,7 +265,7 @@ class Session:
         self._future.clear()
         self._show(reading)
 
-    def _show(self, reading: Reading) -> None:
+    def _show(self, reading: TextReading) -> None:
         self.reading = reading
         if reading.is_good:
             self.good = reading

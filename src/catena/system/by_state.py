@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from catena.errors import CatenaError, StateError, raise_for_states
-from catena.given import real_array, shown
 from catena.kernels.evaluation import Evaluator
 from catena.system.own_forces import is_left_out
+from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.questions.variation import Variation, VariedConstants

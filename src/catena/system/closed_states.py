@@ -16,13 +16,13 @@ from catena.dynamics.loops.closing.branches import branches
 from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError, StateError
-from catena.given import is_one_of
 from catena.kernels import arrays, is_plain
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
 from catena.questions.dimension_repair import in_words, smallest_repair
 from catena.system.by_name import Given
 from catena.system.by_state import ask_each
+from catena.validation import is_one_of
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -84,8 +84,8 @@ def _of_states(
         found = states.base.assemble({} if given is None else given, guess, slack)
         return np.broadcast_to(found, (*batch, system.nq)).copy()
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
-    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._settling.described)
-    described, is_settled = system._settling.described, system._settling.found is None
+    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._counted.described)
+    described, is_settled = system._counted.described, system._counted.found is None
     is_quick = QuickAssembly.fits(system.plan) and is_settled and system.plan.owner is None
     if is_quick and q.size and not limits.loops and not is_plain():
         closing = QuickAssembly(described, batch)
@@ -211,7 +211,7 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
     evaluator = system.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
     return within_limits(
-        system._settling.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
+        system._counted.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
     )
 
 

@@ -18,11 +18,11 @@ from catena.dynamics.loops.closing import flexible_loops
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.dynamics.loops.closing.way import DrivenCurve, End, one_way, rates
 from catena.errors import LoopError, StateError
-from catena.given import is_finite, shown
 from catena.hooks import hook
 from catena.mechanism.validation import known
 from catena.system.by_name import Given
 from catena.system.closed_states import guessed, quick_assembly_for
+from catena.validation import is_finite, shown
 
 if TYPE_CHECKING:
     from catena.system.system import System

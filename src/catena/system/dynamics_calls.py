@@ -17,11 +17,11 @@ from catena.dynamics.loops.prescribed import prescribed_accelerations, require_a
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.tree.composite_body import accelerations
 from catena.errors import StateError
-from catena.given import shown
 from catena.kernels import arrays
 from catena.questions.inverse_dynamics import by_actuated, by_named, taken_by
 from catena.system.by_name import Given, as_arrays
 from catena.system.by_state import ask_each
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -31,21 +31,27 @@ Wrenches = Mapping[str, ArrayLike] | None
 
 def forward_dynamics(
     system: System, q: Any, v: Any, tau: Any, method: str, f_ext: Wrenches, base_acceleration: ArrayLike | None,
-    member: str | None, near: Mapping[str, ArrayLike] | None = None,
+    member: str | None, near: Mapping[str, ArrayLike] | None = None, independent: closed_chains.Independent = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of any states by any method."""
+    if independent is not None and method != "minimal":
+        raise StateError(
+            f"independent is {shown(independent)}, but only the method minimal has independent coordinates; give "
+            f"method='minimal'."
+        )
     if member is not None and not (isinstance(member, str) and method == "reference_member"):
         raise StateError(f"member is {shown(member)}, but only the method reference_member has one.")
     given = tau
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     if system._states is not None and not _has_lanes(system, method, loop_tau):
         outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
-        return ask_each(system, "forward_dynamics", q, v, given, method=method, member=member, **outside)
+        chosen: dict[str, Any] = {"method": method, "member": member, "independent": independent}
+        return ask_each(system, "forward_dynamics", q, v, given, **chosen, **outside)
     bare_tau, tau = tau, system._with_own(q, v, tau, near)
     if system._closed or method in closed_chains.FORMULATIONS:
         if system._states is not None:
             return _of_states(system, q, v, tau, bare_tau, f_ext, base_acceleration, near)
-        return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member)
+        return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member, independent)
     if method == "auto" and system._inertia.lacking is not None:
         # Some joint moves no inertia in the neutral configuration; in another one it may.
         problem = posed(system, q, v, tau, f_ext, base_acceleration)
@@ -84,7 +90,7 @@ def _of_states(
 
 def _with_loops(
     system: System, q: Any, v: Any, tau: Any, loop_tau: np.ndarray | None, method: str, f_ext: Wrenches,
-    base_acceleration: ArrayLike | None, member: str | None,
+    base_acceleration: ArrayLike | None, member: str | None, independent: closed_chains.Independent = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) with loops; `loop_tau` (..., k) are forces at loop joints."""
     quick = method in ("auto", "elimination") and member is None
@@ -99,7 +105,7 @@ def _with_loops(
     problem = posed(system, q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau)
     with system._inertia.named():
         if found is None:
-            solution = closed_chains.solve(problem, method, member)
+            solution = closed_chains.solve(problem, method, member, independent)
         else:
             solution = closed_chains.mended(problem, found)
         if len(solution.handed_over) and system.settle(problem.q[solution.handed_over]):

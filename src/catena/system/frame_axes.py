@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_one_of, shown
 from catena.kinematics import stacks
+from catena.validation import is_one_of, shown
 
 AXES = ("frame", "aligned", "ground")
 

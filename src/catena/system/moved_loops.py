@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from catena.dynamics.loops.closing.settling import Settling
+from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.errors import StateError
-from catena.given import shown
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.mechanism.edits import joints_at
@@ -20,6 +19,7 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Loop
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -39,15 +39,17 @@ def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> Sy
         known("joint that closes a loop", name, system.loops, repr(system.mechanism.name))
     mechanism, plan, accuracy = joints_at(system.mechanism, places), system.plan, system.accuracy
     first = system.laid_out
-    settled = any(x.evaluator is not x._settling.described for x in (system, first))
+    settled = any(x.evaluator is not x._counted.described for x in (system, first))
     if settled or plan.owner is not None:
         # What was left out as redundant was so at these places.
         return mechanism.system(plan.root, plan.cut, accuracy, plan.keep)
     made = _moved_plan(system, mechanism, places)
     evaluator = Evaluator(mechanism, made, laid_out=first.evaluator)
-    moved = system._planned(mechanism, made, accuracy, Settling(evaluator, made.neutral(), accuracy))
+    moved = system._planned(
+        mechanism, made, accuracy, CountedConstraints(evaluator, made.neutral(), accuracy)
+    )
     # One look: where joints are elsewhere, others may say the same.
-    moved._settling.looks, moved._settling.tries = min(1, moved._settling.looks), 0
+    moved._counted.looks, moved._counted.tries = min(1, moved._counted.looks), 0
     moved._laid_out, moved._model.elements = first, first.elements
     return moved
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from catena import dynamics
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.structure import plan
 from catena.system.by_name import forces_by_name
+from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -114,7 +114,7 @@ def without_forces(system: System) -> System:
     described = plan(mechanism, root=own.root, cut=own.cut, keep=own.keep)
     bare = system._planned(mechanism, described, system.accuracy)
     # What was found about the loops holds without forces too.
-    mine, its = system._settling, bare._settling
+    mine, its = system._counted, bare._counted
     its.found, its.looks, its.tries = mine.found, mine.looks, mine.tries
     if mine.effective is not mine.described:
         loops = [

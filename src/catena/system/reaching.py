@@ -13,12 +13,12 @@ from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.joint_limits import JointLimits
 from catena.dynamics.loops.closing.reaching import Reach, Reaching, left_of
 from catena.errors import LoopError, StateError
-from catena.given import shown
 from catena.kernels import arrays
 from catena.kinematics.loops.goals import Goal
 from catena.spatial import Pose
 from catena.system.by_name import Given
 from catena.system.closed_states import guessed, quick_assembly_for
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -54,7 +54,7 @@ def reach(
         ) from None
     search = Reaching(system.evaluator, [g.over(batch) for g in wanted])
     rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
-    q, done = search.reach(rows, arrays.rows(start, batch).copy(), JointLimits(system._settling.described))
+    q, done = search.reach(rows, arrays.rows(start, batch).copy(), JointLimits(system._counted.described))
     left = [left_of(system.evaluator, goal, q) for goal in search.goals]
     distance, angle = (np.max([each[k] for each in left], axis=0).reshape(batch) for k in (0, 1))
     return Reach(q.reshape(*batch, system.nq), done.reshape(batch), distance, angle)
@@ -83,7 +83,7 @@ def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
         goal = Goal(frame, given).over(batch).some(np.array([state]))
         gap, turn = left_of(system.evaluator, goal, q[None])
         words.append(f"{frame!r} {gap[0]:.3g} m" + ("" if goal.R is None else f" and {turn[0]:.3g} rad"))
-    limits = JointLimits(system._settling.described)
+    limits = JointLimits(system._counted.described)
     at = limits.reached(q)
     who = f" There {', '.join(map(repr, at))} stand{'s' * (len(at) == 1)} at the limit." if at else ""
     who = who if limits.keeps(q) else f" There {limits.words(q)}."

@@ -15,13 +15,13 @@ from catena.dynamics.loops.elimination import loop_wrenches, sort_for
 from catena.dynamics.loops.formulations import LoopProblem, LoopSolution
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.questions.reactions import from_lanes
 from catena.system import wrenches
 from catena.system.by_name import as_arrays, forces_by_name
 from catena.system.dynamics_calls import posed
 from catena.system.own_forces import require_near, with_own_by_place
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
@@ -47,7 +47,7 @@ def reactions(
     if vdot is not None:
         vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     known_motion = vdot is not None and not system._closed
-    if not passing.welds and not known_motion and system._settling.found is None:
+    if not passing.welds and not known_motion and system._counted.found is None:
         unique = unique_wrenches(problem, system.mechanism)
         if unique is not None:
             return unique
@@ -83,7 +83,7 @@ def coupling_forces(
     plan = problem.plan
     if not any(not tied.is_rotor for tied in plan.couplings):
         return {}
-    is_lanes = system._settling.found is None and plan.owner is None
+    is_lanes = system._counted.found is None and plan.owner is None
     found = _unique(problem) if is_lanes else None
     if found is not None:
         first = len(plan.loop_joints)
@@ -114,10 +114,10 @@ def _with_all_constraints(system: System, problem: LoopProblem) -> tuple[LoopPro
     rank-revealing solution anyway, and its multipliers belong to the same constraint spaces and friction as the
     wrenches."""
     solution = closed_chains.solve(problem, "kkt")
-    if system._settling.found is None:
+    if system._counted.found is None:
         return problem, solution
     # What the loops leave out is redundant, and takes its part of the reactions as such.
-    return system._settling.as_described(problem, solution)
+    return system._counted.as_described(problem, solution)
 
 
 def _outside(system: System, f_ext: Mapping[str, ArrayLike] | None) -> dict[str, np.ndarray]:

@@ -44,9 +44,9 @@ def specialised(system: System, names: tuple[str, ...]) -> System:
         is_used = evaluator.plan is plan
         return Evaluator(evaluator.mechanism, evaluator.plan, special=special if is_used else None)
 
-    settling = system._settling.with_evaluators(of)
-    settling.looks = system._settling.looks
-    fast = system._planned(system.mechanism, system.plan, system.accuracy, settling)
+    counted = system._counted.with_evaluators(of)
+    counted.looks = system._counted.looks
+    fast = system._planned(system.mechanism, system.plan, system.accuracy, counted)
     fast._specialiser = specialiser
     made.append(fast)
     for algorithm, absent in chosen:

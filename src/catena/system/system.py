@@ -20,16 +20,15 @@ from catena import dynamics, kinematics
 from catena.dynamics.contacts.tip_contact import ContactSolution, TipContact, tip_contacts
 from catena.dynamics.elements.elements import ElementForces, Elements
 from catena.dynamics.loops import closed_chains
-from catena.dynamics.loops.closing import loop_closure, projection, pulling
+from catena.dynamics.loops.closing import loop_closure, projection, restoring
+from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.closing.open_loops import OpenLoops
 from catena.dynamics.loops.closing.reaching import Reach
-from catena.dynamics.loops.closing.settling import Settling
 from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
 from catena.forces import PlacedForce
-from catena.given import is_one_of, shown
 from catena.hooks import hook
 from catena.kernels import Algorithm, Program, arrays, plain
 from catena.kernels.blas import by_one_blas_thread
@@ -48,7 +47,7 @@ from catena.questions.reactions import Reactions
 from catena.questions.response import Responder
 from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
-from catena.structure import Connectivity, Fates, Plan, connectivity, fates, plan
+from catena.structure import Connectivity, Plan, PlanComparison, compare_plans, connectivity, plan
 from catena.system import closed_states, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.beam_resultants import beam_resultants
@@ -70,6 +69,7 @@ from catena.system.own_forces import (
 )
 from catena.system.reaching import inverse_kinematics, reach
 from catena.system.sticking import Sticking, interval, sticking
+from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
     from catena.changing import Configuration
@@ -100,21 +100,21 @@ class System:
 
     @staticmethod
     def _planned(
-        mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        mechanism: Mechanism, made: Plan, accuracy: float, counted: CountedConstraints | None = None,
         states: States | None = None,
     ) -> System:  # fmt: skip
         """Return a system of a plan that was made already."""
         system = System.__new__(System)
-        system._begin(mechanism, made, accuracy, settling, states)
+        system._begin(mechanism, made, accuracy, counted, states)
         return system
 
     def _begin(
-        self, mechanism: Mechanism, made: Plan, accuracy: float, settling: Settling | None = None,
+        self, mechanism: Mechanism, made: Plan, accuracy: float, counted: CountedConstraints | None = None,
         states: States | None = None,
     ) -> None:  # fmt: skip
         self._mechanism = mechanism
         self._plan = made
-        self._settling = settling or Settling(Evaluator(mechanism, made), made.neutral(), accuracy)
+        self._counted = counted or CountedConstraints(Evaluator(mechanism, made), made.neutral(), accuracy)
         self._states = states
         self._specialiser: Specialiser | None = None
         self._laid_out: System | None = None
@@ -122,13 +122,13 @@ class System:
         self._revision = self._plan.revision
         self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._model: Mechanics = Mechanics(self._settling, None if states is None else states.base._model)
+        self._model: Mechanics = Mechanics(self._counted, None if states is None else states.base._model)
         self._inertia, self._closed = self._model.inertia, self._model.is_closed
         self._bare: System | None = None
         self._varied: dict[tuple[Any, ...], System] = {}
         self._acts = self._model.acts
         self._driven_in_part = bool(made.partly_driven.any())
-        self._open_loops = OpenLoops(self._settling.described)
+        self._open_loops = OpenLoops(self._counted.described)
         self.responder = Responder(self._model)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -137,7 +137,7 @@ class System:
         if self._states is not None:
             return _of_states, (self._states.base, self._states.variation, self._states.origin)
         made = None if self._mechanism.revision == self._revision else self._plan
-        accuracy = self._settling.accuracy
+        accuracy = self._counted.accuracy
         return _restored, (self._mechanism, self._plan.root, self._plan.cut, accuracy, made, self._plan.keep)
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class System:
         """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
         the model where that was found, and are soft where they have to be."""
         self.settle()
-        return self._settling.effective.plan
+        return self._counted.effective.plan
 
     def settle(self, q: ArrayLike | None = None) -> bool:
         """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
@@ -189,7 +189,7 @@ class System:
     @property
     def evaluator(self) -> Evaluator:
         """Return what runs single algorithms, such as those of `catena.dynamics`, on the plan that is computed with."""
-        return self._settling.effective
+        return self._counted.effective
 
     @property
     def gravity(self) -> np.ndarray:
@@ -255,13 +255,13 @@ class System:
     @property
     def accuracy(self) -> float:
         """Return the error [rad, or part of the mechanism's size] that dimensions may have."""
-        return self._settling.accuracy
+        return self._counted.accuracy
 
-    def fates(self, before: System) -> Fates:
+    def compared_with(self, before: System) -> PlanComparison:
         """Return what became of each joint and its coordinates since another system was planned; print it to read."""
         if not isinstance(before, System):
             raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
-        return fates((before.mechanism, before.plan), (self._mechanism, self._plan))
+        return compare_plans((before.mechanism, before.plan), (self._mechanism, self._plan))
 
     # Coordinates.
 
@@ -353,7 +353,7 @@ class System:
         if self._states is not None:
             return ask_each(self, "joint_position", q, joint, near)
         self.evaluator.check_current()
-        found = loop_state(self._settling.described, joint, q)
+        found = loop_state(self._counted.described, joint, q)
         return found.q if beside is None else nearest_coordinates(found.loop.kind, found.X, beside)
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
@@ -364,7 +364,7 @@ class System:
         if self._states is not None:
             return ask_each(self, "joint_velocity", q, v, joint)
         self.evaluator.check_current()
-        return loop_state(self._settling.described, joint, q, v).v
+        return loop_state(self._counted.described, joint, q, v).v
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """Return Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
@@ -469,13 +469,13 @@ class System:
         open.
         """
         self.settle()
-        if self._settling.found is None:
+        if self._counted.found is None:
             return loop_closure.closure(self.evaluator, q, v)
         if self._states is not None:
             return ask_each(self, "closure", q, v)
         q = self.evaluator.checked(kinematics.integrate, "q", q)
         rates = None if v is None else self.evaluator.checked(kinematics.integrate, "qd", v)
-        return self._settling.kept_errors(q, rates)
+        return self._counted.kept_errors(q, rates)
 
     @overload
     def project(self, q: ArrayLike, v: None = None, held: Sequence[str] | None = None) -> np.ndarray: ...
@@ -514,7 +514,7 @@ class System:
         _, q, v = self.states(q, v)
         stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
         self.settle()
-        return pulling.pulled(
+        return restoring.restoring_acceleration(
             self.evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
         )
 
@@ -522,7 +522,7 @@ class System:
     def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """Return the Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         self.settle()
-        if self._settling.found is not None:
+        if self._counted.found is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
             return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
         problem = posed(self, q, np.zeros(self.nv), None, None, None)
@@ -546,9 +546,9 @@ class System:
         self.evaluator.check_positions("q", q)
         if tolerance is not None:
             tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
-            return diagnose(self._settling.described, self._mechanism, q, tolerance)
+            return diagnose(self._counted.described, self._mechanism, q, tolerance)
         self.settle(q)
-        return diagnose(self._settling.described, self._mechanism, q, effective=self.evaluator)
+        return diagnose(self._counted.described, self._mechanism, q, effective=self.evaluator)
 
     @one_by_one
     @by_one_blas_thread
@@ -588,7 +588,7 @@ class System:
         if known is not None and known._states is not None:
             return known._of_variation(variation.like(known._states.variation))
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
-        base = self._planned(variation.representative, made, self._settling.accuracy)
+        base = self._planned(variation.representative, made, self._counted.accuracy)
         base.settle()
         found = _of_states(base, variation, self)
         if 0 not in variation.batch:
@@ -650,18 +650,18 @@ class System:
     def _of_variation(self, variation: Variation) -> System:
         """Return this system for other states, with the programs that it has."""
         assert self._states is not None
-        return _of_states(self._states.base, variation, self._states.origin, self._settling)
+        return _of_states(self._states.base, variation, self._states.origin, self._counted)
 
     @property
     def _constants(self) -> ConstantsByState | None:
         """Return the numbers that differ from state to state, on the plan as described."""
-        return self._settling.described.by_state
+        return self._counted.described.by_state
 
     def forward_dynamics(
         self, q: State, v: State, tau: State | None = None, method: str = "auto",
         f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
         member: str | None = None, parameters: Mapping[str, ArrayLike] | None = None, elements: bool = True,
-        near: Mapping[str, ArrayLike] | None = None,
+        near: Mapping[str, ArrayLike] | None = None, independent: str | Iterable[str] | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Return the accelerations vdot, shape (..., nv).
 
@@ -670,8 +670,9 @@ class System:
         `base_acceleration` is a prescribed acceleration [angular; linear] of the ground. Friction is taken off.
         `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
-        certify), "kkt", "absolute", "joint_multipliers", "minimal" or "reference_member" (the body called `member`, or
-        the best one); they agree, whatever the rank of the constraints. Trees may be computed by these as well, and
+        certify), "kkt", "absolute", "joint_multipliers", "minimal" (the coordinates of the joints `independent`, or the
+        best ones) or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of
+        the constraints. Trees may be computed by these as well, and
         are by "kkt" where massless bodies leave articulated bodies without inertia. `parameters` are numbers of the
         mechanism that differ from state to state, as `vary` takes them. All that belongs to the mechanism acts, as in a
         simulation: springs, stops, wrenches, other forces, damping and friction of joints; `elements=False` leaves
@@ -684,20 +685,29 @@ class System:
         if parameters is not None:
             varied = self.vary(parameters)
             return varied.forward_dynamics(
-                q, v, tau, method, f_ext, base_acceleration, member, elements=elements, near=near
-            )
+                q, v, tau, method, f_ext, base_acceleration, member, elements=elements, near=near,
+                independent=independent,
+            )  # fmt: skip
         if elements is not True and not arrays.as_switch("elements", elements):
-            return self.bare.forward_dynamics(q, v, tau, method, f_ext, base_acceleration, member)
+            return self.bare.forward_dynamics(
+                q, v, tau, method, f_ext, base_acceleration, member, independent=independent
+            )
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
-        if f_ext is None and base_acceleration is None and method == "auto" and near is None:
+        if (
+            f_ext is None
+            and base_acceleration is None
+            and method == "auto"
+            and near is None
+            and independent is None
+        ):
             if self._mechanism.revision == self._revision and not plain.blocks:
                 if self._forward is None:
                     self._forward = self._shortest_forward()
                 result = self._forward(q, v, tau)
                 if result is not None:
                     return result
-        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near)
+        return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near, independent)
 
     @overload
     def inverse_dynamics(
@@ -1171,7 +1181,7 @@ class System:
     def equations(
         self, name: str, symbols: Iterable[str] = (), frame: str | None = None, method: str = "auto",
         at: ArrayLike | None = None, f_ext: Sequence[str] = (), base_acceleration: bool = False,
-        elements: bool = True,
+        elements: bool = True, independent: str | Iterable[str] | None = None,
     ) -> Equations:  # fmt: skip
         """Return the equations called `name` over the whole mechanism, unrolled from the code that runs: to call,
         read, count and export.
@@ -1181,11 +1191,14 @@ class System:
         pose, twist, jacobian, kinematics. `symbols` names parameters that stay symbols ("load.mass", "crank.com",
         "elbow.in_parent.p.x", "gravity"); all others are numbers. `method` is that of `forward_dynamics`; with loops,
         joint_multipliers and minimal keep the choice of constraints and coordinates at a closed configuration `at`
-        (nq,). Wrenches on the bodies or frames `f_ext`, and an acceleration of the ground, become arguments. Springs,
-        stops, wrenches and all other forces of the mechanism are in them; `elements=False` leaves them out.
+        (nq,); the joints `independent` have the minimal ones, if they are named. Wrenches on the bodies or frames
+        `f_ext`, and an acceleration of the ground, become arguments. Springs, stops, wrenches and all other forces of
+        the mechanism are in them; `elements=False` leaves them out.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.equations(name, symbols, frame, method, at, f_ext, base_acceleration)
+            return self.bare.equations(
+                name, symbols, frame, method, at, f_ext, base_acceleration, independent=independent
+            )
         from catena.equations import Equations, derive
 
         self.evaluator.check_current()
@@ -1194,7 +1207,7 @@ class System:
         self.settle(at)
         unrolled, derivation = derive(
             name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
-            self._model.placing(),
+            self._model.placing(), independent,
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
@@ -1465,7 +1478,7 @@ def _homogeneous(X: np.ndarray) -> np.ndarray:
 
 
 def _of_states(
-    base: System, variation: Variation, origin: System, laid_out: Settling | None = None
+    base: System, variation: Variation, origin: System, laid_out: CountedConstraints | None = None
 ) -> System:
     """Return a system with numbers of its mechanism for each state of a variation. Its names and coordinates are those
     of `base`; `laid_out` are evaluators of other states, whose programs serve these as well."""
@@ -1477,8 +1490,8 @@ def _of_states(
             return evaluator.with_constants(constants)
         return Evaluator(evaluator.mechanism, evaluator.plan, constants)
 
-    settling = (laid_out or base._settling).with_evaluators(varied)
-    system = System._planned(base.mechanism, base.plan, base.accuracy, settling, states)
+    counted = (laid_out or base._counted).with_evaluators(varied)
+    system = System._planned(base.mechanism, base.plan, base.accuracy, counted, states)
     system._open_loops.calls = 0
     return system
 

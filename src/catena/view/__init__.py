@@ -3,7 +3,7 @@
 from catena.view.course import Course
 from catena.view.drawing import draw
 from catena.view.gantt import gantt
-from catena.view.parts import Part, Span
+from catena.view.parts import Part, SpanningPart
 from catena.view.picture import Picture
 from catena.view.scene import Scene, picture, scene
 from catena.view.structure_diagram import structure_diagram
@@ -13,7 +13,7 @@ __all__ = [
     "Part",
     "Picture",
     "Scene",
-    "Span",
+    "SpanningPart",
     "draw",
     "gantt",
     "picture",

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.hooks import hook
 from catena.system import System
+from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.view.live.view import View

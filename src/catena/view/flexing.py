@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from catena.bodies import FlexibleBody
 from catena.bodies.contract import fourth_powers
 from catena.errors import CatenaError, StateError
-from catena.given import is_positive, shown
 from catena.kinematics import stacks
 from catena.mechanism import MODES, Mechanism
 from catena.system import System
+from catena.validation import is_positive, shown
 from catena.view import theme
 from catena.view.solids import Polygons, Triangles
 

@@ -69,7 +69,7 @@ def _joints(coupling: Coupling, sites: Mapping[str, Site]) -> dict[str, Site]:
 
 
 def _of_coupling(
-    coupling: Coupling, joints: Mapping[str, Site], mesh: Mesh | None, sizes: Mapping[str, float], largest: float
+    coupling: Coupling, joints: Mapping[str, Site], mesh: GearPair | None, sizes: Mapping[str, float], largest: float
 ) -> Iterator[Wheel]:  # fmt: skip
     turning = [name for name, site in joints.items() if isinstance(site.joint.kind, Revolute)]
     if len(joints) == 2 and len(turning) == 1:
@@ -88,7 +88,7 @@ def _of_coupling(
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class GearPair:
     """Two wheels that a coupling ties, seen from the body `carrier` that both turn on: the bodies that they belong to,
     their centres, the axis, and how often the first turns for a turn of the second, both about the axis."""
 
@@ -129,7 +129,7 @@ class Mesh:
         )
 
 
-def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> Mesh | None:
+def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> GearPair | None:
     """The two wheels of a coupling of hinges with parallel axes; None where there are no two such wheels."""
     if not all(isinstance(site.joint.kind, Revolute) for site in joints.values()):
         return None
@@ -165,7 +165,7 @@ def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> Mesh | None:
     if not (c[0] and c[1]):
         return None
     centres = joints[chosen[0]].point, joints[chosen[1]].point
-    return Mesh(carrier, (own[0], own[1]), centres, axes[0], -c[1] / c[0], (c[0], c[1]), is_planetary)
+    return GearPair(carrier, (own[0], own[1]), centres, axes[0], -c[1] / c[0], (c[0], c[1]), is_planetary)
 
 
 def _is_sun_and_carrier(
@@ -198,7 +198,7 @@ def _other_end(joint: Joint, body: str) -> str:
     return joint.child if joint.parent == body else joint.parent
 
 
-def _touching(coupling: Coupling, mesh: Mesh, size: float, tooth: float) -> Iterator[Wheel]:
+def _touching(coupling: Coupling, mesh: GearPair, size: float, tooth: float) -> Iterator[Wheel]:
     """Two wheels that mesh. Where they touch, both rims are as fast: the radii are as the turns of the other one."""
     x = mesh.across / mesh.distance
     R = np.column_stack([x, np.cross(mesh.axis, x), mesh.axis])
@@ -214,7 +214,7 @@ def _touching(coupling: Coupling, mesh: Mesh, size: float, tooth: float) -> Iter
         yield Wheel(coupling.name, body, (toothed_wheel(centre, R, radius, THICK * size, teeth, turned),))
 
 
-def _ring(coupling: Coupling, mesh: Mesh, size: float, tooth: float) -> Iterator[Wheel]:
+def _ring(coupling: Coupling, mesh: GearPair, size: float, tooth: float) -> Iterator[Wheel]:
     """A wheel within a ring, which is the slower of the two; they touch on the far side of the wheel."""
     large, small = (0, 1) if mesh.ratio < 1.0 else (1, 0)
     outer, inner = mesh.radii[large], mesh.radii[small]
@@ -227,7 +227,7 @@ def _ring(coupling: Coupling, mesh: Mesh, size: float, tooth: float) -> Iterator
     yield Wheel(coupling.name, mesh.bodies[small], (wheel,))
 
 
-def _pulleys(coupling: Coupling, mesh: Mesh, size: float) -> Iterator[Wheel]:
+def _pulleys(coupling: Coupling, mesh: GearPair, size: float) -> Iterator[Wheel]:
     """Two pulleys and a belt."""
     radii = np.array(mesh.radii)
     x = mesh.across / mesh.distance

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, warn
 from catena.mechanism import Mechanism, shapes
 from catena.view import theme
-from catena.view.solids import Ball, Bar, Box, Cylinder, Mesh, Solid, Triangles
+from catena.view.solids import BallSolid, BarSolid, BoxSolid, CylinderSolid, MeshSolid, Solid, Triangles
 
 if TYPE_CHECKING:
     from catena.formats.meshes import MeshFile
@@ -54,21 +54,21 @@ def _solids(shape: shapes.Shape, who: str) -> list[tuple[shapes.Colour | None, S
 def _solid(shape: shapes.Shape) -> Solid | None:
     """The solid of a shape that is no mesh."""
     if isinstance(shape, shapes.Box):
-        return Box(size=np.asarray(shape.size, dtype=np.float64))
+        return BoxSolid(size=np.asarray(shape.size, dtype=np.float64))
     if isinstance(shape, shapes.Sphere):
-        return Ball(radius=shape.radius)
+        return BallSolid(radius=shape.radius)
     if isinstance(shape, shapes.Cylinder):
-        return Cylinder(radius=shape.radius, length=shape.length)
+        return CylinderSolid(radius=shape.radius, length=shape.length)
     if isinstance(shape, shapes.Capsule):
         start = np.array([0.0, 0.0, -0.5 * shape.length])
-        return Bar(p=start, length=shape.length, radius=shape.radius, end_radius=shape.radius)
+        return BarSolid(p=start, length=shape.length, radius=shape.radius, end_radius=shape.radius)
     if isinstance(shape, shapes.Ellipsoid):
-        return Mesh(surface=_ellipsoid(np.asarray(shape.radii, dtype=np.float64)))
+        return MeshSolid(surface=_ellipsoid(np.asarray(shape.radii, dtype=np.float64)))
     return None
 
 
 def _ellipsoid(radii: Floats) -> Triangles:
-    ball = Ball(radius=1.0).own_triangles()
+    ball = BallSolid(radius=1.0).own_triangles()
     normals = ball.corners / radii
     return Triangles(
         ball.corners * radii, ball.faces, normals / np.linalg.norm(normals, axis=1, keepdims=True)
@@ -92,7 +92,7 @@ def _from_file(shape: shapes.Mesh, who: str) -> list[tuple[shapes.Colour | None,
     return [
         (
             shape.colour or part.colour,
-            Mesh(surface=Triangles(part.vertices * scale, part.triangles[:, order])),
+            MeshSolid(surface=Triangles(part.vertices * scale, part.triangles[:, order])),
         )
         for part in read.parts
     ]

@@ -11,7 +11,7 @@ from matplotlib.text import Annotation
 from mpl_toolkits.mplot3d import proj3d
 from numpy.typing import NDArray
 
-from catena.given import printable
+from catena.validation import printable
 from catena.view import theme
 from catena.view.plotting import literal
 

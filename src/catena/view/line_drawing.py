@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
-from catena.given import printable, shown
 from catena.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.mechanism import GROUND
 from catena.system import System
+from catena.validation import printable, shown
 from catena.view import theme
 from catena.view.camera import camera
 from catena.view.flexing import checked_factor, exaggerated

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import CatenaError, StateError
-from catena.given import shown
 from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment, Trajectory
 from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.progress import Progress
+from catena.simulation.progress import RunProgress
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.quaternions import quaternions
 from catena.system import System
+from catena.validation import shown
 from catena.view.arrows import Arrows, arrows_of
 from catena.view.camera import upward
 from catena.view.course import Course
@@ -60,7 +60,7 @@ CLOUD = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
+class MovieSegment:
     """One structure for a while: its scene, the times t (frames,) and the places and quaternions (w, x, y, z) of the
     bodies of the scene, `poses` (motions, frames, bodies, 7), the main motion first.
 
@@ -82,8 +82,8 @@ class Movie:
     them, events as (time, name), and points to trace as (body, point in it) by name."""
 
     title: str
-    segments: tuple[Segment, ...]
-    ghost: tuple[Segment, ...] = ()
+    segments: tuple[MovieSegment, ...]
+    ghost: tuple[MovieSegment, ...] = ()
     t: Floats | None = None
     panels: tuple[Panel, ...] = ()
     events: tuple[tuple[float, str], ...] = ()
@@ -144,7 +144,7 @@ def movie(
         (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
     ]
     duration = float(run.t[-1] - run.t[0])
-    line = Progress(max(duration, 1e-9), progress)
+    line = RunProgress(max(duration, 1e-9), progress)
     cutter = _Cutter(duration, most, lambda t: line.tick(t - float(run.t[0])))
     try:
         segments = tuple(
@@ -164,7 +164,8 @@ def movie(
         ),
         np.concatenate([main.t for main, _ in parts]),
         tuple(_panels(run, motion)) if plots else (),
-        tuple(sorted(events)),
+        # A change that an event has made is one thing that happened, not two.
+        tuple(sorted({*events})),
         tuple(names),
         _pace(duration),
         factor,
@@ -172,7 +173,7 @@ def movie(
     )
 
 
-def _with_same_footings(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+def _with_same_footings(segments: tuple[MovieSegment, ...]) -> tuple[MovieSegment, ...]:
     """The segments with what joints stand on as it is where they are seen first, and with what a later structure stands
     on, so that a handle is there before it is taken hold of."""
     known: dict[str, tuple[Part, ...]] = {}
@@ -267,7 +268,7 @@ def with_motion(run: Motion, motion: int) -> tuple[Motion, list[tuple[float, str
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
     """The movie of one configuration q (nq,): a single frame."""
     poses, amplitudes = body_frames(scene_of, q[None]), scene_of.amplitudes(q[None])
-    return Movie(title, (Segment(scene_of, np.zeros(1), poses[None], amplitudes=amplitudes[None]),))
+    return Movie(title, (MovieSegment(scene_of, np.zeros(1), poses[None], amplitudes=amplitudes[None]),))
 
 
 def body_frames(scene_of: Scene, q: Floats) -> Floats:
@@ -332,7 +333,7 @@ class _Cutter:
 
     def segment(
         self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[ContactForceHistory] = ()
-    ) -> Segment:
+    ) -> MovieSegment:
         """The run at times that are close enough to go straight from one to the next."""
         if run.system not in self._scenes:
             found = scene(run.system, run.q[0], motion=run.q, colours=self._colours)
@@ -347,7 +348,7 @@ class _Cutter:
         if forces and isinstance(run, RunSegment):
             arrows = arrows_of(run, picture, pressing, self._tick)
         deforms, most = bool(picture.flexings), self._most
-        return Segment(
+        return MovieSegment(
             picture, run.t, body_frames(picture, q), arrows,
             picture.amplitudes(q) if deforms else None,
             body_frames(picture, exaggerated(run.system, q, most)) if deforms and most > 1.0 else None, most,

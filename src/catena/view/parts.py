@@ -44,7 +44,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class SpanningPart:
     """Something stretched between the point `a` (3,) of one body and `b` (3,) of another.
 
     Forms are "coils", "damper" and "cable" for forces between two frames, "rod" for what comes out of a slide, "float"

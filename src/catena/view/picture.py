@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from catena.view import theme
 from catena.view.camera import Camera
 from catena.view.force_glyphs import arrow_strokes, span_strokes
-from catena.view.solids import Mesh, tapered_bar
+from catena.view.solids import MeshSolid, tapered_bar
 
 if TYPE_CHECKING:
     from catena.view.parts import Part
@@ -51,7 +51,7 @@ def picture_of(scene: Scene, poses: Mapping[str, Floats]) -> Picture:
     r = scene.bar_radius
     parts = [part.moved(poses[part.body]) for part in scene.parts]
     for skin in scene.skins:
-        solid = Mesh(surface=skin.surface(poses))
+        solid = MeshSolid(surface=skin.surface(poses))
         parts.append(Part(skin.name, skin.role, skin.colour, skin.body, (solid,)))
     for span in scene.spans:
         a, b = span.ends(poses)

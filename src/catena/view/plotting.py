@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catena.errors import CatenaError
-from catena.given import printable
+from catena.validation import printable
 
 
 def require_matplotlib() -> Any:

@@ -41,7 +41,7 @@ def require_pillow() -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class Viewport:
     """What of the plane of the picture is seen: its middle (2,) and how many pixels a metre has, in a picture of
     `size` pixels."""
 
@@ -103,7 +103,7 @@ class Painter:
         return np.concatenate([_carried(poses, bodies, corners).reshape(-1, 3), *bent])
 
     def paint(
-        self, poses: Floats, window: Window, level: float = 0.0, traces: Sequence[Floats] = (),
+        self, poses: Floats, window: Viewport, level: float = 0.0, traces: Sequence[Floats] = (),
         arrows: Sequence[tuple[Floats, theme.Colour]] = (),
     ) -> Any:  # fmt: skip
         """The picture with the bodies of the scene at poses (bodies, 4, 4): an image of Pillow.
@@ -181,7 +181,7 @@ class Painter:
             found += [(stroke, theme.FORCE, 2) for stroke in arrow_strokes(element, named | frames, r)]
         return found
 
-    def _paint_floor(self, draw: Any, placed: Floats, window: Window, level: float) -> None:
+    def _paint_floor(self, draw: Any, placed: Floats, window: Viewport, level: float) -> None:
         """A light floor that fills the picture's lower part, with the shadow of everything on it."""
         up = self.camera.up
         flat = placed - (placed @ up - level)[..., None] * up

@@ -20,13 +20,13 @@ import numpy as np
 
 from catena.errors import FormatError
 from catena.formats.complete import own_name, write_complete
-from catena.given import printable_lines, shown
 from catena.mechanism import GROUND
 from catena.simulation import Segment, Trajectory
 from catena.simulation.results.audit import Audit
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.sizing import HEADS, MotorUse
 from catena.system import System
+from catena.validation import printable_lines, shown
 from catena.view import theme
 from catena.view.drawing import draw
 from catena.view.exports import page_path

@@ -27,10 +27,10 @@ from catena.view.gears import wheels
 from catena.view.given_shapes import given_solids
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
-from catena.view.parts import Anchor, Part, Poses, Span
+from catena.view.parts import Anchor, Part, Poses, SpanningPart
 from catena.view.picture import Picture, picture_of
 from catena.view.sites import Site, joint_sites
-from catena.view.solids import Bar, Solid
+from catena.view.solids import BarSolid, Solid
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Scene:
 
     system: System
     parts: tuple[Part, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[SpanningPart, ...]
     masses: Mapping[str, tuple[float, Floats]]
     body_anchors: Mapping[str, Anchor]
     joint_anchors: Mapping[str, Anchor]
@@ -173,7 +173,7 @@ def scene(
             outline = [_without_hidden_ends(solid, around[name], sizes) for solid in outline]
             parts.append(Part(name, "body", colour, name, tuple(x.moved(into[name]) for x in outline)))
     drawn = _Places()
-    spans: list[Span] = []
+    spans: list[SpanningPart] = []
     footings = Footings(
         looking,
         np.mean([np.zeros(3), *centres.values()][bool(centres) :], axis=0),
@@ -280,7 +280,7 @@ def _joint_size(site: Site, thickness: Mapping[str, float]) -> float:
 
 def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str, float]) -> Solid:
     """A bar that knows which of its ends lie inside a hinge or a ball joint."""
-    if not isinstance(solid, Bar):
+    if not isinstance(solid, BarSolid):
         return solid
     ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
     covers = [
@@ -304,14 +304,16 @@ def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat:
     return [Part(name, role, colour, carrier, tuple(joint_glyph(site, r, rank, flat)))]
 
 
-def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable[Flexing]) -> list[Span]:
+def _joint_spans(
+    name: str, site: Site, r: float, into: Poses, flexing: Iterable[Flexing]
+) -> list[SpanningPart]:
     """What stretches when a joint moves: the rod of a slide, the line to a floating body, the gap of an open loop."""
     joint = site.joint
     parent, _ = carriage(flexing, joint.parent, joint.in_parent.p)
     child, _ = carriage(flexing, joint.child, joint.in_child.p)
 
-    def span(form: str, colour: theme.Colour, a: Floats, b: Floats, radius: float) -> Span:
-        return Span(
+    def span(form: str, colour: theme.Colour, a: Floats, b: Floats, radius: float) -> SpanningPart:
+        return SpanningPart(
             name, form, colour, parent, _apply(into[parent], a), child, _apply(into[child], b), radius
         )
 
@@ -328,7 +330,7 @@ def _joint_spans(name: str, site: Site, r: float, into: Poses, flexing: Iterable
     return [rod]
 
 
-def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> Iterable[Span]:
+def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> Iterable[SpanningPart]:
     """Springs, dampers and cables between frames, a span for each stretch."""
     forms = {"spring": "coils", "bushing": "coils", "damper": "damper", "none": "", "arrow": ""}
     for name, element in mechanism.force_elements.items():
@@ -342,7 +344,7 @@ def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> 
                 carriage(flexing, at.body, at.pose.p) if at else carriage(flexing, frame, np.zeros(3))
             )
         for (body_a, a), (body_b, b) in zip(ends, ends[1:], strict=False):
-            yield Span(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
+            yield SpanningPart(name, form, theme.FORCE, body_a, np.asarray(a), body_b, np.asarray(b), r)
 
 
 def _box_around(points: Floats) -> Floats:

@@ -85,7 +85,7 @@ class Solid(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Bar(Solid):
+class BarSolid(Solid):
     """A bar with round ends from p along the third axis, its radius changing evenly along the way.
 
     `is_hidden` tells of both ends whether a joint hides them, so that they need not be rendered.
@@ -116,7 +116,7 @@ class Bar(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Cylinder(Solid):
+class CylinderSolid(Solid):
     """A closed cylinder about the third axis with its middle at p and slightly bevelled edges."""
 
     radius: float
@@ -135,7 +135,7 @@ class Cylinder(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ball(Solid):
+class BallSolid(Solid):
     """A sphere about p."""
 
     radius: float
@@ -149,7 +149,7 @@ class Ball(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Box(Solid):
+class BoxSolid(Solid):
     """A box about p with edges of the given lengths (3,); as polygons its faces are cut into tiles."""
 
     size: Floats
@@ -176,7 +176,7 @@ class Box(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Revolved(Solid):
+class RevolvedSolid(Solid):
     """A surface of revolution about the third axis, through circles of the given heights and radii.
 
     Where the first or last radius is not zero, the end stays open.
@@ -255,7 +255,7 @@ def _teeth(radius: float, teeth: int, outwards: float, other: float) -> tuple[Fl
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Hull(Solid):
+class HullSolid(Solid):
     """The convex hull of balls around the points (n, 3): a plate or block with round edges."""
 
     points: Floats
@@ -290,7 +290,7 @@ class Hull(Solid):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mesh(Solid):
+class MeshSolid(Solid):
     """A surface of triangles that somebody else made."""
 
     surface: Triangles
@@ -317,28 +317,30 @@ def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_en
     length = float(np.linalg.norm(b - a))
     if length < 1e-12:
         return ball(a, max(radius_start, radius_end))
-    return Bar(R=frame_along(b - a), p=a, length=length, radius=radius_start, end_radius=radius_end)
+    return BarSolid(R=frame_along(b - a), p=a, length=length, radius=radius_start, end_radius=radius_end)
 
 
 def cylinder(centre: ArrayLike, axis: ArrayLike, radius: float, length: float) -> Solid:
     """A closed cylinder about `axis` with its middle at `centre`."""
-    return Cylinder(R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length)
+    return CylinderSolid(
+        R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length
+    )
 
 
 def ball(centre: ArrayLike, radius: float) -> Solid:
     """A sphere."""
-    return Ball(p=np.asarray(centre, dtype=np.float64), radius=radius)
+    return BallSolid(p=np.asarray(centre, dtype=np.float64), radius=radius)
 
 
 def box(centre: ArrayLike, R: Floats, size: ArrayLike) -> Solid:
     """A box with edges of the given lengths (3,) along the columns of R (3, 3)."""
-    return Box(R=R, p=np.asarray(centre, dtype=np.float64), size=np.asarray(size, dtype=np.float64))
+    return BoxSolid(R=R, p=np.asarray(centre, dtype=np.float64), size=np.asarray(size, dtype=np.float64))
 
 
 def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: ArrayLike) -> Solid:
     """A surface of revolution about `axis` from `start`."""
     p = np.asarray(start, dtype=np.float64)
-    return Revolved(R=frame_along(axis), p=p, heights=_numbers(heights), radii=_numbers(radii))
+    return RevolvedSolid(R=frame_along(axis), p=p, heights=_numbers(heights), radii=_numbers(radii))
 
 
 def toothed_wheel(
@@ -365,7 +367,7 @@ def toothed_ring(
 
 def rounded_hull(points: Floats, radius: float) -> Solid:
     """The convex hull of balls around the points (n, 3)."""
-    return Hull(points=points, radius=radius)
+    return HullSolid(points=points, radius=radius)
 
 
 def _numbers(values: ArrayLike) -> tuple[float, ...]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from catena.given import printable
 from catena.joints import JointKind, Sdof
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
 from catena.system import System
+from catena.validation import printable
 from catena.view import theme
 from catena.view.plotting import literal, require_matplotlib
 

@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from catena.errors import CatenaError, FormatError, StateError
 from catena.formats.complete import file_path, write_complete
-from catena.given import shown
 from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment
 from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.progress import Progress
+from catena.simulation.progress import RunProgress
+from catena.validation import shown
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
 from catena.view.camera import camera as camera_from
 from catena.view.flexing import checked_factor
 from catena.view.movie import SPEEDS, Motion, Stretch, floor_of, movie, pressing_of, traced, with_motion
 from catena.view.points import traceable
-from catena.view.raster import Painter, Window, require_pillow
+from catena.view.raster import Painter, Viewport, require_pillow
 from catena.view.scene import Scene, body_colours, scene
 from catena.view.sites import joint_sites
 
@@ -255,7 +255,7 @@ def _groups(forces: Any) -> tuple[str, ...]:
 
 def window_around(
     seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int], also: Floats | None = None
-) -> Window:
+) -> Viewport:
     """The window that holds everything painters see at some poses (bodies, 4, 4), and the points `also` (n, 3), with a
     little room."""
     boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
@@ -264,7 +264,7 @@ def window_around(
         boxes = np.concatenate([boxes, [[points.min(axis=0), points.max(axis=0)]]])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     span = np.maximum(high - low, 1e-9)
-    return Window(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
+    return Viewport(size, 0.5 * (low + high), float(np.min(0.9 * np.array(size) / span)))
 
 
 def _write(image: Any, text: str) -> None:
@@ -275,7 +275,7 @@ def _write(image: Any, text: str) -> None:
 
 def _counted(pictures: Iterator[Any], times: Floats, duration: float, wanted: bool | None) -> Iterator[Any]:
     """The pictures, with a line on the terminal that says how far they are."""
-    line = Progress(max(duration, 1e-9), wanted)
+    line = RunProgress(max(duration, 1e-9), wanted)
     try:
         for t, image in zip(times, pictures, strict=True):
             line.tick(float(t))

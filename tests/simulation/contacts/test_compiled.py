@@ -6,22 +6,25 @@ import pytest
 import catena as ct
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
-from catena.simulation.arguments import Window
+from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
-from catena.simulation.contacts.quick_steps import QuickSteps, State
+from catena.simulation.contacts.instant_loads import InstantLoads
+from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
-from catena.simulation.contacts.stiffness import Watch
+from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.problem import Problem
+from tests.simulation.contacts.other_plans import beside_a_loop, placed, velocities
 
 
-def situation(seed):
-    """A walker in any state: a foot on the floor, a ball on it, a ball on a ball, and a foot on a plane that moves."""
+def situation(seed, acts="nothing"):
+    """A walker in any state: a foot on the floor, a ball on it, a ball on a ball, and a foot on a plane that moves; and
+    what acts besides."""
     rng, s = np.random.default_rng(seed), walker_on_springs().system()
     contacts = [
         ct.Contact("front_left/foot", friction=0.5),
@@ -30,29 +33,54 @@ def situation(seed):
         ct.Contact("hind_left/foot", on="front_left/shank", friction=0.6),
     ]
     q = s.integrate(s.neutral(), 0.3 * rng.normal(size=s.nv))
-    places = Places(s, contacts)
+    places = ContactPlaces(s, contacts)
     places.refer(q)
-    return s, q, rng.normal(size=s.nv), FreeMotion(Problem(s, rtol=1e-6, atol=1e-8), places), rng
+    v = rng.normal(size=s.nv)
+    given = {}
+    if acts == "stops":
+        contacts[1], contacts[3] = (
+            side for joint, place in zip(s.joints[1:3], (0.2, 0.3), strict=True)
+            for side in ct.Stop(joint, upper=place).sides(s)
+        )  # fmt: skip
+        places = ContactPlaces(s, contacts)
+        places.refer(q)
+    if acts == "drives":
+        hip = s.joints[1]
+        given["motion"] = {hip: lambda t: (q[s.slice_q(hip)], v[s.slice_v(hip)], [0.7])}
+    if acts == "wrench":
+        given["forces"] = {"trunk": lambda t, q, v: [1.0, 2.0, 3.0, 4.0, 5.0, q[0]]}
+    if acts == "control":
+        given["control"] = lambda t, q, v: np.sin(np.arange(s.nv))
+    return s, q, v, FreeMotion(Problem(s, rtol=1e-6, atol=1e-8, **given), places), rng
 
 
+ACTS = ("nothing", "stops", "drives", "wrench", "control")
+
+
+@pytest.mark.parametrize("acts", ACTS)
 @pytest.mark.parametrize(
     "modes",
     [("slide", "stick", "slide", "open"), ("stick",) * 4, ("slide",) * 4, ("open", "slide", "stick", "open")],
 )
-def test_forces_with_known_modes(modes):
-    """The compiled step and the mobility from the motions of all joints give the same forces, slips and gaps."""
-    s, q, v, free_motion, rng = situation(3)
+def test_forces_with_known_modes(modes, acts):
+    """The compiled step and the mobility from the motions of all joints give the same forces, slips and gaps, whatever
+    acts besides."""
+    s, q, v, free_motion, rng = situation(3, acts)
+    if acts == "stops":
+        # Stops have no friction.
+        modes = tuple("slide" if k in (1, 3) and mode == "stick" else mode for k, mode in enumerate(modes))
     along = rng.normal(size=(4, 2))
     holding = Holding(
         free_motion, Standing(modes, along / np.linalg.norm(along, axis=1)[:, None]), 1.0, along
     )
     holding.begin(0.0, q, v)
     inside = Inside(free_motion.places)
-    assert can_be_inside(free_motion.problem, free_motion.places)
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
+    assert can_be_inside(free_motion.problem)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
     quick.tell(inside.told(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)
-    expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv)))
+    tau = free_motion.command(0.0, q, v)
+    expected = holding.forces(np.zeros(1), q[None], v[None], tau[None])
     touches = free_motion.places.at(q[None], v[None])
     size = np.abs(expected.f).max()
     assert np.abs(told[holding.closed, :3] - expected.f[0]).max() < 1e-10 * size
@@ -65,7 +93,7 @@ def test_forces_with_known_modes(modes):
 def test_few_contacts_and_more():
     """Four contacts are eliminated in one step, five one after the other; a fifth that is open changes nothing."""
     s, q, v, free_motion, rng = situation(5)
-    more = Places(s, [*free_motion.places.contacts, ct.Contact("trunk", friction=0.5)])
+    more = ContactPlaces(s, [*free_motion.places.contacts, ct.Contact("trunk", friction=0.5)])
     more.refer(q)
     modes, along = ("slide", "stick", "slide", "stick", "open"), rng.normal(size=(5, 2))
     told = []
@@ -73,7 +101,7 @@ def test_few_contacts_and_more():
         own = FreeMotion(free_motion.problem, places)
         holding = Holding(own, Standing(modes[:count], along[:count]), 1.0, along[:count])
         holding.begin(0.0, q, v)
-        quick = QuickSteps(own, Inside(places), Window(0.0, 1.0, 1.0), 1.0, 1e-4)
+        quick = QuickSteps(own, Inside(places), TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
         quick.tell(Inside(places).told(holding, np.zeros(count)))
         told.append(quick.look(0.0, q, v))
     assert np.abs(told[0] - told[1][:4]).max() < 1e-11 * np.abs(told[0]).max()
@@ -131,11 +159,11 @@ def test_steps_in_a_row_are_those_one_by_one():
     """What many steps in a call record is what each step by itself gives, with what contacts do where it begins."""
     s, q, v, free_motion, _ = situation(1)
     inside = Inside(free_motion.places)
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 1.0, 1e-4)
+    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
     numbers = inside.numbers.copy()
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
-    now = State(0.0, q, v, np.zeros(4), None, None)
+    now = ContactState(0.0, q, v, np.zeros(4), None, None)
     passed = quick.many(now, 1e-3)
     assert len(passed.t) > 8 and not passed.halted and not passed.lost
     for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
@@ -146,35 +174,74 @@ def test_steps_in_a_row_are_those_one_by_one():
         now = one
 
 
-def test_contacts_that_say_the_same_are_told_as_redundant():
-    """Four corners of one box have more forces than needed: what is left of their blocks is next to nothing."""
+def box_on_corners():
+    """A box on four corners with contacts, and its free motion."""
     m = ct.Mechanism("box")
-    m.add_body("box", mass=2.0, inertia=0.1)
+    m.add_body("box", mass=2.0, inertia=(0.1, 0.12, 0.15))
     m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
-    corners = [(x, y, -0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    corners = [(x, y, -0.1) for x in (-0.2, 0.25) for y in (-0.15, 0.2)]
     for k, p in enumerate(corners):
         m.add_frame(f"corner{k}", "box", ct.Pose(p=p))
     s = m.system()
-    free_motion = FreeMotion(
-        Problem(s), Places(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)])
-    )
+    contacts = [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)]
+    q = s.neutral()
+    q[2] = 0.1
+    return s, q, FreeMotion(Problem(s), ContactPlaces(s, contacts))
+
+
+@pytest.mark.parametrize("modes", [("slide",) * 4, ("stick",) * 4, ("slide", "open", "slide", "slide")])
+def test_contacts_that_say_the_same(modes):
+    """Four corners of one box have more forces than needed: what is left of their blocks is next to nothing, and the
+    least forces are those that a singular value decomposition finds, however slips turn."""
+    s, q, free_motion = box_on_corners()
+    v = np.array([0.0, 0.0, 2.0, 0.5, 0.1, 0.0]) if modes[0] == "slide" else np.zeros(s.nv)
     inside = Inside(free_motion.places)
-    holding = Holding(
-        free_motion, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
-    )
-    quick = QuickSteps(free_motion, inside, Window(0.0, 1.0, 1.0), 0.4, 1e-4)
-    quick.tell(inside.told(holding, np.zeros(4)))
-    assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
+    holding = Holding(free_motion, Standing(modes, np.zeros((4, 2))), 0.4, np.tile([1.0, 0.0], (4, 1)))
+    holding.begin(0.0, q, v)
+    told = []
+    for least in (False, True):
+        quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0, least=least)
+        quick.tell(inside.told(holding, np.zeros(4)))
+        told.append(quick.look(0.0, q, v))
+    if "open" not in modes:
+        assert np.nanmin(told[0][:, 7]) < 1e-12
+    assert told[1][:, 7].min() == 1.0
+    expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv))).f[0]
+    assert np.abs(told[1][holding.closed, :3] - expected).max() < 1e-9 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_mobility(seed):
+@pytest.mark.parametrize("friction", [0.2, 0.8])
+def test_a_box_on_its_corners_beside_a_loop(friction):
+    """A box that lands on four corners, slides, turns and rests goes the same way where its forces are found in the
+    compiled step and where Python finds them, and no force pulls or leaves its cone."""
+    alone, q, free_motion = box_on_corners()
+    q = alone.integrate(q, np.array([0.06, -0.04, 0.2, 0.0, 0.0, 0.0]))
+    q[2] += 0.01 - free_motion.places.gaps(q[None]).min()
+    v, runs = np.array([0.0, 0.0, 1.0, 0.4, -0.2, 0.0]), []
+    contacts = [ct.Contact(f"corner{k}", friction=friction) for k in range(4)]
+    for s in (alone, beside_a_loop(alone.mechanism.copy()).system()):
+        start = placed(s, alone, q), velocities(s, alone, v)
+        runs.append(ct.simulate(s, *start, 0.4, contacts=contacts, rtol=1e-8, atol=1e-10, check=False))
+    assert all("compiled steps" in run.settings["steps taken by"] for run in runs[0].segments)
+    for t in np.linspace(0.0, 0.4, 9):
+        at = [
+            np.concatenate([run.system.pose(run.at(t)[0], f"corner{k}").p for k in range(4)]) for run in runs
+        ]
+        assert np.abs(at[0] - at[1]).max() < 1e-6
+    for force in runs[0].contact_forces.values():
+        size = np.abs(force).max()
+        assert force[:, 2].min() > -1e-6 * size
+        assert (np.hypot(force[:, 0], force[:, 1]) - friction * force[:, 2]).max() < 1e-5 * size
+
+
+@pytest.mark.parametrize("acts", ACTS)
+def test_mobility(acts):
     """Gaps, velocities, accelerations, mobility and what impulses do, by compiled code and from all joints."""
-    s, q, v, free_motion, rng = situation(seed)
-    tau = rng.normal(size=s.nv) if seed else np.zeros(s.nv)
+    s, q, v, free_motion, rng = situation(len(acts), acts)
+    tau = free_motion.command(0.0, q, v)
     slow, quick = (
         ByJoints(free_motion, 0.0, q, v, tau),
-        Mobile(s, Inside(free_motion.places), seed > 0).at(q, v, tau),
+        Mobile(InstantLoads(free_motion.excitation), Inside(free_motion.places)).at(0.0, q, v, tau),
     )
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
@@ -196,13 +263,13 @@ def test_careful_steps(friction):
     v = np.zeros(s.nv)
     v[s.slice_v("base")] = (0.1, 0.2, 0.3, 0.3, -0.2, -0.3)
     free_motion = FreeMotion(
-        Problem(s), Places(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS])
+        Problem(s), ContactPlaces(s, [ct.Contact(f"{leg}/foot", friction=friction) for leg in LEGS])
     )
     ways = [
-        CarefulSteps(free_motion, 0.6, 2e-4, compiled, Watch(free_motion)).go(
+        CarefulSteps(free_motion, 0.6, 2e-4, compiled, StiffnessWatch(free_motion)).go(
             0.0, q, v, 0.02, lambda p, u, yields: True
         )
-        for compiled in (None, ImpulseSteps(s, Inside(free_motion.places), False))
+        for compiled in (None, ImpulseSteps(InstantLoads(free_motion.excitation), Inside(free_motion.places)))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0

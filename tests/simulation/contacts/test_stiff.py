@@ -6,8 +6,8 @@ import pytest
 import catena as ct
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places
-from catena.simulation.contacts.stiffness import Watch, stiffness_at
+from catena.simulation.contacts.geometry import ContactPlaces
+from catena.simulation.contacts.stiffness import StiffnessWatch, stiffness_at
 from catena.simulation.problem import Problem
 
 H = 1.6e-4
@@ -73,7 +73,7 @@ def test_careful_steps_on_a_foot_that_sticks(leg):
         q = s.project(q)
     q[s.slice_q("base")][2] -= s.pose(q, "foot").p[2]
     control = pd(s) if leg == "control" else None
-    free_motion = FreeMotion(Problem(s, control), Places(s, [ct.Contact("foot", friction=2.0)]))
+    free_motion = FreeMotion(Problem(s, control), ContactPlaces(s, [ct.Contact("foot", friction=2.0)]))
     free_motion.places.refer(q)
     v = np.zeros(s.nv)
     v[s.slice_v("hip")] = -0.5
@@ -87,7 +87,7 @@ def test_careful_steps_on_a_foot_that_sticks(leg):
     )
     errors = []
     for h in (H, H / 2):
-        run, forces = CarefulSteps(free_motion, 0.5, h, None, Watch(free_motion)).go(
+        run, forces = CarefulSteps(free_motion, 0.5, h, None, StiffnessWatch(free_motion)).go(
             0.0, q, v, 0.04, lambda *_: True
         )
         errors.append(np.abs(run.q[-1] - true.q[-1]).max())
@@ -125,11 +125,13 @@ def test_what_a_flight_shows(leg, integrator):
     q, v = s.neutral(), np.zeros(s.nv)
     v[s.slice_v("hip")] = -0.5
     run = ct.simulate(s, q, v, 0.05, integrator=integrator, rtol=1e-6, atol=1e-8, check=False)
-    free_motion = FreeMotion(Problem(s, integrator=integrator), Places(s, [ct.Contact("foot", friction=2.0)]))
+    free_motion = FreeMotion(
+        Problem(s, integrator=integrator), ContactPlaces(s, [ct.Contact("foot", friction=2.0)])
+    )
     resists = stiffness_at(free_motion, 0.05, run.q[-1], run.v[-1])
     vouched, stiff = [], []
     for h in np.geomspace(1e-7, 1e-2, 40):
-        watch = Watch(free_motion)
+        watch = StiffnessWatch(free_motion)
         watch.passed(run.t, h)
         vouched.append(watch.left > 0)
         stiff.append(resists.is_stiff(h))

@@ -3,7 +3,7 @@
 Joints are found by name and may come in any order. Nothing of the other programs is imported.
 """
 
-from catena.bridges.conventions.coordinates import Block, Coordinates
+from catena.bridges.conventions.coordinates import Coordinates, JointCoordinates
 from catena.bridges.conventions.drake import drake_coordinates
 from catena.bridges.conventions.joint_state import JointState, joint_state
 from catena.bridges.conventions.mujoco import (
@@ -22,7 +22,7 @@ from catena.bridges.conventions.pinocchio import (
 )
 
 __all__ = [
-    "Block",
+    "JointCoordinates",
     "Coordinates",
     "JointState",
     "drake_coordinates",

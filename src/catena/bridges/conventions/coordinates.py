@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from catena.bridges.conventions.joint_maps import Array, JointMap
 from catena.errors import StateError
-from catena.given import real_array, shown
+from catena.validation import real_array, shown
 
 
 @dataclass(frozen=True)
-class Block:
+class JointCoordinates:
     """One joint: where its coordinates are on both sides, and how they translate."""
 
     q: slice
@@ -37,7 +37,7 @@ class Coordinates:
     nv: int
     neutral_there: Array
     nv_there: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[JointCoordinates, ...]
 
     @property
     def nq(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.bridges.conventions.coordinates import Block, Coordinates
+from catena.bridges.conventions.coordinates import Coordinates, JointCoordinates
 from catena.bridges.conventions.joint_maps import (
     BallOfAngles,
     FreeInWorldAxes,
@@ -53,7 +53,7 @@ def drake_coordinates(system: System, plant: Any, names: Mapping[str, str] | Non
         if isinstance(map, FreeQuaternionFirst):
             there[q] = 1.0
         blocks.append(
-            Block(
+            JointCoordinates(
                 system.slice_q(name),
                 system.slice_v(name),
                 slice(q, q + int(joint.num_positions())),

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from catena.bridges.conventions.coordinates import states
 from catena.bridges.conventions.joint_maps import Array
 from catena.errors import StateError
-from catena.given import listed, shown
 from catena.mechanism.validation import known
 from catena.system import System
+from catena.validation import listed, shown
 
 
 @dataclass(frozen=True, eq=False)

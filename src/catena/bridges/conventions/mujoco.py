@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.bridges.conventions.coordinates import Block, Coordinates, states
+from catena.bridges.conventions.coordinates import Coordinates, JointCoordinates, states
 from catena.bridges.conventions.joint_maps import Array, FreeInWorldAxes, Same
 from catena.bridges.conventions.joints import own_name
 from catena.errors import StateError
@@ -29,7 +29,7 @@ def mujoco_coordinates(system: System, model: Any, names: Mapping[str, str] | No
     return Coordinates(system.neutral(), system.nv, np.array(model.qpos0), int(model.nv), blocks)
 
 
-def _blocks(system: System, model: Any, names: Mapping[str, str] | None) -> Iterator[Block]:
+def _blocks(system: System, model: Any, names: Mapping[str, str] | None) -> Iterator[JointCoordinates]:
     joints = system.mechanism.joints
     for body in range(1, int(model.nbody)):
         first = int(model.body_jntadr[body])
@@ -44,13 +44,13 @@ def _blocks(system: System, model: Any, names: Mapping[str, str] | None) -> Iter
             if model.jnt_type[k] == FREE:
                 joint = joints.get(name)
                 poses = (joint.in_parent.matrix(), joint.in_child.matrix()) if joint else ()
-                yield Block(
+                yield JointCoordinates(
                     q, v, slice(q_there, q_there + 7), slice(v_there, v_there + 6), FreeInWorldAxes(*poses)
                 )
             elif model.jnt_type[k] == BALL:
-                yield Block(q, v, slice(q_there, q_there + 4), slice(v_there, v_there + 3), Same())
+                yield JointCoordinates(q, v, slice(q_there, q_there + 4), slice(v_there, v_there + 3), Same())
             else:
-                yield Block(
+                yield JointCoordinates(
                     slice(q.start + at, q.start + at + 1),
                     slice(v.start + at, v.start + at + 1),
                     slice(q_there, q_there + 1),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.bridges.conventions.coordinates import Block, Coordinates
+from catena.bridges.conventions.coordinates import Coordinates, JointCoordinates
 from catena.bridges.conventions.joint_maps import (
     Array,
     CosineAndSine,
@@ -39,7 +39,7 @@ def pinocchio_coordinates(system: System, model: Any, names: Mapping[str, str] |
         q, v = int(model.idx_qs[k]), int(model.idx_vs[k])
         size, nv = int(model.nqs[k]), int(model.nvs[k])
         blocks.append(
-            Block(
+            JointCoordinates(
                 system.slice_q(name),
                 system.slice_v(name),
                 slice(q, q + size),

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from catena.errors import FormatError, StateError, warn
-from catena.given import shown
+from catena.validation import shown
 
 CANDIDATES = ("cc", "gcc", "clang")
 _MACHINES = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}

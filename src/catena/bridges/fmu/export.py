@@ -21,10 +21,10 @@ from catena.bridges.fmu.solver import make_solver
 from catena.equations.graph import identifier
 from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
-from catena.given import is_one_of, is_positive, listed, shown
 from catena.mechanism import Mechanism
 from catena.simulation.guards.events import Event
 from catena.system import System
+from catena.validation import is_one_of, is_positive, listed, shown
 
 VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")

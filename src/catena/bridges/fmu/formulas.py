@@ -20,7 +20,7 @@ from catena.spatial.scalars import array
 from catena.system import System
 
 
-class Formulas:
+class FmuEquations:
     """Symbols for time `t`, state `q` and `v`, accelerations `a`, inputs `u` and parameters `p`, and the equations of a
     system in them. `seeds` are changes of all but time. Joints that are driven follow their motion, and where they are
     off it that fades at the rate `pull` [1/s]. The motion begins at `begin`, the values of "q" and "v"."""

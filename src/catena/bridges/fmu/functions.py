@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.bridges.fmu.events import event_value
-from catena.bridges.fmu.formulas import Formulas
+from catena.bridges.fmu.formulas import FmuEquations
 from catena.equations.building import graph_of
 from catena.equations.graph import INPUT, ExpressionGraph
 from catena.errors import EquationsError
@@ -17,7 +17,7 @@ from catena.spatial.scalars import array
 
 
 def make_functions(
-    formulas: Formulas, told_values: Sequence[Any], events: Sequence[Event], slopes: bool
+    formulas: FmuEquations, told_values: Sequence[Any], events: Sequence[Event], slopes: bool
 ) -> dict[str, ExpressionGraph]:
     """Return the functions of the C code, by name; with `slopes` also how their results change with their arguments,
     under the same names with "_slope" after them."""
@@ -61,7 +61,7 @@ def _change(
     return array([found[k] for k in range(len(expressions))])
 
 
-def _require_still(formulas: Formulas, closure: Sequence[Any]) -> None:
+def _require_still(formulas: FmuEquations, closure: Sequence[Any]) -> None:
     """Refuse inputs that move loops: what is closed in one step would be open in the next."""
     import casadi
 

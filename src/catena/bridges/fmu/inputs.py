@@ -11,7 +11,7 @@ import numpy as np
 from catena.bridges.fmu.loop_joints import MOTOR
 from catena.bridges.fmu.naming import RATE, structured
 from catena.bridges.fmu.parameters import entry_parts, entry_unit
-from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
+from catena.bridges.fmu.signals import FmuSignal, coordinate_parts, listed_names
 from catena.equations.parameters import Parameter, find_parameters
 from catena.errors import EquationsError
 from catena.mechanism.validation import known
@@ -30,14 +30,14 @@ class Inputs:
     joints that are pushed, `motions` the velocity components that are driven, each with the places of its position,
     velocity and acceleration."""
 
-    signals: list[Signal] = field(default_factory=list)
+    signals: list[FmuSignal] = field(default_factory=list)
     at_joints: dict[int, int] = field(default_factory=dict)
     at_frames: dict[str, dict[int, int]] = field(default_factory=dict)
     in_numbers: dict[str, list[int]] = field(default_factory=dict)
     motors: list[str] = field(default_factory=list)
     motions: dict[int, tuple[int, int, int]] = field(default_factory=dict)
 
-    def add(self, signal: Signal) -> int:
+    def add(self, signal: FmuSignal) -> int:
         """Add an input and return its place."""
         self.signals.append(signal)
         return len(self.signals) - 1
@@ -116,7 +116,7 @@ def _as_motion(inputs: Inputs, system: System, joint: str, q: np.ndarray, v: np.
         places = []
         for word, unit, start in zip(("position", "velocity", "acceleration"), units, starts, strict=True):
             about = f"{word} that joint {label.text} is driven at"
-            places.append(inputs.add(Signal(structured(joint, MOTION, *parts, word), unit, about, start)))
+            places.append(inputs.add(FmuSignal(structured(joint, MOTION, *parts, word), unit, about, start)))
         inputs.motions[at_v.start + k] = places[0], places[1], places[2]
 
 
@@ -124,7 +124,7 @@ def _at_joint(inputs: Inputs, system: System, joint: str) -> None:
     labels = joint_labels(system, joint, "force")
     places = []
     for label in labels:
-        signal = Signal(
+        signal = FmuSignal(
             structured(joint, TAU, *coordinate_parts(label.coordinate)),
             label.unit.replace(" ", "."),
             f"force of joint {label.text}",
@@ -143,13 +143,13 @@ def _at_frame(inputs: Inputs, frame: str, what: str) -> None:
         if what in ("wrench", kind):
             unit = "N.m" if kind == "moment" else "N"
             about = f"{kind} on {frame}, {axis} in its own axes at its origin"
-            places[k] = inputs.add(Signal(structured(frame, kind, axis), unit, about))
+            places[k] = inputs.add(FmuSignal(structured(frame, kind, axis), unit, about))
 
 
 def _in_number(inputs: Inputs, system: System, parameter: Parameter) -> None:
     inputs.in_numbers[parameter.name] = [
         inputs.add(
-            Signal(
+            FmuSignal(
                 structured(*entry_parts(system.mechanism, entry)),
                 entry_unit(system, entry),
                 f"{entry} of the mechanism",

@@ -31,7 +31,7 @@ class Motor(JointForce):
 
 
 @dataclass(frozen=True)
-class Gauge(JointForce):
+class JointGauge(JointForce):
     """No force at all; it tells the position and the velocity of its joint."""
 
     drawn_as = "none"
@@ -65,6 +65,6 @@ def with_loop_joints(system: System, motors: Iterable[str], gauges: Iterable[str
     for joint in motors:
         m.add_force(joint + MOTOR, Motor((0.0,) * m.joints[joint].kind.nv), joint=joint)
     for joint in gauges:
-        m.add_force(joint + GAUGE, Gauge(), joint=joint)
+        m.add_force(joint + GAUGE, JointGauge(), joint=joint)
     plan = system.plan
     return m.system(root=plan.root, cut=plan.cut, keep=plan.keep, accuracy=system.accuracy)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from catena.bridges.fmu.events import formula_events
-from catena.bridges.fmu.formulas import Formulas
+from catena.bridges.fmu.formulas import FmuEquations
 from catena.bridges.fmu.functions import entries_used, make_functions
 from catena.bridges.fmu.inputs import find_inputs
 from catena.bridges.fmu.loop_joints import with_loop_joints
-from catena.bridges.fmu.outputs import chosen_outputs, told
-from catena.bridges.fmu.signals import Signal, listed_names
+from catena.bridges.fmu.outputs import chosen_outputs, output_equations
+from catena.bridges.fmu.signals import FmuSignal, listed_names
 from catena.bridges.fmu.variables import (
     Variable,
     of_derivatives,
@@ -85,8 +85,8 @@ def make_model(
     of_state, computed, gauges = chosen_outputs(system, outputs)
     numbers = find_parameters(system.mechanism, listed_names("parameters", parameters))
     wide = with_loop_joints(system, found.motors, gauges)
-    formulas = Formulas(wide, found, numbers, pull, {"q": q0, "v": v0})
-    come_out = told(formulas, computed)
+    formulas = FmuEquations(wide, found, numbers, pull, {"q": q0, "v": v0})
+    come_out = output_equations(formulas, computed)
     functions = make_functions(formulas, [x for _, x in come_out], listed, derivatives)
     is_closed = "closure" in functions
     values = np.concatenate([np.zeros(0), *(p.value for p in numbers)])
@@ -95,7 +95,7 @@ def make_model(
 
     # Value references count the variables in this order, as model.h has it.
     start, size = np.concatenate([q0, v0]), extent(system.effective_plan)
-    variables = [Variable(Signal("time", "s", "time"), "independent", "continuous")]
+    variables = [Variable(FmuSignal("time", "s", "time"), "independent", "continuous")]
     state = of_states(system, start, of_state, "approx" if is_closed else "exact", size)
     states = range(1, 1 + len(state))
     variables += state

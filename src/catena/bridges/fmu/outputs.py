@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from catena.bridges.fmu.formulas import Formulas
+from catena.bridges.fmu.formulas import FmuEquations
 from catena.bridges.fmu.loop_joints import GAUGE
 from catena.bridges.fmu.naming import RATE, structured
 from catena.bridges.fmu.reactions import reaction
-from catena.bridges.fmu.signals import Signal, coordinate_parts, listed_names
+from catena.bridges.fmu.signals import FmuSignal, coordinate_parts, listed_names
 from catena.errors import UnknownNameError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.labels import joint_labels
 from catena.spatial.scalars import array
 from catena.system import System
 
-Told = list[tuple[Signal, Any]]
+Outputs = list[tuple[FmuSignal, Any]]
 """Signals with their expressions."""
 
 ENERGIES = ("kinetic_energy", "potential_energy", "energy")
@@ -50,17 +50,17 @@ def chosen_outputs(system: System, names: Iterable[str] | None) -> tuple[list[st
     return of_state, computed, gauges
 
 
-def told(formulas: Formulas, names: Sequence[str]) -> Told:
+def output_equations(formulas: FmuEquations, names: Sequence[str]) -> Outputs:
     """Return the outputs that are computed, with their expressions."""
     return [one for name in names for one in _told(formulas, name)]
 
 
-def _told(formulas: Formulas, name: str) -> Told:
+def _told(formulas: FmuEquations, name: str) -> Outputs:
     system = formulas.system
     if name in ENERGIES:
-        return [(Signal(name, "J", name.replace("_", " ")), _energy(formulas, name))]
+        return [(FmuSignal(name, "J", name.replace("_", " ")), _energy(formulas, name))]
     if name == GAP:
-        return [(Signal(GAP, "1", "how far loops are open, in radians and lengths"), _gap(formulas))]
+        return [(FmuSignal(GAP, "1", "how far loops are open, in radians and lengths"), _gap(formulas))]
     owner, _, what = name.rpartition(".")
     if owner in system.joints and what == "a":
         return _accelerations(formulas, owner)
@@ -93,12 +93,12 @@ def _names(system: System) -> list[str]:
     return [*joints, *frames, *forces, *ENERGIES, GAP]
 
 
-def _accelerations(formulas: Formulas, joint: str) -> Told:
+def _accelerations(formulas: FmuEquations, joint: str) -> Outputs:
     system = formulas.system
     a = formulas.symbols["a"][system.slice_v(joint)]
     return [
         (
-            Signal(
+            FmuSignal(
                 structured(joint, "a", *coordinate_parts(label.coordinate)),
                 RATE[label.unit],
                 f"acceleration of joint {label.text}",
@@ -109,12 +109,12 @@ def _accelerations(formulas: Formulas, joint: str) -> Told:
     ]
 
 
-def _reaction(formulas: Formulas, joint: str) -> Told:
+def _reaction(formulas: FmuEquations, joint: str) -> Outputs:
     """What a joint passes to its child, in the child-side joint frame."""
     parts = [(kind, axis) for kind in ("moment", "force") for axis in "xyz"]
     return [
         (
-            Signal(
+            FmuSignal(
                 structured(joint, REACTION, kind, axis),
                 "N.m" if kind == "moment" else "N",
                 f"{kind} that joint {joint} passes to its child, {axis} in its frame there",
@@ -125,13 +125,13 @@ def _reaction(formulas: Formulas, joint: str) -> Told:
     ]
 
 
-def _driving_forces(formulas: Formulas, joint: str) -> Told:
+def _driving_forces(formulas: FmuEquations, joint: str) -> Outputs:
     """The forces that keep a joint on its motion."""
     system = formulas.system
     components = range(*system.slice_v(joint).indices(system.nv))
     return [
         (
-            Signal(
+            FmuSignal(
                 structured(joint, "tau", *coordinate_parts(label.coordinate)),
                 label.unit.replace(" ", "."),
                 f"force that drives joint {label.text}",
@@ -142,14 +142,14 @@ def _driving_forces(formulas: Formulas, joint: str) -> Told:
     ]
 
 
-def _of_loop_joint(formulas: Formulas, joint: str, what: str) -> Told:
+def _of_loop_joint(formulas: FmuEquations, joint: str, what: str) -> Outputs:
     system = formulas.system
     labels = joint_labels(system, joint, "position" if what == "q" else "velocity")
     word = "position" if what == "q" else "velocity"
     own = dict(_recorded_values(formulas, joint + GAUGE))
     return [
         (
-            Signal(
+            FmuSignal(
                 structured(joint, what, *coordinate_parts(label.coordinate)),
                 label.unit,
                 f"{word} of joint {label.text}, which closes a loop",
@@ -160,13 +160,13 @@ def _of_loop_joint(formulas: Formulas, joint: str, what: str) -> Told:
     ]
 
 
-def _energy(formulas: Formulas, name: str) -> Any:
+def _energy(formulas: FmuEquations, name: str) -> Any:
     wanted = {"kinetic_energy": "T", "potential_energy": "V"}
     parts = wanted if name == "energy" else {name: wanted[name]}
     return sum(formulas.of(one)[symbol].item() for one, symbol in parts.items())
 
 
-def _gap(formulas: Formulas) -> Any:
+def _gap(formulas: FmuEquations) -> Any:
     import casadi
 
     if not formulas.system.effective_plan.total_constraints:
@@ -181,7 +181,7 @@ def _recorded(system: System, force: Any) -> list[str]:
     return [*system.elements.output_names(force), *stored, "power"]
 
 
-def _recorded_values(formulas: Formulas, name: str) -> list[tuple[str, Any]]:
+def _recorded_values(formulas: FmuEquations, name: str) -> list[tuple[str, Any]]:
     system, found, at = formulas.system, formulas.of("force_outputs"), 0
     for k, force in enumerate(system.elements.placed):
         names = system.elements.output_names(force)
@@ -194,34 +194,34 @@ def _recorded_values(formulas: Formulas, name: str) -> list[tuple[str, Any]]:
     return []
 
 
-def _of_force(formulas: Formulas, owner: str, what: str) -> Told | None:
+def _of_force(formulas: FmuEquations, owner: str, what: str) -> Outputs | None:
     placed = {force.name: force for force in formulas.system.elements.placed if force.name == force.whole}
     if owner not in placed or what not in _recorded(formulas.system, placed[owner]):
         return None
     unit = {"energy": "J", "power": "W"}.get(what, "")
     return [
-        (Signal(structured(owner, what), unit, f"{what} of {owner}"), x)
+        (FmuSignal(structured(owner, what), unit, f"{what} of {owner}"), x)
         for name, x in _recorded_values(formulas, owner)
         if name == what
     ]
 
 
-def _vector(frame: str, what: str, unit: str, about: str, x: np.ndarray) -> Told:
+def _vector(frame: str, what: str, unit: str, about: str, x: np.ndarray) -> Outputs:
     return [
-        (Signal(structured(frame, what, axis), unit, f"{about} of {frame}, {axis} in ground axes"), x[k])
+        (FmuSignal(structured(frame, what, axis), unit, f"{about} of {frame}, {axis} in ground axes"), x[k])
         for k, axis in enumerate("xyz")
     ]
 
 
-def _position(formulas: Formulas, frame: str) -> Told:
+def _position(formulas: FmuEquations, frame: str) -> Outputs:
     return _vector(frame, "position", "m", "position", formulas.of("pose", frame)["pose"][:3, 3])
 
 
-def _rotation(formulas: Formulas, frame: str) -> Told:
+def _rotation(formulas: FmuEquations, frame: str) -> Outputs:
     R = formulas.of("pose", frame)["pose"][:3, :3]
     return [
         (
-            Signal(
+            FmuSignal(
                 f"{structured(frame, 'rotation')}[{i + 1},{j + 1}]",
                 "1",
                 f"rotation matrix of {frame} in ground axes",
@@ -233,31 +233,31 @@ def _rotation(formulas: Formulas, frame: str) -> Told:
     ]
 
 
-def _in_ground(formulas: Formulas, frame: str, rows: slice) -> np.ndarray:
+def _in_ground(formulas: FmuEquations, frame: str, rows: slice) -> np.ndarray:
     R, own = formulas.of("pose", frame)["pose"][:3, :3], formulas.of("twist", frame)["twist"][rows]
     return array([sum(R[i, j] * own[j] for j in range(3)) for i in range(3)])
 
 
-def _velocity(formulas: Formulas, frame: str) -> Told:
+def _velocity(formulas: FmuEquations, frame: str) -> Outputs:
     return _vector(frame, "velocity", "m/s", "velocity", _in_ground(formulas, frame, slice(3, 6)))
 
 
-def _angular_velocity(formulas: Formulas, frame: str) -> Told:
+def _angular_velocity(formulas: FmuEquations, frame: str) -> Outputs:
     x = _in_ground(formulas, frame, slice(0, 3))
     return _vector(frame, "angular_velocity", "rad/s", "angular velocity", x)
 
 
-def _acceleration(formulas: Formulas, frame: str) -> Told:
+def _acceleration(formulas: FmuEquations, frame: str) -> Outputs:
     x = formulas.along(_in_ground(formulas, frame, slice(3, 6)))
     return _vector(frame, "acceleration", "m/s2", "acceleration", x)
 
 
-def _angular_acceleration(formulas: Formulas, frame: str) -> Told:
+def _angular_acceleration(formulas: FmuEquations, frame: str) -> Outputs:
     x = formulas.along(_in_ground(formulas, frame, slice(0, 3)))
     return _vector(frame, "angular_acceleration", "rad/s2", "angular acceleration", x)
 
 
-_FRAMES: dict[str, Callable[[Formulas, str], Told]] = dict(
+_FRAMES: dict[str, Callable[[FmuEquations, str], Outputs]] = dict(
     zip(
         OF_FRAME,
         (_position, _rotation, _velocity, _angular_velocity, _acceleration, _angular_acceleration),

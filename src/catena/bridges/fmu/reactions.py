@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.bridges.fmu.formulas import Formulas
+from catena.bridges.fmu.formulas import FmuEquations
 from catena.equations.unrolling import new_symbols
 from catena.errors import EquationsError
 from catena.joints import JointKind
@@ -78,7 +78,7 @@ class Released(JointKind):
         return Released(self.kind.with_params(params))
 
 
-def reaction(formulas: Formulas, joint: str) -> np.ndarray:
+def reaction(formulas: FmuEquations, joint: str) -> np.ndarray:
     """Return the wrench [moment; force] (6,) that a joint of the tree passes to its child, at the child-side joint
     frame's origin in its axes, as expressions."""
     import casadi
@@ -123,7 +123,7 @@ def _spread(system: System, loose: System, joint: str, row: Any, own: list[Any])
     return array(found)
 
 
-def _require_determined(formulas: Formulas, joint: str, answer: Any) -> None:
+def _require_determined(formulas: FmuEquations, joint: str, answer: Any) -> None:
     """Refuse a joint whose wrench loops leave open, because they hold its bodies by themselves."""
     import casadi
 

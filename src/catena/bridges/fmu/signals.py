@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import listed, shown
+from catena.validation import listed, shown
 
 
 @dataclass(frozen=True)
-class Signal:
+class FmuSignal:
     """A number that goes in or comes out: its name in the FMU, its unit ("" for none), a sentence, and what it begins
     with."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import is_one_of, is_positive, shown
+from catena.validation import is_one_of, is_positive, shown
 
 INTEGRATORS = ("dopri5", "rk4")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.bridges.fmu.naming import RATE, structured
 from catena.bridges.fmu.parameters import entry_parts, entry_unit
-from catena.bridges.fmu.signals import Signal, coordinate_parts
+from catena.bridges.fmu.signals import FmuSignal, coordinate_parts
 from catena.equations.parameters import Parameter
 from catena.errors import EquationsError
 from catena.simulation.guards.events import Event
@@ -23,7 +23,7 @@ _WORDS: dict[str, Quantity] = {"q": "position", "v": "velocity"}
 class Variable:
     """A variable as the model description tells it. `of` is the variable that it is the derivative of, by its place."""
 
-    signal: Signal
+    signal: FmuSignal
     causality: str
     variability: str
     initial: str = ""
@@ -51,7 +51,7 @@ def of_states(
     found = []
     for value, (joint, word, label) in zip(start.tolist(), labelled, strict=True):
         name = structured(label.joint, word, *coordinate_parts(label.coordinate))
-        signal = Signal(name, label.unit, f"{_WORDS[word]} of joint {label.text}", value)
+        signal = FmuSignal(name, label.unit, f"{_WORDS[word]} of joint {label.text}", value)
         causality = "output" if f"{joint}.{word}" in told else "local"
         size = length if label.unit in ("m", "m/s") else 1.0
         found.append(Variable(signal, causality, "continuous", initial, size))
@@ -63,7 +63,7 @@ def of_parameters(system: System, parameters: Sequence[Parameter], tunable: Sequ
     entries = [(e, float(x)) for p in parameters for e, x in zip(p.entries, p.value, strict=True)]
     return [
         Variable(
-            Signal(
+            FmuSignal(
                 structured(*entry_parts(system.mechanism, entry)), entry_unit(system, entry),
                 f"{entry} of the mechanism", value,
             ),
@@ -78,7 +78,7 @@ def of_derivatives(states: Sequence[Variable], first: int) -> list[Variable]:
     found = []
     for k, state in enumerate(states):
         signal = state.signal
-        rate = Signal(f"der({signal.name})", RATE[signal.unit], f"derivative of {signal.about}")
+        rate = FmuSignal(f"der({signal.name})", RATE[signal.unit], f"derivative of {signal.about}")
         found.append(Variable(rate, "local", "continuous", "calculated", of=first + k))
     return found
 
@@ -92,7 +92,7 @@ def of_event(
         "time": f"time at which event {event.label} happened last",
         "count": f"how often event {event.label} has happened",
     }
-    signal = Signal(structured("event", event.label, what), unit, words[what])
+    signal = FmuSignal(structured("event", event.label, what), unit, words[what])
     return Variable(signal, causality, variability, "calculated", is_integer=is_integer)
 
 

@@ -14,16 +14,22 @@ which is eliminated contact by contact. Where nothing is demanded P has no colum
 told what the contact does. Joints then yield to the sum of e^T f from the base on. Contacts that are open have no
 forces. A contact is a point or a ball over a plane or around another ball, as
 `simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
+A rigid stop of a joint is a contact too, of which a unit force is one of that joint. Joints whose motion is given do
+not yield (D^-1 is zero there), and what drives them feels the contacts.
+
+Where contacts are redundant (more points touch a body than hold it) the system H x = b of what is demanded is singular,
+and the least x is taken: x = H^T y with (H H^T + Delta) y = b, and a small Delta that makes every elimination possible
+and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from catena.kernels import Numbers, OnCall, OnMatrices, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -35,20 +41,34 @@ PULL = 20.0
 PULLS = 1e-7
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
 FIRM = 1e-11
+# The part of what contacts do that is added where they may be redundant, and how often that is taken back.
+SOFT, REFINEMENTS = 1e-11, 3
 # So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
 FEW = 4
 
 CONTACT: dict[str, Any] = {
-    "on_a": Numbers(3), "on_b": Numbers(3), "axes": Numbers(9), "reference": Numbers(3), "across": Numbers(3),
-    "radii": Numbers(2), "is_round": Numbers(1), "friction": Numbers(1), "sticks": Numbers(1), "slides": Numbers(1),
-    "along": Numbers(2), "slow": Numbers(1), "deep": Numbers(1), "least": Numbers(1), "light": Numbers(2),
+    "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
+    "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
+    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
 side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that becomes
 slower and is below so many [m/s] for each newton."""
-Nodes = Sequence[tuple[int, int, bool]]
+
+
+class Pair(NamedTuple):
+    """Who meets in a contact: the node that touches, the one that it is on, and whether that is round there; or, in a
+    stop, a node, ground, and which component of the node's joint it holds."""
+
+    node: int
+    on: int
+    is_round: bool = False
+    stopped: int = -1
+
+
+Nodes = Sequence[Pair]
 SIZE = sum(extent.size for extent in CONTACT.values())
 PLACES = {
     name: slice(first, first + CONTACT[name].size)
@@ -65,17 +85,19 @@ redundant."""
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
     "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
-    "joint_row": {"S": Motion, "U": Force, "D": Numbers(1)},
-    "pull": {"numbers": Numbers(1)},
+    "joint_row": {"S": Motion, "U": Force, "D": Scalars(1)},
+    "pull": {"numbers": Scalars(1)},
+    "coordinate": {"q": Scalars(1), "qd": Scalars(1), "qdd": Scalars(1)},
     "pushed": {
-        "T": Numbers(18), "back": Numbers(18), "P_T": Numbers(9), "rest": Numbers(3),
-        "wanted": Numbers(3), "motion": Numbers(4), "bias": Numbers(3), "driven": Numbers(3),
+        "T": Scalars(18), "back": Scalars(18), "P_T": Scalars(9), "rest": Scalars(3),
+        "wanted": Scalars(3), "motion": Scalars(4), "bias": Scalars(3), "driven": Scalars(3),
     },
-    "block": {"numbers": Numbers(9)},
-    "left": {"part": Numbers(1), "rest": Numbers(4)},
-    "wrench": {"F": Numbers(18)},
-    "three": {"numbers": Numbers(3)},
-    "telling": {"numbers": Numbers(TOLD)},
+    "block": {"numbers": Scalars(9)},
+    "left": {"part": Scalars(1), "rest": Scalars(4)},
+    "wrench": {"F": Scalars(18)},
+    "three": {"numbers": Scalars(3)},
+    "single": {"number": Scalars(1)},
+    "telling": {"numbers": Scalars(TOLD)},
 }  # fmt: skip
 
 
@@ -83,14 +105,13 @@ def views(count: int) -> dict[str, dict[str, Any]]:
     """The views of so many contacts."""
     n = 3 * count
     sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 5 * count} if count <= FEW else {}
-    return {**VIEWS, **{name: {"numbers": Numbers(size)} for name, size in sizes.items()}}
+    return {**VIEWS, **{name: {"numbers": Scalars(size)} for name, size in sizes.items()}}
 
 
 FIELDS = {"seen": "node", "ways": "joint_row", "pulls": "pull"}
 _PLACE = {
     name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])
 }
-WRITTEN = frozenset({*FIELDS})
 
 
 def start(ground: Any) -> None:
@@ -120,6 +141,30 @@ def see(body: Any, parent: Any) -> None:
     body.seen_stands, body.seen_v, body.seen_a, body.seen_d = stands, v, a, d
 
 
+@base_to_tip
+def see_coordinates(body: Any, parent: Any) -> None:
+    """Where the components of a joint are, how fast they move and how they accelerate without contacts; nothing of
+    joints whose positions are no angles and distances, which have no stops."""
+    rows = zip(body.q, body.qd, body.qdd, strict=True) if body.joint.nq == body.joint.nv else ()
+    found = [x for row in rows for x in row] or [0.0] * (3 * body.joint.nv)
+    body.moving = array(found).reshape(body.joint.nv, 3)
+
+
+def have_stops(nodes: Nodes) -> bool:
+    """Whether some of the contacts are stops of joints."""
+    return any(pair.stopped >= 0 for pair in nodes)
+
+
+def fields(nodes: Nodes) -> dict[str, str]:
+    """What bodies tell contacts, by component, and how each is seen."""
+    return {**FIELDS, "moving": "coordinate"} if have_stops(nodes) else FIELDS
+
+
+def seeing(nodes: Nodes) -> list[Sweep]:
+    """The sweeps that see bodies and joints as contacts do."""
+    return [see, see_coordinates] if have_stops(nodes) else [see]
+
+
 def yielded(body: Any, parent: Any) -> np.ndarray:
     """What a joint yields to the forces of contacts."""
     n = body.joint.nv
@@ -137,6 +182,17 @@ def yielded(body: Any, parent: Any) -> np.ndarray:
 def give_way(body: Any, parent: Any) -> None:
     """Joints accelerate as contacts have it."""
     body.qdd = array([x + y for x, y in zip(body.qdd, yielded(body, parent), strict=True)])
+
+
+@base_to_tip
+def give_way_driven(body: Any, parent: Any) -> None:
+    """The same, and what drives joints along a given motion holds against contacts."""
+    give_way.step(body, parent)
+    felt = [
+        body.gives_way.dot(Force(array(row[6:12]))) - pull[0]
+        for row, pull in zip(body.ways, body.pulls, strict=True)
+    ]
+    body.drive = array([x + d * y for x, d, y in zip(body.drive, body.driven, felt, strict=True)])
 
 
 @on_call
@@ -223,6 +279,28 @@ def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
     if meet is _either:
         pushed.back = array([-y for y in pushed.T])
+    _demand(contact, pushed, u, gap, c)
+
+
+@on_call
+def touch_stop(contact: Any, coordinate: Any, pushed: Any) -> None:
+    """How a joint stands and moves at a stop, whose place and sense are in `on_a`, and what its mode demands."""
+    limit, sense = contact.on_a[0], contact.on_a[1]
+    gap, rate, qdd = sense * (coordinate.q[0] - limit), sense * coordinate.qd[0], sense * coordinate.qdd[0]
+    pushed.T, pushed.back = np.zeros(18), np.zeros(18)
+    pushed.bias, pushed.driven = np.zeros(3), array([0.0, 0.0, qdd])
+    u = array([0.0, 0.0, rate])
+    _demand(contact, pushed, u, gap, [0.0, 0.0, qdd + 2.0 * PULL * rate + PULL * PULL * gap])
+
+
+@on_call
+def push_stop(contact: Any, single: Any) -> None:
+    """The unit force of a stop, as its joint feels it."""
+    single.number = array([contact.on_a[1]])
+
+
+def _demand(contact: Any, pushed: Any, u: np.ndarray, gap: Any, c: Sequence[Any]) -> None:
+    """Write what the mode of a contact demands that moves by u and would accelerate by c."""
     sticks, slides = contact.sticks[0], contact.slides[0]
     push = _friction(contact, u)
     closed = sticks + slides
@@ -344,6 +422,27 @@ def turn_round(block: Any, other_block: Any, left: Any) -> None:
     left.part = array([absolute(determinant) / left.part[0]])
 
 
+@on_call
+def demand_only(pushed: Any, block: Any) -> None:
+    """A block that leaves of three rows what is demanded."""
+    demanded = [1.0 - x for x in pushed.rest]
+    block.numbers = array([demanded[0], 0.0, 0.0, 0.0, demanded[1], 0.0, 0.0, 0.0, demanded[2]])
+
+
+@on_call
+def soften(block: Any, left: Any) -> None:
+    """What is added to the diagonal of a block, so that it can be eliminated."""
+    own = block.numbers
+    left.rest = array([*(where(own[k] > 0.0, SOFT * own[k], 1.0) for k in (0, 4, 8)), 0.0])
+    left.part = array([1.0])
+
+
+@on_call
+def vouch(left: Any) -> None:
+    """Nothing is lost where the least forces are taken."""
+    left.part = array([1.0])
+
+
 def inverse_of(m: Sequence[Sequence[Any]]) -> tuple[np.ndarray, Any]:
     """The inverse of a matrix of three rows, row after row, by elimination of the first unknown and a closed form for
     the other two, and its determinant."""
@@ -380,13 +479,15 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
 
 
 class Felt:
-    """What contacts do to joints and to each other, as work on matrices. `nodes` are for each contact the node that
-    touches, the one that it is on, and whether that is round there. Joints that the same contacts move are taken
+    """What contacts do to joints and to each other, as work on matrices. `nodes` say for each contact who meets in it;
+    where contacts may be redundant, the `least` forces are found. Joints that the same contacts move are taken
     together."""
 
-    def __init__(self, nodes: Nodes) -> None:
-        self.nodes = tuple((a, b) for a, b, _ in nodes)
-        self.floor = tuple(not b and not is_round for _, b, is_round in nodes)
+    def __init__(self, nodes: Nodes, least: bool = False) -> None:
+        self.least = least
+        self.nodes = tuple((pair.node, pair.on) for pair in nodes)
+        self.floor = tuple(not pair.on and not pair.is_round for pair in nodes)
+        self.stopped = tuple(pair.stopped for pair in nodes)
 
     def begin(self, work: Any) -> None:
         """Find the unit forces of all contacts and carry them to the base."""
@@ -453,12 +554,18 @@ class Felt:
         for i, pair in enumerate(self.nodes):
             found.append(work.reserve(size))
             sides = [work.component("seen", n, 0) if n else ground for n in pair]
-            contact = work.ground("contacts") + i * SIZE * slot
-            if self.floor[i]:
+            contact = self._contact(i)
+            if self.stopped[i] >= 0:
+                work.step(touch_stop, contact, work.component("moving", pair[0], self.stopped[i]), found[-1])
+            elif self.floor[i]:
                 work.step(touch_floor, contact, sides[0], found[-1])
             else:
                 work.step(touch, contact, *sides, found[-1])
         return found
+
+    def _contact(self, i: int) -> int:
+        """Where it is told what a contact is and does."""
+        return int(self.work.ground("contacts")) + i * SIZE * int(self.work.slot)
 
     def of(self, i: int, name: str, rows: int, columns: int) -> MatrixPanel:
         """A matrix that a contact told."""
@@ -489,12 +596,17 @@ class Felt:
             node = max(here)
             F = here.pop(node)
             n, parent = self._size(node), int(work.plan.parent[node])
-            if n == 1:
+            stopped = self.stopped[i] if node == a else -1
+            if stopped >= 0:
+                work.clear(self.e[i][node])
+                work.step(push_stop, self._contact(i), self.e[i][node].at(2, stopped))
+            if n == 1 and stopped < 0:
                 ways, places = work.component("ways", node, 0), (self.e[i][node].place, self.z[i][node].place)
                 work.step(carry_one, F.place, ways, *places)
             elif n:
-                work.product(self.e[i][node].T, self._ways(node, 0), F.T)
-                if parent:
+                if stopped < 0:
+                    work.product(self.e[i][node].T, self._ways(node, 0), F.T)
+                if parent or n == 1:
                     # Joints to ground yield to all contacts at once.
                     work.product(self.z[i][node].T, self._yields(node), self.e[i][node].T)
                     work.product(F, self.z[i][node], self._ways(node, 6), start=F, minus=True)
@@ -519,7 +631,9 @@ class Felt:
             self.couple(G, members, own)
             for at, i in enumerate(members):
                 work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
-            if len(members) == count <= FEW:
+            if self.least:
+                self._take_least(G, members)
+            elif len(members) == count <= FEW:
                 rests = work.matrix(3 * count, 1)
                 for i in members:
                     work.copy(rests.part(three(i), range(1)), self.of(i, "rest", 3, 1))
@@ -605,6 +719,59 @@ class Felt:
             work.product(x.part(three(at), range(1)), inverse[at], h)
         for at, i in enumerate(members if not in_a_row else ()):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
+
+    def _take_least(self, G: MatrixPanel, members: list[int]) -> None:
+        """Find the least x with H x = b, the rows of G x = its last column that are demanded."""
+        work, n, every = self.work, 3 * len(members), range(3 * len(members))
+        H, M, b = work.matrix(n, n), work.matrix(n, n), G.part(every, range(n, n + 1))
+        for at, i in enumerate(members):
+            demanded = work.matrix(3, 3)
+            work.step(demand_only, self.pushed[i], demanded.place)
+            work.product(H.part(three(at), every), demanded, G.part(three(at), every))
+        work.product(M, H, H.T)
+        inverse, factors = self._factors(M, members)
+        x, y, r, h = (work.matrix(n, 1) for _ in range(4))
+        for again in range(1 + REFINEMENTS):
+            if again:
+                work.product(r, H, x, start=b, minus=True)
+            else:
+                work.copy(r, b)
+            for at, factor in enumerate(factors):
+                below = range(3 * at + 3, n)
+                rest = r.part(below, range(1))
+                work.product(rest, factor, r.part(three(at), range(1)), start=rest, minus=True)
+            for at in reversed(range(len(members))):
+                beyond, own = range(3 * at + 3, n), r.part(three(at), range(1))
+                if beyond:
+                    work.product(
+                        h.part(three(at), range(1)), M.part(three(at), beyond), y.part(beyond, range(1)), start=own,
+                        minus=True,
+                    )  # fmt: skip
+                    own = h.part(three(at), range(1))
+                work.product(y.part(three(at), range(1)), inverse[at], own)
+            work.product(x, H.T, y, start=x if again else None)
+        for at, i in enumerate(members):
+            work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
+            work.step(vouch, self.left[i])
+
+    def _factors(self, M: MatrixPanel, members: list[int]) -> tuple[list[MatrixPanel], list[MatrixPanel]]:
+        """Eliminate contact after contact in a symmetric matrix, softened a little, and return the inverses of its
+        blocks (3, 3) and by what each contact acts on those behind it; M keeps what is right of the diagonal."""
+        work, n = self.work, 3 * len(members)
+        inverse, own, factors = [work.matrix(3, 3) for _ in members], [work.matrix(3, 3) for _ in members], []
+        for at, i in enumerate(members):
+            work.copy(own[at], M.part(three(at), three(at)))
+            work.step(soften, own[at].place, self.left[i])
+        for at, i in enumerate(members):
+            work.copy(own[at], M.part(three(at), three(at)))
+            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+            below = range(3 * at + 3, n)
+            if below:
+                factors.append(work.matrix(len(below), 3))
+                work.product(factors[-1], M.part(below, three(at)), inverse[at])
+                rest = M.part(below, below)
+                work.product(rest, factors[-1], M.part(three(at), below), start=rest, minus=True)
+        return inverse, factors
 
     def press(self, f: list[MatrixPanel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
@@ -708,9 +875,10 @@ def recall_contacts(ground: Any) -> None:
     ground.told_now = array([where(taken, x, y) for x, y in zip(ground.told_now, ground.told, strict=True)])
 
 
-def contact_sweeps(nodes: Nodes) -> list[Sweep]:
-    """The sweeps that come right after those of the dynamics."""
-    return [see, OnMatrices(Pushing(nodes)), give_way]
+def contact_sweeps(nodes: Nodes, driven: bool, least: bool) -> list[Sweep]:
+    """The sweeps that come right after those of the dynamics, in which some joints may be `driven`; the `least` forces
+    where contacts may be redundant."""
+    return [*seeing(nodes), OnMatrices(Pushing(nodes, least)), give_way_driven if driven else give_way]
 
 
 def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -723,7 +891,7 @@ def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
     return begin_both
 
 
-def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
+def holding(inputs: Mapping[str, Scalars], told: int) -> Sweep:
     """Read all inputs of the ground, so that they keep their places, and make room for what is told."""
 
     @at_ground
@@ -735,10 +903,19 @@ def holding(inputs: Mapping[str, Numbers], told: int) -> Sweep:
     return hold
 
 
-MEETING = (stand_still, touch, touch_floor, carry_one)
-"""The steps by which contacts are felt."""
+def code(nodes: Nodes) -> str:
+    """A name for what is compiled for contacts, which differs with their number and with whether some are stops."""
+    return f"{len(nodes)}_with_stops" if have_stops(nodes) else str(len(nodes))
 
 
-def solving(count: int) -> tuple[OnCall, ...]:
-    """The steps by which the forces of so many contacts are found."""
+def meeting(nodes: Nodes) -> tuple[OnCall, ...]:
+    """The steps by which contacts are felt."""
+    stops = (touch_stop, push_stop) if have_stops(nodes) else ()
+    return (stand_still, touch, touch_floor, *stops, carry_one)
+
+
+def solving(count: int, least: bool = False) -> tuple[OnCall, ...]:
+    """The steps by which the forces of so many contacts are found, or the `least` ones."""
+    if least:
+        return (demand_only, soften, turn_round, vouch, tell)
     return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

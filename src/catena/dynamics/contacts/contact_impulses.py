@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts import contact_forces
-from catena.dynamics.contacts.contact_forces import FIELDS, SIZE, Felt, runs, see, three, threes, yielded
+from catena.dynamics.contacts.contact_forces import SIZE, Felt, Pair, runs, three, threes, yielded
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
+from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
-    Numbers,
     OnMatrices,
+    Scalars,
     base_to_tip,
     on_call,
     with_ground,
@@ -40,18 +41,18 @@ TOLD = 11
 change of the impulse, how it yields along its plane, and the gap at the end."""
 
 MORE: dict[str, dict[str, Any]] = {
-    "before": {"p": Numbers(3), "gap": Numbers(1)},
-    "moment": {"h": Numbers(1), "none": Numbers(1)},
+    "before": {"p": Scalars(3), "gap": Scalars(1)},
+    "moment": {"h": Scalars(1), "none": Scalars(1)},
     "coming": {
-        "c": Numbers(3),
-        "u": Numbers(3),
-        "start": Numbers(3),
-        "near": Numbers(1),
-        "yields": Numbers(1),
+        "c": Scalars(3),
+        "u": Scalars(3),
+        "start": Scalars(3),
+        "near": Scalars(1),
+        "yields": Scalars(1),
     },
-    "law": {"W": Numbers(9), "inverse": Numbers(9), "step": Numbers(1), "friction": Numbers(1)},
-    "share": {"f": Numbers(3), "moved": Numbers(3)},
-    "told": {"numbers": Numbers(TOLD)},
+    "law": {"W": Scalars(9), "inverse": Scalars(9), "step": Scalars(1), "friction": Scalars(1)},
+    "share": {"f": Scalars(3), "moved": Scalars(3)},
+    "told": {"numbers": Scalars(TOLD)},
 }
 
 
@@ -243,17 +244,27 @@ def stand_there(body: Any, parent: Any) -> None:
     body.seen_stands = stands
 
 
+@base_to_tip
+def rest_there(body: Any, parent: Any) -> None:
+    """Where the components of a joint are at the end of the step, for its stops."""
+    rows = body.q_next if body.joint.nq == body.joint.nv else [0.0] * body.joint.nv
+    body.moving = array([x for q in rows for x in (q, 0.0, 0.0)]).reshape(body.joint.nv, 3)
+
+
 @lru_cache(maxsize=64)
-def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
-    """One step of a tree with contacts between nodes, and with `forces` of the mechanism."""
-    count, impulses = len(nodes), Impulses(nodes)
+def impulse_step(nodes: tuple[Pair, ...], forces: bool, driven: bool = False) -> Algorithm:
+    """One step of a tree with contacts between nodes, and with `forces` of the mechanism, of which some joints may be
+    `driven`."""
+    count, impulses, dynamics = len(nodes), Impulses(nodes), hybrid_dynamics if driven else articulated_body
     numbers: dict[str, Any] = {
-        "contacts": Numbers(SIZE * count), "before": Numbers(4 * count), "moment": Numbers(2),
+        "contacts": Scalars(SIZE * count), "before": Scalars(4 * count), "moment": Scalars(2),
     }  # fmt: skip
 
-    mend = OnMatrices(impulses.mend)
+    mend, stands = OnMatrices(impulses.mend), [stand_there]
+    if contact_forces.have_stops(nodes):
+        stands.append(rest_there)
     called = [
-        *contact_forces.MEETING,
+        *contact_forces.meeting(nodes),
         *contact_forces.solving(count),
         come,
         begin_law,
@@ -265,17 +276,21 @@ def impulse_step(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algo
     ]
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *called,
-        with_ground(_half), *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
-        OnMatrices(impulses), gain, with_ground(_end), stand_there, mend, shift, stand_there, mend, shift, stand_there,
+        with_ground(_half), *(force_sweeps() if forces else ()), *dynamics.sweeps, *contact_forces.seeing(nodes),
+        OnMatrices(impulses), gain, with_ground(_end), *stands, mend, shift, *stands, mend, shift, *stands,
         OnMatrices(impulses.tell),
     ]  # fmt: skip
-    inputs = {n: e for n, e in articulated_body.inputs.items() if not (forces and n in ("tau", "f_ext"))}
-    ground = contact_forces.begun_with_contacts(articulated_body.ground)
+    inputs = {n: e for n, e in dynamics.inputs.items() if not (forces and n in ("tau", "f_ext"))}
+    ground = contact_forces.begun_with_contacts(dynamics.ground)
+    name = (
+        f"impulse_step_{contact_forces.code(nodes)}{'_driven' if driven else ''}{'_forces' if forces else ''}"
+    )
+    fields = contact_forces.fields(nodes)
     return Algorithm(
-        f"impulse_step_{count}{'_forces' if forces else ''}_{nodes}", ground, tuple(sweeps),
+        f"{name}_{nodes}", ground, tuple(sweeps),
         inputs=inputs | (dict(GIVEN) if forces else {}), outputs={"q_next": POSITION, "v_next": VELOCITY},
         ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=articulated_body.optional | GIVEN.keys(), views={**contact_forces.views(count), **MORE},
-        rewritten=frozenset({*FIELDS, "q", "q_next"}), shared=SHARED if forces else {}, component_fields=FIELDS,
-        code=f"impulse_step_{count}{'_forces' if forces else ''}", replayed=True,
+        optional=dynamics.optional | GIVEN.keys(), views={**contact_forces.views(count), **MORE},
+        rewritten=dynamics.rewritten | {*fields, "q", "q_next"}, shared=SHARED if forces else {},
+        component_fields=fields, code=name, replayed=True,
     )  # fmt: skip

@@ -5,11 +5,12 @@ from functools import lru_cache
 from typing import Any
 
 from catena.dynamics.contacts import contact_forces
-from catena.dynamics.contacts.contact_forces import FIELDS, SIZE, VIEWS, Felt, runs, see, threes
+from catena.dynamics.contacts.contact_forces import SIZE, VIEWS, Felt, Pair, runs, threes
 from catena.dynamics.contacts.contact_impulses import gain
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
-from catena.kernels import VELOCITY, Algorithm, Numbers, OnMatrices, Pause
+from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
+from catena.kernels import VELOCITY, Algorithm, OnMatrices, Pause, Scalars
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Motion
 
@@ -48,22 +49,24 @@ class Mobility(Felt):
 
 
 @lru_cache(maxsize=64)
-def contact_mobility(nodes: tuple[tuple[int, int, bool], ...], forces: bool) -> Algorithm:
-    """The mobility of contacts between nodes of a tree, with `forces` of the mechanism."""
-    count, mobility = len(nodes), Mobility(nodes)
-    numbers: dict[str, Any] = {"contacts": Numbers(SIZE * count), "impulses": Numbers(3 * count)}
+def contact_mobility(nodes: tuple[Pair, ...], forces: bool, driven: bool = False) -> Algorithm:
+    """The mobility of contacts between nodes of a tree, with `forces` of the mechanism, of which some joints may be
+    `driven`."""
+    count, mobility, dynamics = len(nodes), Mobility(nodes), hybrid_dynamics if driven else articulated_body
+    numbers: dict[str, Any] = {"contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count)}
 
     sweeps = [
-        contact_forces.holding(numbers, TOLD * count), *contact_forces.MEETING,
-        *(force_sweeps() if forces else ()), *articulated_body.sweeps, see,
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.meeting(nodes),
+        *(force_sweeps() if forces else ()), *dynamics.sweeps, *contact_forces.seeing(nodes),
         OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
     ]  # fmt: skip
-    inputs = {n: e for n, e in articulated_body.inputs.items() if not (forces and n in ("tau", "f_ext"))}
-    name = f"contact_mobility_{count}{'_forces' if forces else ''}"
-    ground = contact_forces.begun_with_contacts(articulated_body.ground)
+    inputs = {n: e for n, e in dynamics.inputs.items() if not (forces and n in ("tau", "f_ext"))}
+    name = f"contact_mobility_{contact_forces.code(nodes)}{'_driven' if driven else ''}{'_forces' if forces else ''}"
+    ground = contact_forces.begun_with_contacts(dynamics.ground)
     return Algorithm(
         f"{name}_{nodes}", ground, tuple(sweeps), inputs=inputs | (dict(GIVEN) if forces else {}),
         outputs={"gained": VELOCITY}, ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=articulated_body.optional | GIVEN.keys(), views=VIEWS, rewritten=frozenset(FIELDS),
-        shared=SHARED if forces else {}, component_fields=FIELDS, matrix_outputs=("W",), code=name, replayed=True,
+        optional=dynamics.optional | GIVEN.keys(), views=VIEWS,
+        rewritten=dynamics.rewritten | contact_forces.fields(nodes).keys(), shared=SHARED if forces else {},
+        component_fields=contact_forces.fields(nodes), matrix_outputs=("W",), code=name, replayed=True,
     )  # fmt: skip

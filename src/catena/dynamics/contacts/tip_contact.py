@@ -26,12 +26,12 @@ from catena.dynamics.loops.inertia_root import Rows, rooted
 from catena.dynamics.loops.problem import LoopProblem, row_scale, row_weight
 from catena.dynamics.loops.square_root import divide_lower, solve_upper
 from catena.errors import LoopError, ModelError, SingularDynamicsError
-from catena.given import is_not_negative, is_one_of, real_array, shown
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.loops.closure import path_motion
 from catena.kinematics.loops.scales import row_sizes
 from catena.spatial import Pose, orthogonal_complement
+from catena.validation import is_not_negative, is_one_of, real_array, shown
 
 DIRECTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
 # Prescribed accelerations that differ by more than this part of their size contradict each other, unless it is rounding

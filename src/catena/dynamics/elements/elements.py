@@ -24,7 +24,7 @@ from catena.dynamics.elements.placed_forces import (
 )
 from catena.dynamics.elements.stops import Stops, joint_stops
 from catena.dynamics.loops.closing import loop_closure
-from catena.dynamics.loops.closing.settling import Settling
+from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.felt_inertia import felt_inertia
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.problem import LoopProblem
@@ -84,25 +84,25 @@ class ForceReport:
 class Elements:
     """The forces of a mechanism on one plan. Whatever is expensive is found when first asked for."""
 
-    def __init__(self, settling: Settling) -> None:
+    def __init__(self, counted: CountedConstraints) -> None:
         # Elements act at joints as described; how these move is for the plan that is computed with to say.
-        self._evaluator, self._settling = settling.described, settling
+        self._evaluator, self._counted = counted.described, counted
         self._from_nodes: dict[str, np.ndarray] = {}
         self._applied: dict[tuple[str, str], PlacedForce] = {}
         self._names: dict[PlacedForce, list[str]] = {}
         self._watched: dict[str, tuple[PlacedForce, ...]] = {}
         self._motors: dict[str, tuple[PlacedForce, ...]] = {}
 
-    def for_states(self, settling: Settling) -> "Elements":
+    def for_states(self, counted: CountedConstraints) -> "Elements":
         """Return the same forces on the same plan with numbers that differ from state to state, as what runs algorithms
-        in `settling` has them."""
+        in `counted` has them."""
         places = {
             "stops": self.stops,
             "placed": self.placed,
             "frictions": self.frictions,
             "_bodies": self._bodies,
         }
-        other = Elements(settling)
+        other = Elements(counted)
         other._applied, other._names = self._applied, self._names
         other._watched, other._motors = self._watched, self._motors
         vars(other).update(places)
@@ -384,8 +384,8 @@ class Elements:
     def _start(self) -> LoopProblem:
         """Return where the mechanism starts, at rest. What is not given closes the loops by the least change of a
         plan's coordinates, so it is always found in the mechanism's own plan, whatever was cut in this one."""
-        settling = self._settling.in_own_plan()
-        own, neutral = settling.effective, settling.neutral
+        counted = self._counted.in_own_plan()
+        own, neutral = counted.effective, counted.neutral
         given = own.mechanism.initial.q
         moved = {name: x for name, x in given.items() if name in own.plan.joint}
         if len(moved) == len(own.plan.joints):

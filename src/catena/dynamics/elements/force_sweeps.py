@@ -27,7 +27,7 @@ from typing import Any
 
 from catena.forces import AtJoint, Relative
 from catena.forces.placed import FRAMES, TREE
-from catena.forces.stretch import OnPath, Stretch
+from catena.forces.stretch import LineSection, OnPath
 from catena.kernels import (
     POSITION,
     VELOCITY,
@@ -121,7 +121,7 @@ class ForceState:
             self.velocity = v.array
             if force.site == FRAMES:
                 self.at = Relative(self.X, v, force.inputs)
-                if isinstance(self.kind, Stretch):
+                if isinstance(self.kind, LineSection):
                     self._go_along(self.kind, ground)
                 if not self.kind.reacts:
                     self.velocity = self.v_b.array
@@ -132,7 +132,7 @@ class ForceState:
                 self.at = AtJoint(force.joint, q, self.velocity, force.inputs)
         self.load = self.kind.load(self.at)
 
-    def _go_along(self, kind: Stretch, ground: Any) -> None:
+    def _go_along(self, kind: LineSection, ground: Any) -> None:
         """Add a stretch to what has been measured of its line, or tell it how long that is."""
         length, rate = ground.path_length, ground.path_rate
         if kind.measures:

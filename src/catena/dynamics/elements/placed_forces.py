@@ -7,7 +7,7 @@ from typing import Any
 from catena.dynamics.elements.stops import Stops
 from catena.forces import AppliedWrench, ForceKind, JointForce, JointFriction, LineForce, PlacedForce
 from catena.forces.placed import FRAMES, LOOP, TREE
-from catena.forces.stretch import FIRST, NEXT, PULLING, TELLING, Stretch
+from catena.forces.stretch import FIRST, NEXT, PULLING, TELLING, LineSection
 from catena.mechanism import LIMITS, Mechanism
 from catena.spatial import Transform
 from catena.spatial.scalars import sqrt
@@ -94,11 +94,11 @@ def stretches(
     fixed = sum((_apart(plan, *pair) for pair in pairs if pair not in moving), 0.0)
     found: list[tuple[str, ForceKind, tuple[str, str]]] = []
     for k, pair in enumerate(moving):
-        measuring = Stretch(kind, NEXT if k else FIRST, 0.0 if k else fixed)
+        measuring = LineSection(kind, NEXT if k else FIRST, 0.0 if k else fixed)
         found.append((f"{name}.stretch {k + 1} measured", measuring, pair))
     for k, pair in enumerate(moving[:-1]):
-        found.append((f"{name}.stretch {k + 1}", Stretch(kind, PULLING), pair))
-    return [*found, (name, Stretch(kind, TELLING), moving[-1])]
+        found.append((f"{name}.stretch {k + 1}", LineSection(kind, PULLING), pair))
+    return [*found, (name, LineSection(kind, TELLING), moving[-1])]
 
 
 def _apart(plan: Plan, frame_a: str, frame_b: str) -> Any:

@@ -60,9 +60,9 @@ def tree_dynamics(plan: Plan, drives: bool = False) -> Algorithm:
 
 
 @lru_cache(maxsize=32)
-def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> Algorithm:
+def flexible_dynamics(modes: int, drives: bool = False, implicit: bool = False) -> Algorithm:
     """Return forward dynamics for bodies of at most so many modes; with `drives`, some accelerations are given; with
-    `firm`, modes have the inertia and the force that a step implicit in them lends them (`steps.implicit`)."""
+    `implicit`, modes have the inertia and the force that a step implicit in them lends them (`steps.implicit`)."""
     move = driven_velocities if drives else free_velocities
     go = driven_inertias if drives else free_inertias
     come_back = driven_accelerations if drives else free_accelerations
@@ -97,7 +97,7 @@ def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> A
         elif body.joint.follows:
             _follow(body, parent)
         elif is_flexible(body.joint):
-            _yield_in_modes(body, parent, drives, firm)
+            _yield_in_modes(body, parent, drives, implicit)
         else:
             go.step(body, parent)
 
@@ -146,7 +146,7 @@ def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> A
         parent.modal_force = parent.modal_force + array(force)
 
     return Algorithm(
-        f"flexible_dynamics_{modes}{'_driven' if drives else ''}{'_firm' if firm else ''}", ground,
+        f"flexible_dynamics_{modes}{'_driven' if drives else ''}{'_implicit' if implicit else ''}", ground,
         (base_to_tip(velocities), tip_to_base(articulated_inertias), base_to_tip(accelerations)),
         inputs={**free_algorithm.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
@@ -155,7 +155,7 @@ def flexible_dynamics(modes: int, drives: bool = False, firm: bool = False) -> A
     )  # fmt: skip
 
 
-def _yield_in_modes(body: Any, parent: Any, drives: bool, firm: bool) -> None:
+def _yield_in_modes(body: Any, parent: Any, drives: bool, implicit: bool) -> None:
     """What the parent feels of a flexible body whose modes yield, or accelerate as given where they are driven."""
     k = body.joint.nv
     IA, pA = body.IA + body.inertia, body.pA + body.p
@@ -163,8 +163,8 @@ def _yield_in_modes(body: Any, parent: Any, drives: bool, firm: bool) -> None:
     U = IA * body.S + E
     M = body.modal_inertia.matrix()[:k, :k]
     modal_force = body.modal_force[:k]
-    if firm:
-        M, modal_force = M + array(np.diag(body.firm)), modal_force - body.ahead
+    if implicit:
+        M, modal_force = M + array(np.diag(body.lent_inertia)), modal_force - body.lent_force
     D = body.S.T * U + (body.S.T * E).T + M
     if drives:
         given = body.driven * body.qdd_given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,16 @@ from catena.dynamics.loops.formulations.certified_elimination import (
     is_trusted,
     mended as mended,
 )
+from catena.dynamics.loops.independent import independent_components
 from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective
 from catena.errors import LoopError, StateError
 from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
+
+Independent = str | Iterable[str] | None
+"""Joints whose coordinates are independent, by name; None where the best ones are taken."""
 
 FORMULATIONS: dict[str, Formulation] = {
     "elimination": elimination,
@@ -76,9 +80,11 @@ def pose_problem(
     return LoopProblem(evaluator, **given)
 
 
-def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopSolution:
+def solve(
+    problem: LoopProblem, method: str, member: str | None = None, independent: Independent = None
+) -> LoopSolution:
     """Return the solution by a formulation; "auto" takes the compiled elimination. `member` names the reference
-    member."""
+    member, `independent` the joints whose coordinates are the minimal ones."""
     if method in ("articulated_body", "composite_body"):
         raise LoopError(
             f"{method} is a method for trees, and {problem.plan.name!r} has {_closing(problem.plan)}: "
@@ -98,6 +104,8 @@ def solve(problem: LoopProblem, method: str, member: str | None = None) -> LoopS
         raise StateError(
             f"member is {member!r}, but only the method reference_member has one; method is {method!r}."
         )
+    if independent is not None and method == "minimal":
+        return minimal(problem, independent_components(problem.plan, independent))
     return FORMULATIONS["elimination" if method == "auto" else method](problem)
 
 

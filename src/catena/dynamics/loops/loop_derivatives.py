@@ -39,8 +39,8 @@ from catena.dynamics.tree.tree_blocks import TreeBlocks, runs
 from catena.joints import JointKind
 from catena.kernels import (
     Algorithm,
-    Numbers,
     OnMatrices,
+    Scalars,
     at_ground,
     base_to_tip,
     each_force,
@@ -73,7 +73,7 @@ def changes_about_ground(body: Any, parent: Any) -> None:
 
 
 @each_force
-def grip(force: Any, a: Any, b: Any, ground: Any) -> None:
+def hold_bodies(force: Any, a: Any, b: Any, ground: Any) -> None:
     """The wrench of a loop on its bodies, and what it holds."""
     W = b.where.pull(Force(force.inputs))
     a.load, b.load = a.load - W, b.load + W
@@ -311,11 +311,11 @@ def loop_derivatives() -> Algorithm:
     """The derivatives by q, by v and by tau of a mechanism with loops, whose joints are given as forces."""
     return Algorithm(
         "loop_derivatives", ground,
-        (stand, changes_about_ground, grip, forces_with_loops, meet, keep, open_child, open_parent,
+        (stand, changes_about_ground, hold_bodies, forces_with_loops, meet, keep, open_child, open_parent,
          OnMatrices(_solve)),
-        INPUTS, ground_inputs={"a_base": Motion, "told": Numbers(TOLD)}, optional=OPTIONAL, shared=SHARED,
+        INPUTS, ground_inputs={"a_base": Motion, "told": Scalars(TOLD)}, optional=OPTIONAL, shared=SHARED,
         views={
-            **VIEWS, "hold": {"K": Force, "usual": Numbers(1)},
+            **VIEWS, "hold": {"K": Force, "usual": Scalars(1)},
             "turning": {"W": Force, "v_a": Motion, "v_b": Motion, "a_a": Motion},
             "opening": {"s": Motion, "by_q": Motion, "by_v": Motion, "turned": Force},
         },

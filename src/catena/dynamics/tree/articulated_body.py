@@ -39,7 +39,7 @@ def articulated_inertias(body: Any, parent: Any) -> None:
 
 
 @tip_to_base
-def told(body: Any, parent: Any) -> None:
+def articulated_inertias_shown(body: Any, parent: Any) -> None:
     """The same, and what the body itself shows is kept for those who ask."""
     body.shown_inertia, body.shown_force = yielded(body, parent)
 
@@ -84,7 +84,7 @@ articulated_body = Algorithm(
 )  # fmt: skip
 
 articulated_inertia = Algorithm(
-    "articulated_inertia", ground, (velocities, told),
+    "articulated_inertia", ground, (velocities, articulated_inertias_shown),
     inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force},
     outputs={"shown_inertia": ArticulatedInertia, "shown_force": Force},
     ground_inputs={"a_base": Motion}, optional=frozenset({"qd", "tau", "f_ext", "a_base"}),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.kernels import POSITION, VELOCITY, Algorithm, Numbers, OnMatrices, base_to_tip, on_call
+from catena.kernels import POSITION, VELOCITY, Algorithm, OnMatrices, Scalars, base_to_tip, on_call
 from catena.spatial import Force, Motion, RigidInertia, Transform, cross
 from catena.spatial.scalars import array
 
@@ -68,6 +68,6 @@ inertial_regressor = Algorithm(
     "inertial_regressor", ground, (unit_forces, feel, OnMatrices(_project)),
     inputs={"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY}, ground_inputs={"a_base": Motion},
     optional=frozenset({"qdd", "a_base"}),
-    views={"motion": {"S": Motion}, "units": {"forces": Numbers(6 * NUMBERS)}, "row": {"numbers": Numbers(NUMBERS)}},
+    views={"motion": {"S": Motion}, "units": {"forces": Scalars(6 * NUMBERS)}, "row": {"numbers": Scalars(NUMBERS)}},
     component_fields={"unit_forces": "units", "motions": "motion"}, matrix_outputs=("Y",),
 )  # fmt: skip

@@ -22,8 +22,8 @@ from catena.kernels import (
     POSITION,
     VELOCITY,
     Algorithm,
-    Numbers,
     OnMatrices,
+    Scalars,
     base_to_tip,
     on_call,
     tip_to_base,
@@ -241,8 +241,8 @@ def _turned(w: np.ndarray, J: np.ndarray) -> np.ndarray:
 
 VIEWS: dict[str, dict[str, Any]] = {
     "component": {"S": Motion, "e_q": Motion, "d": Motion, "e_v": Motion},
-    "burden": {"momentum": Force, "back": Numbers(3), "carried": Force, "felt": Force},
-    "element": {"numbers": Numbers(3)},
+    "burden": {"momentum": Force, "back": Scalars(3), "carried": Force, "felt": Force},
+    "element": {"numbers": Scalars(3)},
 }  # fmt: skip
 FIELDS = {"components": "component", "burdens": "burden", "own": "element"}
 INPUTS = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}

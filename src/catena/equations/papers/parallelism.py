@@ -17,7 +17,7 @@ PRINTED_SPEED_UPS = {1: 11, 6: 76}
 
 
 @dataclass(frozen=True)
-class Reading:
+class PaperReading:
     """One way to read the paper, for an arm of so many degrees of freedom: the time on one processor and on any number
     of them."""
 
@@ -33,7 +33,7 @@ class Reading:
         return self.serial_time / self.critical_time
 
 
-def stanford_readings(freedom: int, costs: Costs = UNIT) -> Iterator[Reading]:
+def stanford_readings(freedom: int, costs: Costs = UNIT) -> Iterator[PaperReading]:
     """The four readings of figure 7: zeros skipped or multiplied out, sums as they are written, one term after the
     other, or as trees. The mechanism is the base and the first links of the Stanford arm, with general numbers; gravity
     acts along y, and nothing else."""
@@ -42,7 +42,7 @@ def stanford_readings(freedom: int, costs: Costs = UNIT) -> Iterator[Reading]:
         graph, _ = non_recursive(arm, every_zero, driven=False)
         for sums in (WRITTEN, TREES):
             flow = dataflow(graph, costs=costs, sums=sums)
-            yield Reading(freedom, every_zero, sums, flow.serial_time, flow.critical_time)
+            yield PaperReading(freedom, every_zero, sums, flow.serial_time, flow.critical_time)
 
 
 @dataclass(frozen=True)

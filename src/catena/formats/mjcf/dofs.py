@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from catena.formats.mjcf.names import HINGE, SLIDE
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 FLAGS = ("GRAVITY", "SPRING", "DAMPER", "PASSIVE", "FRICTIONLOSS", "LIMIT", "EQUALITY", "CONSTRAINT", "ACTUATION",
          "CLAMPCTRL")  # fmt: skip
 JOINT, JOINT_IN_PARENT, TENDON = 0, 1, 3
@@ -27,10 +27,10 @@ class AtDofs:
     """Numbers for each velocity coordinate: `damping` (nv, n), `friction` (nv,), `armature` (nv,); and for each joint
     `stiffness` (njnt, n)."""
 
-    damping: Numbers
-    friction: Numbers
-    armature: Numbers
-    stiffness: Numbers
+    damping: Floats
+    friction: Floats
+    armature: Floats
+    stiffness: Floats
 
 
 def disabled(model: Any, bits: Any) -> frozenset[str]:
@@ -83,7 +83,7 @@ def drives_one_freedom(model: Any, actuator: int) -> bool:
     return int(model.jnt_type[int(model.actuator_trnid[actuator, 0])]) in (HINGE, SLIDE)
 
 
-def _polynomials(model: Any, name: str) -> Numbers:
+def _polynomials(model: Any, name: str) -> Floats:
     """The rows of a coefficient and of those of higher order, which older versions of MuJoCo have not."""
     linear = getattr(model, name, None)
     if linear is None:

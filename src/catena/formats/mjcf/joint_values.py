@@ -13,7 +13,7 @@ from catena.forces.deflection import is_vector
 from catena.formats.named import NamedParts
 from catena.mechanism import ForceElement, Joint, Mechanism
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 ORDER = 3
 """How many coefficients the polynomials of MuJoCo have."""
 SERVOS = "servos of joints that close loops or have a quaternion"
@@ -24,11 +24,11 @@ class JointValues:
     """Numbers of a joint: polynomials of `damping` (nv, 3) and `stiffness` (nv, 3), the position `rest` (nv,) where the
     springs are relaxed, `friction` (nv,), `armature` (nv,), and the servos at it by name."""
 
-    damping: Numbers
-    stiffness: Numbers
-    rest: Numbers
-    friction: Numbers
-    armature: Numbers
+    damping: Floats
+    stiffness: Floats
+    rest: Floats
+    friction: Floats
+    armature: Floats
     servos: dict[str, forces.Servo] = field(default_factory=dict)
 
     @property

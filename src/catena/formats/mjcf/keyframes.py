@@ -23,7 +23,7 @@ from catena.mechanism import InitialState, Mechanism
 from catena.mechanism.mechanism import HOME
 from catena.spatial import Pose
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +31,10 @@ class Keyframe:
     """The numbers of a keyframe: `qpos` (nq,), `qvel` (nv,), `ctrl` (nu,) and `act` (na,)."""
 
     name: str
-    qpos: Numbers
-    qvel: Numbers
-    ctrl: Numbers
-    act: Numbers
+    qpos: Floats
+    qvel: Floats
+    ctrl: Floats
+    act: Floats
 
 
 def keyframes(model: Any, elements: Sequence[Element], unread: NamedParts) -> list[Keyframe]:
@@ -110,7 +110,7 @@ def joints_of(mechanism: Mechanism, model: Any) -> dict[str, list[int]]:
     return found
 
 
-def _positions(mechanism: Mechanism, model: Any, qpos: Numbers) -> dict[str, Numbers] | None:
+def _positions(mechanism: Mechanism, model: Any, qpos: Floats) -> dict[str, Floats] | None:
     """The positions of joints; None where a quaternion is none."""
     found = {}
     for name, indices in joints_of(mechanism, model).items():
@@ -128,7 +128,7 @@ def _positions(mechanism: Mechanism, model: Any, qpos: Numbers) -> dict[str, Num
     return found
 
 
-def _velocities(mechanism: Mechanism, model: Any, one: Keyframe) -> dict[str, Numbers]:
+def _velocities(mechanism: Mechanism, model: Any, one: Keyframe) -> dict[str, Floats]:
     """The velocities of joints. That of a free body is [v; omega] in MuJoCo, with v in the axes of the world, and
     [omega; v] in the body's axes here."""
     found = {}
@@ -182,7 +182,7 @@ class StateOf:
         axes = (branch.in_parent * motion * branch.in_child.inverse()).R
         return [*map(float, axes @ linear), *map(float, omega)]
 
-    def _position(self, branch: Branch) -> Numbers:
+    def _position(self, branch: Branch) -> Floats:
         kind = branch.joint.kind
         return np.array(self.state.q.get(branch.joint.name, kind.neutral()), dtype=np.float64)
 

@@ -57,7 +57,7 @@ def read(text: str, source: Source) -> Mechanism:
     except (ValueError, RuntimeError, TypeError) as error:
         raise FormatError(f"{source.name}: MuJoCo refuses it: {_first_line(error)}") from None
     try:
-        return _Builder(model, prepared, source, disabled(model, mujoco.mjtDisableBit)).build()
+        return _MechanismBuilder(model, prepared, source, disabled(model, mujoco.mjtDisableBit)).build()
     except FormatError:
         raise
     except CatenaError as error:
@@ -68,7 +68,7 @@ FREE_ORDER = (3, 4, 5, 0, 1, 2)
 """Where the rates of Catena's free joint [omega; v] stand in MuJoCo's."""
 
 
-class _Builder:
+class _MechanismBuilder:
     """Makes the mechanism of a compiled model; `off` are the flags that the file switches off."""
 
     def __init__(self, model: Any, prepared: Prepared, source: Source, off: frozenset[str]) -> None:

@@ -24,7 +24,7 @@ from catena.formats.mjcf.lifts import lifts_at_mass_centres
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
 from catena.formats.mjcf.texts import attributes_text, number_text, numbers_text, polynomial_text, pose_text
 from catena.formats.named import NamedParts
-from catena.formats.trees import BALL, FREE, HINGE, SLIDE, Branch, Motion, grow, motion_name
+from catena.formats.trees import BALL, FREE, HINGE, SLIDE, Branch, SimpleMotion, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
 from catena.mechanism import (
     GROUND,
@@ -57,13 +57,13 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
         lost.add("locks, which are written as fixed joints, of the joints", *locked)
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
-    text = _Writer(fixed, path, lost).text()
+    text = _MjcfWriter(fixed, path, lost).text()
     if lost:
         warn(f"{path}: MJCF gets no {lost}: save a .toml file to keep that")
     return {"": text}
 
 
-class _Writer:
+class _MjcfWriter:
     """Collects the parts of the file of a mechanism without locked joints; what it cannot say goes to `lost`."""
 
     def __init__(self, mechanism: Mechanism, path: Path, lost: NamedParts) -> None:
@@ -187,7 +187,7 @@ class _Writer:
             return placed if joint.parent == branch.parent else placed.inverse()
         return branch.in_parent * branch.in_child.inverse()
 
-    def _joint_options(self, branch: Branch, motion: Motion) -> str:
+    def _joint_options(self, branch: Branch, motion: SimpleMotion) -> str:
         joint, k = branch.joint, motion.component
         values = self.values[joint.name]
         options: dict[str, str] = {"type": motion.type}

@@ -34,7 +34,7 @@ from catena.formats.toml.writing import write_rest
 from catena.formats.trees import FREE, HINGE, SLIDE, Branch, grow, motion_name, motions_of
 from catena.formats.urdf.numbers import number, numbers
 from catena.joints import Fixed, Free, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
-from catena.mechanism import GROUND, Joint, JointSpring, Mechanism
+from catena.mechanism import GROUND, Joint, JointSpringElement, Mechanism
 from catena.mechanism.locking import fixed_where_locked
 from catena.spatial import Pose
 
@@ -53,7 +53,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
         lost.add("locks, which are written as fixed joints, of the joints", *locked)
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
-    writer = _Writer(with_friction_apart(mechanism, lost, (Free, Spherical)), path, lost)
+    writer = _SdfWriter(with_friction_apart(mechanism, lost, (Free, Spherical)), path, lost)
     texts = {"": writer.text()}
     rest = writer.rest()
     if lost:
@@ -61,7 +61,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
     return texts | ({SIDE: rest} if rest else {})
 
 
-class _Writer:
+class _SdfWriter:
     """Sorts the joints of a mechanism by how SDF says them, and writes its parts."""
 
     def __init__(self, mechanism: Mechanism, path: Path, lost: NamedParts) -> None:
@@ -98,7 +98,7 @@ class _Writer:
         self.springs = {
             spring.joint: spring
             for spring in mechanism.springs.values()
-            if isinstance(spring, JointSpring) and self._says_spring(spring)
+            if isinstance(spring, JointSpringElement) and self._says_spring(spring)
         }
         # The order of coordinates is that in which the file has the joints.
         order = {name: k for k, name in enumerate(mechanism.joints)}
@@ -155,7 +155,7 @@ class _Writer:
         one, other = self.poses[joint.parent] * joint.in_parent, self.poses[joint.child] * joint.in_child
         return bool(np.abs(one.p - other.p).max() < CLOSED and np.abs(one.R - other.R).max() < CLOSED)
 
-    def _says_spring(self, spring: JointSpring) -> bool:
+    def _says_spring(self, spring: JointSpringElement) -> bool:
         """Whether a spring is one that an axis may have: linear, without a damper, under the name that it gets."""
         joint = self.mechanism.joints[spring.joint]
         is_said = any(one.name == joint.name for one in self.plain) and bool(_axes_of(joint.kind))

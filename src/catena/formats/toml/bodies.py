@@ -7,15 +7,15 @@ from typing import Any
 from catena.errors import ModelError
 from catena.formats.toml.flexible import read_flexible
 from catena.formats.toml.schema import KEYS, SHAPES
-from catena.formats.toml.tables import Table
-from catena.given import suggestion
+from catena.formats.toml.tables import FileTable
 from catena.mechanism import GROUND, MODES, Mechanism, Shape
 from catena.mechanism.shapes import SHAPES as CLASSES
+from catena.validation import suggestion
 
 COMMON = ("pose", "colour", "name")
 
 
-def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
+def add_body(mechanism: Mechanism, table: FileTable) -> Mechanism:
     """Add the body that a table tells."""
     table.check_keys(*KEYS["body"])
     options: dict[str, Any] = {key: table.numbers(key) for key in ("mass", "com", "inertia") if key in table}
@@ -42,14 +42,14 @@ def add_body(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def add_ground(mechanism: Mechanism, table: Table) -> None:
+def add_ground(mechanism: Mechanism, table: FileTable) -> None:
     """Give ground the shapes that its table tells."""
     table.check_keys(*KEYS["ground"])
     mechanism.add_visual(GROUND, *_shapes(table, "visual"))
     mechanism.add_collision(GROUND, *_shapes(table, "collision"))
 
 
-def _fill(table: Table, options: dict[str, Any]) -> None:
+def _fill(table: FileTable, options: dict[str, Any]) -> None:
     """Let a density stand for mass, com and inertia."""
     for key in ("mass", "com", "inertia"):
         if key in table:
@@ -57,11 +57,11 @@ def _fill(table: Table, options: dict[str, Any]) -> None:
     options["density"] = table.numbers("density")
 
 
-def _shapes(table: Table, key: str) -> list[Shape]:
+def _shapes(table: FileTable, key: str) -> list[Shape]:
     return [_shape(one) for one in table.tables(key)] if key in table else []
 
 
-def _shape(table: Table) -> Shape:
+def _shape(table: FileTable) -> Shape:
     if "shape" not in table:
         table.fail(f"the key 'shape' is missing: give one of {', '.join(SHAPES)}")
     word = table.text("shape")

@@ -8,12 +8,12 @@ from typing import Any
 
 from catena.errors import FormulaError
 from catena.formats.toml.schema import KEYS, PARTS
-from catena.formats.toml.tables import Table
+from catena.formats.toml.tables import FileTable
 from catena.formulas import parse
-from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.merging import include
 from catena.mechanism.notations import add_denavit_hartenberg_chain, add_sdof_chain
+from catena.validation import shown
 
 MOST = 1000
 """How often tables may be repeated."""
@@ -21,7 +21,7 @@ NOTATIONS = ("denavit_hartenberg", "sdof")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
-def add_included(mechanism: Mechanism, table: Table) -> Mechanism:
+def add_included(mechanism: Mechanism, table: FileTable) -> Mechanism:
     """Add the parts of the file that a table names."""
     table.check_keys(*KEYS["include"])
     source = table.document.source
@@ -43,7 +43,7 @@ def add_included(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def add_chain(mechanism: Mechanism, table: Table) -> Mechanism:
+def add_chain(mechanism: Mechanism, table: FileTable) -> Mechanism:
     """Add a chain of bodies and joints that is told by Denavit-Hartenberg rows or SDOF tables."""
     table.check_keys(*KEYS["chain"])
     notation = table.text("notation")
@@ -79,7 +79,7 @@ def add_chain(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _rows(table: Table) -> list[list[Any]]:
+def _rows(table: FileTable) -> list[list[Any]]:
     """The rows a, alpha, d, theta and perhaps the type of joint."""
     found = []
     rows = table.array("rows")
@@ -93,7 +93,7 @@ def _rows(table: Table) -> list[list[Any]]:
     return found
 
 
-def _phis(table: Table) -> list[Any]:
+def _phis(table: FileTable) -> list[Any]:
     phis = table.array("phis")
     for k, phi in enumerate(phis):
         if not isinstance(phi, list) or not all(isinstance(motion, str) for motion in phi):
@@ -101,7 +101,7 @@ def _phis(table: Table) -> list[Any]:
     return phis
 
 
-def repeated(table: Table) -> Iterator[tuple[str, Table]]:
+def repeated(table: FileTable) -> Iterator[tuple[str, FileTable]]:
     """The tables that a [[repeat]] stands for, copy after copy, each with the word of its part.
 
     In all text of a copy {name} is replaced: by the number of the copy from 0 or its entry in `values` for the name
@@ -142,7 +142,7 @@ def _size(value: Any) -> int:
     return sum(map(_size, value)) if isinstance(value, list) else 1
 
 
-def _labels(table: Table) -> list[Any]:
+def _labels(table: FileTable) -> list[Any]:
     """What tells the copies apart: whole numbers from 0, or the values given."""
     if ("count" in table) == ("values" in table):
         table.fail("give either count = 6 or values = [...]")
@@ -157,7 +157,7 @@ def _labels(table: Table) -> list[Any]:
     return list(range(count))
 
 
-def _copy(table: Table, word: str, words: Mapping[str, Any]) -> Table:
+def _copy(table: FileTable, word: str, words: Mapping[str, Any]) -> FileTable:
     def put(value: Any, *keys: str | int) -> Any:
         if isinstance(value, str):
             return _BRACES.sub(lambda match: replaced(match.group(1), keys), value)
@@ -181,7 +181,7 @@ def _copy(table: Table, word: str, words: Mapping[str, Any]) -> Table:
         return _told(int(value) if value == int(value) and abs(value) < 1e15 else value)
 
     content = put(dict(table.content))
-    copied = Table(content, table.who, table.path, table.document)
+    copied = FileTable(content, table.who, table.path, table.document)
     name = content.get("name")
     copied.who = f"{word} {shown(name)}" if isinstance(name, str) else table.who
     return copied

@@ -12,7 +12,7 @@ from catena.bodies import Beam, BeamFrame, FiniteElements, FlexibleBody, Member
 from catena.bodies.finite_elements import read_matrix
 from catena.errors import FormatError
 from catena.formats.toml.schema import BEAM, BEAM_FRAME, FINITE_ELEMENTS, MEMBER
-from catena.formats.toml.tables import Table
+from catena.formats.toml.tables import FileTable
 from catena.mechanism import Body, Mechanism
 
 
@@ -23,7 +23,7 @@ class Words(NamedTuple):
     value: Callable[[Any], str]
 
 
-def read_flexible(table: Table) -> FlexibleBody | None:
+def read_flexible(table: FileTable) -> FlexibleBody | None:
     """Return the flexible body that the table of a body tells, None if it tells none."""
     found = [key for key in READERS if key in table]
     if len(found) > 1:
@@ -31,7 +31,7 @@ def read_flexible(table: Table) -> FlexibleBody | None:
     return READERS[found[0]](table.inner(found[0], f"{table.who}: {found[0]}")) if found else None
 
 
-def _beam(table: Table) -> Beam:
+def _beam(table: FileTable) -> Beam:
     table.check_keys(*BEAM)
     words = ("modes", "ends", "rotary", "interface")
     options: dict[str, Any] = {key: table.numbers(key) for key in table.content if key not in words}
@@ -50,7 +50,7 @@ def _beam(table: Table) -> Beam:
         return Beam(**options)
 
 
-def _frame(table: Table) -> BeamFrame:
+def _frame(table: FileTable) -> BeamFrame:
     table.check_keys(*BEAM_FRAME)
     members = []
     for one in table.tables("members"):
@@ -72,7 +72,7 @@ def _frame(table: Table) -> BeamFrame:
         )  # fmt: skip
 
 
-def _finite_elements(table: Table) -> FiniteElements:
+def _finite_elements(table: FileTable) -> FiniteElements:
     table.check_keys(*FINITE_ELEMENTS)
     interfaces = table.inner("interfaces", f"{table.who}: interfaces")
     more: dict[str, Any] = {"damping": table.numbers("damping")} if "damping" in table else {}
@@ -89,14 +89,14 @@ def _finite_elements(table: Table) -> FiniteElements:
         )  # fmt: skip
 
 
-def _count(table: Table) -> int:
+def _count(table: FileTable) -> int:
     found = table.integers("modes")
     if isinstance(found, list):
         table.fail("modes is an array: give one whole number", "modes")
     return found
 
 
-def _matrix(table: Table, key: str) -> Any:
+def _matrix(table: FileTable, key: str) -> Any:
     """Return the matrix in the file that a key names, which lies in the folder of the model."""
     path = table.text(key)
     file = table.document.source.find(path, table.where(key), table.who)
@@ -106,7 +106,7 @@ def _matrix(table: Table, key: str) -> Any:
         return read_matrix(key, file)
 
 
-READERS: dict[str, Callable[[Table], FlexibleBody]] = {
+READERS: dict[str, Callable[[FileTable], FlexibleBody]] = {
     "beam": _beam,
     "beam_frame": _frame,
     "finite_elements": _finite_elements,

@@ -31,9 +31,9 @@ from catena.forces import (
 )
 from catena.formats.toml.kinds import ARGUMENTS, describe_users, make, make_users
 from catena.formats.toml.schema import KEYS
-from catena.formats.toml.tables import Table as FileTable
-from catena.given import suggestion
+from catena.formats.toml.tables import FileTable as FileTable
 from catena.mechanism import Mechanism
+from catena.validation import suggestion
 
 BUILT_IN: dict[str, type[ForceKind]] = {
     "joint_spring": JointSpring,

@@ -7,7 +7,7 @@ from typing import Any
 
 from catena.formats.toml.blocks import Block, value_text
 from catena.formats.toml.schema import KEYS, SLIDE
-from catena.formats.toml.tables import Table
+from catena.formats.toml.tables import FileTable
 from catena.mechanism import Mechanism
 from catena.mechanism.linkage import Drawing, Linkage
 from catena.mechanism.merging import include
@@ -16,7 +16,7 @@ MOST = 120
 """How many bars a linkage of a file may have: what takes a second to put together in the worst case."""
 
 
-def add_linkage(mechanism: Mechanism, table: Table) -> Mechanism:
+def add_linkage(mechanism: Mechanism, table: FileTable) -> Mechanism:
     """Add the parts of the linkage that a table draws, and remember the drawing."""
     table.check_keys(*KEYS["linkage"])
     table.who = f"linkage {mechanism.name!r}"
@@ -44,12 +44,12 @@ def add_linkage(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _numbers(table: Table, key: str) -> dict[str, Any]:
+def _numbers(table: FileTable, key: str) -> dict[str, Any]:
     inner = table.inner(key, f"{table.who}: {key}")
     return {name: inner.numbers(name) for name in inner.content}
 
 
-def _slides(table: Table) -> list[tuple[str, Table]]:
+def _slides(table: FileTable) -> list[tuple[str, FileTable]]:
     if "slides" not in table:
         return []
     slides = table.inner("slides", f"{table.who}: slides")

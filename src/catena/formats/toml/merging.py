@@ -23,7 +23,7 @@ class CannotMergeError(Exception):
     """A change that cannot be made in a text without writing it anew."""
 
 
-class Change(NamedTuple):
+class TextEdit(NamedTuple):
     """What stands from `start` to `end` of a text becomes `text`."""
 
     start: int
@@ -92,7 +92,7 @@ class _Merger:
         self._text = text if text.endswith("\n") or not text else text + "\n"
         self._content = tomllib.loads(self._text)
         self._lines = Lines(self._text, every=True)
-        self._changes: list[Change] = []
+        self._changes: list[TextEdit] = []
         self._headers = {header.path: header for header in self._lines.headers}
         self._ends = sorted(end for _, end in self._lines.values.values())
 
@@ -121,7 +121,7 @@ class _Merger:
         if path not in self._headers:
             raise CannotMergeError
         for start, end in self._regions(path):
-            self._changes.append(Change(start, end, ""))
+            self._changes.append(TextEdit(start, end, ""))
 
     def remove_makers(self) -> None:
         """Take out the tables that stand for several parts."""
@@ -145,21 +145,21 @@ class _Merger:
             self._changes = kept
             first, *others = self._regions(path)
             start = self._headers[path].start
-            self._changes.append(Change(start, first[1], new.text + "\n"))
-            self._changes += [Change(*other, "") for other in others]
+            self._changes.append(TextEdit(start, first[1], new.text + "\n"))
+            self._changes += [TextEdit(*other, "") for other in others]
 
     def set(self, path: Path, value: float | str) -> None:
         """Put another value under a key that is there, unless it is the same."""
         if path not in self._lines.values:
             raise CannotMergeError
         if self._at(path) != value:
-            self._changes.append(Change(*self._lines.values[path], value_text(value)))
+            self._changes.append(TextEdit(*self._lines.values[path], value_text(value)))
 
     def add(self, anchor: tuple[Path, bool] | None, words: tuple[str, ...], blocks: Sequence[Block]) -> None:
         """Put new tables behind or before another one, or at the end of the text."""
         text = "\n".join(block.text for block in blocks)
         if anchor is None:
-            self._changes.append(Change(len(self._text), len(self._text), f"\n{text}"))
+            self._changes.append(TextEdit(len(self._text), len(self._text), f"\n{text}"))
             return
         path, behind = anchor
         if path not in self._headers:
@@ -168,7 +168,7 @@ class _Merger:
         at = regions[-1][1] if behind else regions[0][0]
         blank = "" if not behind or self._text[:at].endswith("\n\n") else "\n"
         after = "\n" if at < len(self._text) else ""
-        self._changes.append(Change(at, at, blank + text + after))
+        self._changes.append(TextEdit(at, at, blank + text + after))
 
     def _at(self, path: Path) -> Any:
         found: Any = self._content
@@ -246,7 +246,7 @@ class _Merger:
                 return
         if path not in self._lines.values:
             raise CannotMergeError
-        self._changes.append(Change(*self._lines.values[path], value_text(after)))
+        self._changes.append(TextEdit(*self._lines.values[path], value_text(after)))
 
     def _drop(self, path: Path) -> None:
         """Take a key out, with its line if nothing else is on it."""
@@ -254,7 +254,7 @@ class _Merger:
             raise CannotMergeError
         start, end = self._lines.keys[path], self._lines.values[path][1]
         newline = self._text.find("\n", end)
-        self._changes.append(Change(start, newline + 1, ""))
+        self._changes.append(TextEdit(start, newline + 1, ""))
 
     def _insert(self, path: Path, pairs: Mapping[str, Any]) -> None:
         """Put keys behind those that a table has."""
@@ -267,7 +267,7 @@ class _Merger:
         ]
         at = self._text.find("\n", max([self._headers[path].end, *own])) + 1
         text = "".join(f"{key_text(key)} = {value_text(value)}\n" for key, value in pairs.items())
-        self._changes.append(Change(at, at, text))
+        self._changes.append(TextEdit(at, at, text))
 
     def _is_own(self, path: Path, table: Path) -> bool:
         """Whether a value stands below the header of a table and not below that of another inside it."""

@@ -7,15 +7,15 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from catena.errors import FormulaError, UnknownNameError
-from catena.formats.toml.tables import Table
-from catena.formulas import RESERVED, Formula, parse
-from catena.given import is_finite, shown, suggestion
+from catena.formats.toml.tables import FileTable
+from catena.formulas import RESERVED, ParsedFormula, parse
+from catena.validation import is_finite, shown, suggestion
 
 TIME = "t"
 """What formulas call the time, which no parameter can be."""
 
 
-def read_parameters(top: Table, given: Mapping[str, float | str]) -> dict[str, float]:
+def read_parameters(top: FileTable, given: Mapping[str, float | str]) -> dict[str, float]:
     """Return the values of the parameters of a file by name, in its order; `given` replaces what the file says, by
     numbers or formulas."""
     table = top.inner("parameters", "parameters") if "parameters" in top else None
@@ -23,7 +23,7 @@ def read_parameters(top: Table, given: Mapping[str, float | str]) -> dict[str, f
     _check_names(names, given, top)
     if table is None:
         return {}
-    told: dict[str, float | Formula] = {}
+    told: dict[str, float | ParsedFormula] = {}
     for name in names:
         if name in RESERVED or name == TIME:
             meaning = "the time" if name == TIME else "a word of formulas"
@@ -45,7 +45,7 @@ def read_parameters(top: Table, given: Mapping[str, float | str]) -> dict[str, f
     return {name: values[name] for name in names}
 
 
-def as_number(name: str, value: Any) -> float | Formula:
+def as_number(name: str, value: Any) -> float | ParsedFormula:
     """Return what a caller gives for a parameter: a number, or text that is a formula."""
     if isinstance(value, str):
         return parse(value, f"parameter {name!r}")
@@ -54,7 +54,7 @@ def as_number(name: str, value: Any) -> float | Formula:
     return float(value)
 
 
-def _check_names(names: list[str], given: Mapping[str, float | str], top: Table) -> None:
+def _check_names(names: list[str], given: Mapping[str, float | str], top: FileTable) -> None:
     for name in given:
         if name not in names:
             advice = suggestion(str(name), names) if names else "it has no [parameters]"
@@ -63,11 +63,11 @@ def _check_names(names: list[str], given: Mapping[str, float | str], top: Table)
             )
 
 
-def _order(told: Mapping[str, float | Formula], table: Table) -> list[str]:
+def _order(told: Mapping[str, float | ParsedFormula], table: FileTable) -> list[str]:
     """The names, each after those that it is computed from."""
     needed = {
         name: [other for other in sorted(map(str, one.names)) if other in told]
-        if isinstance(one, Formula)
+        if isinstance(one, ParsedFormula)
         else []
         for name, one in told.items()
     }
@@ -82,7 +82,9 @@ def _order(told: Mapping[str, float | Formula], table: Table) -> list[str]:
         )
 
 
-def _value(formula: Formula, name: str, values: Mapping[str, float], table: Table, given: bool) -> float:
+def _value(
+    formula: ParsedFormula, name: str, values: Mapping[str, float], table: FileTable, given: bool
+) -> float:
     table.document.used.update(str(other) for other in formula.names if other in values)
     try:
         return float(formula.number(values))

@@ -23,13 +23,13 @@ from catena.formats.toml.lines import Lines
 from catena.formats.toml.linkages import add_linkage
 from catena.formats.toml.parameters import read_parameters
 from catena.formats.toml.schema import FORMAT, KEYS, MANY, ONCE, PARTS, RUN_MANY, RUN_ONCE, STUDY
-from catena.formats.toml.tables import Document, Table
-from catena.given import shown, suggestion
+from catena.formats.toml.tables import Document, FileTable
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.new_parts import initial_values, signal_values
 from catena.mechanism.origin import Origin
 from catena.mechanism.profiles import Spline
+from catena.validation import shown, suggestion
 
 DEEPEST = 100
 """How many parts a dotted key may have: models need three or four, and thousands take seconds to read."""
@@ -66,7 +66,7 @@ def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
     return _add_parts(mechanism, top)
 
 
-def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
+def _top(text: str, source: Source, needed: tuple[str, ...]) -> FileTable:
     """The whole file as a table, checked for the tables it may have."""
     file = source.name
     _check_depth(text, file)
@@ -79,23 +79,23 @@ def _top(text: str, source: Source, needed: tuple[str, ...]) -> Table:
         raise FormatError(f"{file}: brackets are nested too deeply: check that all are closed") from None
     except ValueError as error:
         raise FormatError(f"{file}: this is not TOML: {error}") from None
-    top = Table(content, "", (), Document(source, lines))
+    top = FileTable(content, "", (), Document(source, lines))
     _check_top(top, needed)
     top.document.parameters.update(read_parameters(top, source.parameters))
     return top
 
 
-def open_document(text: str, source: Source) -> Table:
+def open_document(text: str, source: Source) -> FileTable:
     """Return a whole model file as a table, with its parameters computed, for whoever reads more than a mechanism."""
     return _top(text, source, ("mechanism",))
 
 
-def part_tables(word: str, top: Table) -> list[Table]:
+def part_tables(word: str, top: FileTable) -> list[FileTable]:
     """Return the tables in double brackets under a word, which messages call by their names."""
     return [_named(word, k, entry, top) for k, entry in enumerate(top.content.get(word, []))]
 
 
-def is_of_run(wrench: Table, mechanism: Mechanism) -> bool:
+def is_of_run(wrench: FileTable, mechanism: Mechanism) -> bool:
     """Return whether a wrench changes during a run, with the time or with the state, and so is no part of its
     mechanism."""
     names = {"t", "q", "v", *mechanism.joints} - set(wrench.document.parameters)
@@ -112,9 +112,9 @@ def is_of_run(wrench: Table, mechanism: Mechanism) -> bool:
     return "path" in wrench
 
 
-def _add_parts(mechanism: Mechanism, top: Table) -> Mechanism:
+def _add_parts(mechanism: Mechanism, top: FileTable) -> Mechanism:
     """Add all parts of a file, sort after sort; those of repeated tables after those that stand for themselves."""
-    parts: dict[str, list[Table]] = {
+    parts: dict[str, list[FileTable]] = {
         word: part_tables(word, top) for word in ("body", "include", "chain", "frame", *PARTS[2:])
     }
     initial = [top.inner("initial", "initial")] if "initial" in top else []
@@ -167,7 +167,7 @@ def _syntax_error(error: tomllib.TOMLDecodeError, text: str, file: str) -> NoRet
     raise FormatError(f"{file}:{line}: this is not TOML: {what[0].lower()}{what[1:]}") from None
 
 
-def _check_top(top: Table, needed: tuple[str, ...]) -> None:
+def _check_top(top: FileTable, needed: tuple[str, ...]) -> None:
     """Refuse unknown tables, tables in the wrong brackets, a missing [mechanism] and files of the future."""
     version = top.content.get("format", FORMAT)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -191,14 +191,14 @@ def _check_top(top: Table, needed: tuple[str, ...]) -> None:
                 top.fail(f"{word!r} must hold tables: write [[{word}]] above each of them", word, k)
 
 
-def _named(word: str, index: int, content: dict[str, Any], top: Table) -> Table:
+def _named(word: str, index: int, content: dict[str, Any], top: FileTable) -> FileTable:
     """The table of a part, which messages call by its name as soon as it is known to have one."""
     name = content.get("name")
     who = f"{word} {shown(name)}" if isinstance(name, str) else f"{word} {index + 1}"
-    return Table(content, who, (word, index), top.document)
+    return FileTable(content, who, (word, index), top.document)
 
 
-def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_joint(mechanism: Mechanism, table: FileTable) -> Mechanism:
     required, optional = KEYS["joint"]
     if "kind" not in table:
         arguments = {key for word in BUILT_IN for key in keys_of(word)}
@@ -236,7 +236,7 @@ def _add_joint(mechanism: Mechanism, table: Table) -> Mechanism:
         return mechanism.lock(name, position)
 
 
-def joint_kind(table: Table, word: str) -> JointKind:
+def joint_kind(table: FileTable, word: str) -> JointKind:
     """Return the kind of joint that a table tells."""
     if ":" in word:
         arguments = table.inner("arguments", table.who).content if "arguments" in table else {}
@@ -251,7 +251,7 @@ def joint_kind(table: Table, word: str) -> JointKind:
         return make_kind(word, values, table.document.source.kinds)
 
 
-def _motions(table: Table, key: str) -> list[Any]:
+def _motions(table: FileTable, key: str) -> list[Any]:
     """The motions of an SDOF joint: names, and pairs of a name and a number of those that stand still."""
     motions = table.array(key)
     for k, motion in enumerate(motions):
@@ -266,7 +266,7 @@ def _motions(table: Table, key: str) -> list[Any]:
     ]
 
 
-def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_frame(mechanism: Mechanism, table: FileTable) -> Mechanism:
     table.check_keys(*KEYS["frame"])
     pose = {"pose": table.pose("pose")} if "pose" in table else {}
     with table.at_fault():
@@ -274,7 +274,7 @@ def _add_frame(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_actuator(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_actuator(mechanism: Mechanism, table: FileTable) -> Mechanism:
     table.check_keys(*KEYS["actuator"])
     options = _options(table, "gear", "limits", "no_load_speed")
     if "components" in table:
@@ -284,7 +284,7 @@ def _add_actuator(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_spring(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_spring(mechanism: Mechanism, table: FileTable) -> Mechanism:
     if "joint" in table and "between" in table:
         table.fail("it has both 'joint' and 'between': give the one or the other", "between")
     if "joint" not in table and "between" not in table:
@@ -305,7 +305,7 @@ def _add_spring(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_wrench(mechanism: Mechanism, table: FileTable) -> Mechanism:
     if is_of_run(table, mechanism):
         # Its keys are checked by whoever reads the run.
         return mechanism
@@ -318,7 +318,7 @@ def _add_wrench(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_sensor(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_sensor(mechanism: Mechanism, table: FileTable) -> Mechanism:
     table.check_keys(*KEYS["sensor"])
     frame = table.text("frame") if "frame" in table else ""
     component: Any = table.integers("component") if "component" in table else None
@@ -327,7 +327,7 @@ def _add_sensor(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
+def _add_coupling(mechanism: Mechanism, table: FileTable) -> Mechanism:
     table.check_keys(*KEYS["coupling"])
     name = table.text("name")
     if "coefficients" in table:
@@ -344,7 +344,7 @@ def _add_coupling(mechanism: Mechanism, table: Table) -> Mechanism:
     return mechanism
 
 
-def _add_cam(mechanism: Mechanism, table: Table, name: str) -> None:
+def _add_cam(mechanism: Mechanism, table: FileTable, name: str) -> None:
     """Add a coupling of two joints: by a polynomial, a formula of x, or points."""
     ways = {"polynomial": ("polynomial",), "formula": ("formula",), "points": ("x", "y")}
     given = [way for way, keys in ways.items() if any(key in table for key in keys)]
@@ -371,12 +371,12 @@ def _add_cam(mechanism: Mechanism, table: Table, name: str) -> None:
             mechanism.add_polynomial_coupling(name, *ends, table.numbers("polynomial"))
 
 
-def _options(table: Table, *keys: str) -> dict[str, Any]:
+def _options(table: FileTable, *keys: str) -> dict[str, Any]:
     """The numbers of the keys that the table has; a builder knows what the others are by default."""
     return {key: table.numbers(key) for key in keys if key in table}
 
 
-def _set_initial(mechanism: Mechanism, table: Table) -> None:
+def _set_initial(mechanism: Mechanism, table: FileTable) -> None:
     required, optional = KEYS["initial"]
     # Whether loops are closed around the values is a matter of the run.
     table.check_keys(required, (*optional, "assemble"))
@@ -388,7 +388,7 @@ def _set_initial(mechanism: Mechanism, table: Table) -> None:
     mechanism.set_initial(**state)
 
 
-def _add_state(mechanism: Mechanism, name: str, table: Table) -> None:
+def _add_state(mechanism: Mechanism, name: str, table: FileTable) -> None:
     table.check_keys(*KEYS["state"])
     state: dict[str, dict[str, Any]] = {"q": {}, "v": {}, "signals": {}}
     for what, joint, value in _state_values(mechanism, table, f"state {name!r}"):
@@ -397,7 +397,7 @@ def _add_state(mechanism: Mechanism, name: str, table: Table) -> None:
         mechanism.add_state(name, **state)
 
 
-def _state_values(mechanism: Mechanism, table: Table, who: str) -> Iterator[tuple[str, str, Any]]:
+def _state_values(mechanism: Mechanism, table: FileTable, who: str) -> Iterator[tuple[str, str, Any]]:
     """What a state says, (q, v or signals, name, value), each checked so that the fault is on the line of its joint."""
     for what in (what for what in table.content if what != "assemble"):
         joints = table.inner(what, f"{who} {what}")
@@ -411,7 +411,7 @@ def _state_values(mechanism: Mechanism, table: Table, who: str) -> Iterator[tupl
             yield what, name, value
 
 
-ADD: dict[str, Callable[[Mechanism, Table], Mechanism]] = {
+ADD: dict[str, Callable[[Mechanism, FileTable], Mechanism]] = {
     "include": add_included,
     "body": add_body,
     "chain": add_chain,

@@ -13,9 +13,9 @@ from catena.errors import CatenaError, FormatError, FormulaError
 from catena.formats.source import Source
 from catena.formats.toml.lines import Lines, Path
 from catena.formats.toml.schema import POSE
-from catena.formulas import Formula, Place, parse
-from catena.given import shown, suggestion
+from catena.formulas import ParsedFormula, Place, parse
 from catena.spatial import Pose
+from catena.validation import shown, suggestion
 
 TYPES = {
     bool: "a boolean",
@@ -36,13 +36,13 @@ class Document:
     parameters: dict[str, float] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def evaluate(self, formula: Formula, more: Mapping[str, float] | None = None) -> float:
+    def evaluate(self, formula: ParsedFormula, more: Mapping[str, float] | None = None) -> float:
         """Return the number that a formula of parameters stands for, and remember which of them it names."""
         self.used.update(name for name in formula.names if name in self.parameters)
         return float(formula.number({**self.parameters, **(more or {})}))
 
 
-class Table:
+class FileTable:
     """One table of a file: what it holds, what messages call it (`who`), and where it stands.
 
     Every method that returns a value takes a key and raises a `FormatError` with file and line when the value
@@ -114,19 +114,19 @@ class Table:
                 self.fail(f"{key} holds {_found(one)}: give true or false for each", key, k)
         return value
 
-    def inner(self, key: str, who: str) -> Table:
+    def inner(self, key: str, who: str) -> FileTable:
         """Return a table inside this one, which messages call `who`."""
         content = self._of_type(key, dict, f"give a table, {key} = {{ ... }}")
-        return Table(content, who, (*self._path, key), self.document)
+        return FileTable(content, who, (*self._path, key), self.document)
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[FileTable]:
         """Return the tables of an array of tables."""
         found = self._of_type(key, list, f"write [[...{key}]] above each of them, or {key} = [{{ ... }}]")
         for k, one in enumerate(found):
             if not isinstance(one, dict):
                 self.fail(f"{key} holds {_found(one)}: give tables", key, k)
         return [
-            Table(one, f"{self.who}: {key} {k + 1}", (*self._path, key, k), self.document)
+            FileTable(one, f"{self.who}: {key} {k + 1}", (*self._path, key, k), self.document)
             for k, one in enumerate(found)
         ]
 
@@ -135,7 +135,7 @@ class Table:
         number it tells: "30 deg", "2 * length"."""
         return self._numbers(self.content[key], key, (key,))
 
-    def formula(self, key: str, *place: int) -> Formula:
+    def formula(self, key: str, *place: int) -> ParsedFormula:
         """Return a formula, whatever its names stand for; a number is one too. `place` leads into an array."""
         value = self.content[key]
         for k in place:
@@ -143,7 +143,7 @@ class Table:
         text = value if isinstance(value, str) else repr(self.number_in(key, value, *place))
         return self._formula(text, key, (key, *place))
 
-    def bound(self, key: str, *names: str) -> Formula:
+    def bound(self, key: str, *names: str) -> ParsedFormula:
         """Return a formula of some names, with the values of parameters in the places of all others."""
         formula = self.formula(key)
         parameters = {name: x for name, x in self.document.parameters.items() if name not in names}
@@ -227,7 +227,7 @@ class Table:
             self.fail(f"{key} is {_found(value)}: {advice}", key)
         return value
 
-    def _formula(self, text: str, key: str, place: tuple[str | int, ...]) -> Formula:
+    def _formula(self, text: str, key: str, place: tuple[str | int, ...]) -> ParsedFormula:
         path = (*self._path, *place)
         where = Place(self._file, self._lines.of(path), self._lines.column(path, text))
         try:

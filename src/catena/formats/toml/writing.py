@@ -25,17 +25,17 @@ from catena.mechanism import (
     CamCoupling,
     Coupling,
     Frame,
-    GeneralForce,
     InitialState,
     Joint,
-    JointSpring,
+    JointSpringElement,
+    KindElement,
     LinearCoupling,
     Mechanism,
     MountedSensor,
     PolynomialCoupling,
     Shape,
     Spring,
-    Wrench,
+    WrenchElement,
     validation,
 )
 from catena.mechanism.profiles import Polynomial, Spline, Written
@@ -253,7 +253,7 @@ def _actuator(actuator: Actuator, mechanism: Mechanism) -> Pairs:
 
 def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
     yield "name", string_text(spring.name)
-    if isinstance(spring, JointSpring):
+    if isinstance(spring, JointSpringElement):
         yield "joint", string_text(spring.joint)
         if spring.stiffness.any():
             yield "stiffness", _spread(spring.stiffness)
@@ -272,7 +272,7 @@ def _spring(spring: Spring, mechanism: Mechanism) -> Pairs:
             yield key, value_text(value)
 
 
-def _wrench(wrench: Wrench) -> Pairs:
+def _wrench(wrench: WrenchElement) -> Pairs:
     yield "name", string_text(wrench.name)
     yield "frame", string_text(wrench.frame)
     if wrench.moment.any():
@@ -283,7 +283,7 @@ def _wrench(wrench: Wrench) -> Pairs:
         yield "axes", string_text(wrench.axes)
 
 
-def _force(force: GeneralForce, file: str) -> Pairs:
+def _force(force: KindElement, file: str) -> Pairs:
     try:
         word, arguments = describe_force(force.kind)
     except FormatError as error:

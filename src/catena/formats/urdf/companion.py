@@ -16,7 +16,7 @@ from catena.errors import FormatError
 from catena.formats.extended_urdf import JOINTS, KINDS, MOTORS, PAIRS, TYPES
 from catena.formats.markup import quoted
 from catena.formats.named import NamedParts
-from catena.formats.trees import BALL, HINGE, Branch, Motion, motion_name, motions_of
+from catena.formats.trees import BALL, HINGE, Branch, SimpleMotion, motion_name, motions_of
 from catena.formats.urdf.loop_elements import WAYS, frame_link, is_axis, link_of
 from catena.joints import Fixed, JointKind, Spherical, Universal
 from catena.mechanism import Joint, Mechanism
@@ -47,7 +47,7 @@ class Companion:
             self._kinds[joint.name] = word
             if has_numbers:
                 self._lost.add("friction and limits of the joints", joint.name)
-            return replace(branch, motions=(Motion(HINGE, np.array([0.0, 0.0, 1.0]), 0),))
+            return replace(branch, motions=(SimpleMotion(HINGE, np.array([0.0, 0.0, 1.0]), 0),))
         if branch.motions is None or any(one.type == BALL for one in branch.motions):
             raise FormatError(
                 f"{self._file}: joint {joint.name!r} is {joint.kind!r}, which neither URDF nor a companion can say: "

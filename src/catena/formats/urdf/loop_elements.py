@@ -23,7 +23,7 @@ CLOSING = "closing_"
 
 
 @dataclass(frozen=True)
-class Way:
+class LoopNotation:
     """The kinds of joints that a way can say, and the lines in which it says one."""
 
     kinds: tuple[type[JointKind], ...]
@@ -103,10 +103,10 @@ TYPES: dict[type[JointKind], str] = {
     Fixed: "fixed", Revolute: "continuous", Prismatic: "prismatic", Cylindrical: "cylindrical", Spherical: "spherical",
 }  # fmt: skip
 WAYS = {
-    "elements": Way(tuple(TYPES), _loop),
-    "constraints": Way(tuple(TYPES), _constraint),
-    "drake": Way((Spherical,), _ball),
-    "frames": Way((Spherical,), _frames),
+    "elements": LoopNotation(tuple(TYPES), _loop),
+    "constraints": LoopNotation(tuple(TYPES), _constraint),
+    "drake": LoopNotation((Spherical,), _ball),
+    "frames": LoopNotation((Spherical,), _frames),
 }
 """The ways by the word that users give for them."""
 

@@ -27,7 +27,7 @@ from catena.formats.side_files import (
     with_friction_apart,
 )
 from catena.formats.toml.writing import write_rest
-from catena.formats.trees import BALL, FREE, HINGE, Branch, Motion, grow, motion_name, motions_of
+from catena.formats.trees import BALL, FREE, HINGE, Branch, SimpleMotion, grow, motion_name, motions_of
 from catena.formats.urdf.companion import Companion
 from catena.formats.urdf.joints import UNLIMITED
 from catena.formats.urdf.loop_elements import WAYS, WORLD
@@ -193,9 +193,9 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
     is_unknown = motions is None
     if motions is None:
         # The joint itself is in the side file under its own name.
-        motions = (Motion(FREE, np.zeros(3), 0),)
+        motions = (SimpleMotion(FREE, np.zeros(3), 0),)
     parent = WORLD if branch.parent == GROUND else branch.parent
-    steps: list[Motion | None] = [*motions] or [None]
+    steps: list[SimpleMotion | None] = [*motions] or [None]
     lines: list[str] = []
     place = branch.in_parent
     plain = branch.in_child == Pose()
@@ -218,7 +218,7 @@ def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: 
     return lines
 
 
-def _joint(mechanism: Mechanism, branch: Branch, motion: Motion | None, name: str, parent: str, child: str,
+def _joint(mechanism: Mechanism, branch: Branch, motion: SimpleMotion | None, name: str, parent: str, child: str,
            place: Pose, mimics: dict[str, Any], lost: NamedParts) -> list[str]:  # fmt: skip
     joint = branch.joint
     types = {None: "fixed", FREE: "floating", HINGE: "continuous"}

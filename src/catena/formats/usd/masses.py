@@ -9,7 +9,7 @@ import numpy as np
 from catena.errors import CatenaError
 from catena.formats.findings import Severity
 from catena.formats.source import Source
-from catena.formats.usd.places import Places
+from catena.formats.usd.places import PrimPlacement
 from catena.mechanism.mass_properties import MassProperties
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from catena.spatial import Pose
@@ -23,7 +23,7 @@ TURNS = {"X": (0.0, np.pi / 2, 0.0), "Y": (-np.pi / 2, 0.0, 0.0), "Z": (0.0, 0.0
 class MassReader:
     """What a stage says about masses; `kilogram` is the mass of a unit."""
 
-    def __init__(self, stage: Any, places: Places, source: Source) -> None:
+    def __init__(self, stage: Any, places: PrimPlacement, source: Source) -> None:
         from pxr import UsdPhysics
 
         self._places, self._source = places, source

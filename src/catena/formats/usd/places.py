@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from catena.errors import FormatError
 from catena.spatial import Pose
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
-class Places:
+class PrimPlacement:
     """Where prims are in the world, as poses [m] and scales; `metre` is the length of a unit."""
 
     def __init__(self, stage: Any, name: str) -> None:
@@ -22,16 +22,16 @@ class Places:
         self.metre = float(UsdGeom.GetStageMetersPerUnit(stage))
         self._name = name
         self._cache = UsdGeom.XformCache()
-        self._found: dict[Any, tuple[Pose, Numbers]] = {}
+        self._found: dict[Any, tuple[Pose, Floats]] = {}
 
-    def of(self, prim: Any) -> tuple[Pose, Numbers]:
+    def of(self, prim: Any) -> tuple[Pose, Floats]:
         """Return the pose of a prim in the world and its scale (3,) along its own axes."""
         key = prim.GetPath()
         if key not in self._found:
             self._found[key] = self._split(np.array(self._cache.GetLocalToWorldTransform(prim)), str(key))
         return self._found[key]
 
-    def _split(self, matrix: Numbers, path: str) -> tuple[Pose, Numbers]:
+    def _split(self, matrix: Floats, path: str) -> tuple[Pose, Floats]:
         # USD multiplies rows from the left.
         axes, p = matrix[:3, :3], self.metre * matrix[3, :3]
         scale = np.linalg.norm(axes, axis=1)

@@ -16,7 +16,7 @@ from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.usd.joints import add_drive, joint_kind, joint_limits
 from catena.formats.usd.masses import MassReader
-from catena.formats.usd.places import Places
+from catena.formats.usd.places import PrimPlacement
 from catena.formats.usd.stages import open_stage
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, Mechanism
@@ -56,7 +56,7 @@ class _Reading:
             if len(prims) > MOST_PRIMS:
                 raise FormatError(f"{source.name}: it has more than {MOST_PRIMS} prims: this is no model")
         self.stage, self.source = stage, source
-        self.places = Places(stage, source.name)
+        self.places = PrimPlacement(stage, source.name)
         self.masses = MassReader(stage, self.places, source)
         top = stage.GetDefaultPrim()
         name = str(top.GetName()) if top else "stage"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.spatial import Pose
+from catena.validation import real_array, shown
 
 WAYS = "a Pose, matrices (..., 4, 4), or points (..., 3)"
 # Rotations may be off by this much, which is what files and formulas round to.

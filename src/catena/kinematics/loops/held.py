@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.structure import Plan
+from catena.validation import real_array, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,17 +101,17 @@ def _best(
 
 def _least_grip(kept: list[np.ndarray], U: np.ndarray) -> float:
     """The least singular value in any place of what is kept of the constraints U (places, m, rank) that count."""
-    grip = np.linalg.svd(transposed(_joined(kept)) @ U, compute_uv=False)
-    return float(grip.min(initial=1.0))
+    control = np.linalg.svd(transposed(_joined(kept)) @ U, compute_uv=False)
+    return float(control.min(initial=1.0))
 
 
 def _better(kept: list[np.ndarray], U: np.ndarray) -> list[np.ndarray]:
     """A step that raises the mean over the places of log det (K^T U U^T K): where K hardly grips the logarithm falls
     without bound, so such places weigh most. It has its maximum where K spans the gradient."""
     K = _joined(kept)
-    grip = transposed(K) @ U
+    control = transposed(K) @ U
     ridge = 1e-6 * np.eye(K.shape[1])
-    gradient = np.mean(U @ transposed(grip) @ np.linalg.inv(grip @ transposed(grip) + ridge), axis=0)
+    gradient = np.mean(U @ transposed(control) @ np.linalg.inv(control @ transposed(control) + ridge), axis=0)
     result, row, column = [], 0, 0
     for part in kept:
         m, k = part.shape

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import entries, is_count, is_finite, real_array, shown
 from catena.joints import JointKind
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
+from catena.validation import entries, is_count, is_finite, real_array, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catena.errors import ModelError
-from catena.given import entries, shown
 from catena.joints import (
     KINDS,
     Cylindrical,
@@ -25,6 +24,7 @@ from catena.joints import (
 from catena.mechanism.generators.asked import asked
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
+from catena.validation import entries, shown
 
 Random = np.random.Generator
 

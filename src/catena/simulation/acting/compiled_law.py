@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.kernels import Algorithm
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Span
+from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.references.as_polynomial import changing
 from catena.simulation.references.function import as_formula
 from catena.simulation.stepping.methods.step import step_algorithm
@@ -27,7 +27,7 @@ class CompiledLaw:
     holds = False
     """Whether control forces stay as they were given, so that the loop leaves them alone."""
 
-    def __init__(self, excitation: Excitation, start: float) -> None:
+    def __init__(self, excitation: ActingForces, start: float) -> None:
         self.excitation, self.law = excitation, excitation.control
         self.first = 0 if excitation.clock is None else excitation.clock.first(start)
         """The number of the first sample."""
@@ -43,14 +43,14 @@ class CompiledLaw:
         self.kept: dict[str, np.ndarray] = {}
 
     @staticmethod
-    def _asked(excitation: Excitation) -> str:
+    def _asked(excitation: ActingForces) -> str:
         """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
         if excitation.rate is None:
             return "always"
         return "due" if excitation.problem.is_fixed else "timed"
 
     @staticmethod
-    def fits(excitation: Excitation, span: Span) -> bool:
+    def fits(excitation: ActingForces, span: TimeSpan) -> bool:
         """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
         what they are given is known as polynomials. Between two samples Python asks first, and a memory stays there."""
         law: Any = excitation.control
@@ -112,7 +112,7 @@ class HeldCommand:
 
     holds, asked, kept = True, "always", MappingProxyType[str, np.ndarray]({})
 
-    def __init__(self, excitation: Excitation) -> None:
+    def __init__(self, excitation: ActingForces) -> None:
         nv = excitation.system.nv
         self.law, self.shape = _held, LawShape(0, nv, self.asked)
         self.tau = np.zeros((0, nv))
@@ -143,7 +143,7 @@ def _is_whole(x: float) -> bool:
 
 
 def algorithm_for(
-    variant: StepVariant, law: CompiledLaw | HeldCommand | None, excitation: Excitation
+    variant: StepVariant, law: CompiledLaw | HeldCommand | None, excitation: ActingForces
 ) -> Algorithm:
     """Return the step of a variant with the law and the formulas for wrenches and driven joints in it; kept as long as
     the controller, or the first of what is a formula, lives, so that its next run finds it."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
-from catena.given import is_finite, real_array, shown
 from catena.simulation.control.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.spatial.scalars import array
 from catena.system import System
+from catena.validation import is_finite, real_array, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from catena.simulation.contacts.coulomb import pressed, within_reach
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
-from catena.simulation.contacts.stiffness import Stiffness, Watch
+from catena.simulation.contacts.stiffness import Stiffness, StiffnessWatch
 from catena.simulation.following import nobody_follows
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
@@ -63,10 +63,12 @@ class CarefulSteps:
     length: float
     h: float
     compiled: ImpulseSteps | None
-    watch: Watch
+    watch: StiffnessWatch
     tick: Callable[[float], None] = nobody_follows
 
     def __post_init__(self) -> None:
+        self.pushes = np.zeros((0, 0, 3))
+        """The forces (samples, contacts, 3) of the last steps in the axes of the contacts."""
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))
         self.weight = float(np.linalg.norm(self.free_motion.system.gravity))
 
@@ -107,7 +109,8 @@ class CarefulSteps:
             told.append(self.free_motion.told(times[-1], q, v))
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
-            self.free_motion.turns.know(np.array(times[-1:]), q[None], v[None])
+            if self.free_motion.turns.joints:
+                self.free_motion.turns.know(np.array(times[-1:]), q[None], v[None])
             states.append((q, v))
             taken.append(made)
             if not stays(made.p, made.u, made.yields):
@@ -183,10 +186,14 @@ class CarefulSteps:
         assert self.compiled is not None
         none = 10.0 * CLOSED * self.length
         tau = self.free_motion.command(t, q, v)
-        found = self.compiled.step(q, v, tau, gap, self.last, h, none)
+        found = self.compiled.step(t, q, v, tau, gap, self.last, h, none)
         if found is None:
             return None
         after, rate, told = found
+        if self.free_motion.excitation.motion:
+            after, rate = (
+                x[0] for x in self.free_motion.excitation.imposed(t + h, after[None], rate[None])[:2]
+            )
         p, u, yields, left = told[:, :3], told[:, 3:6], told[:, 9], told[:, 10]
         sunk, hard = 0.1 * CLOSED * self.length, HARD * max(DEAD, h * self.weight)
         for one, comes, pushes, after_it in zip(
@@ -230,14 +237,14 @@ class CarefulSteps:
         if not taken:
             return total
         tau = np.array([one.tau for one in taken])
-        if self.rubs or not system.elements.is_empty or self._others or tau.any():
+        if self.rubs or not system.elements.is_empty or self.free_motion.has_others or tau.any():
             q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
             mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
-            given, driven = self._outside(t + 0.5 * h, q, v)
+            given, driven = self.free_motion.outside(t + 0.5 * h, q, v)
             besides = self.free_motion.besides(t + 0.5 * h, q, v)
             if driven:
                 forces = np.array([one.p for one in taken]) / h[:, None, None]
-                pushed = self._with_contacts(given, q, v, forces)
+                pushed = self.free_motion.with_contacts(given, q, v, forces)
                 tau = loads.with_drives(system, q, v, tau, pushed, driven, besides)
             powers = loads.powers(system, q, mean, tau, given, driven, besides)
             powers["friction"] = system.elements.power_against(q, v, mean)
@@ -247,29 +254,6 @@ class CarefulSteps:
             total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
         return np.cumsum(total, axis=0)
 
-    @property
-    def _others(self) -> bool:
-        """Return whether wrenches are given, or motions prescribed."""
-        return bool(self.free_motion.excitation.forces or self.free_motion.excitation.motion)
-
-    def _outside(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray
-    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the wrenches that are given (samples, 6), and how prescribed joints accelerate (samples, nv of the
-        joint), at the times t (samples,) and states there."""
-        excitation = self.free_motion.excitation
-        given = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
-        return given, excitation.accelerations_driven(t)
-
-    def _with_contacts(
-        self, given: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3)."""
-        found, places = dict(given), self.free_motion.places
-        for body, wrench in places.wrenches(places.at(q, v), forces).items():
-            found[body] = found[body] + wrench if body in found else wrench
-        return found
-
     def _trajectory(
         self, t: np.ndarray, states: list[tuple[np.ndarray, np.ndarray]], tau: np.ndarray, forces: np.ndarray,
         taken: list[_Taken], steps: np.ndarray, motors: dict[str, np.ndarray],
@@ -278,10 +262,10 @@ class CarefulSteps:
         forces."""
         places, system = self.free_motion.places, self.free_motion.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
-        given, driven = self._outside(t, q, v) if self._others else ({}, {})
+        given, driven = self.free_motion.outside(t, q, v)
 
         def wrenches() -> dict[str, np.ndarray]:
-            return self._with_contacts(given, q, v, forces)
+            return self.free_motion.with_contacts(given, q, v, forces)
 
         def works() -> dict[str, np.ndarray]:
             work = self._works(taken, t[:-1], steps)
@@ -291,8 +275,7 @@ class CarefulSteps:
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
         near = self.free_motion.besides(t, q, v).near
-        if driven:
-            tau = loads.with_drives(system, q, v, tau, wrenches(), driven, loads.Besides(motors, near=near))
+        self.pushes = forces
         names = tuple(dict.fromkeys((*given, *places.bodies)))
         run = Segment(
             system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),

@@ -33,6 +33,14 @@ def require_contacts(system: System, contacts: Sequence[Contact | StopSide]) -> 
                 f"Contact {contact.label!r}: {contact.frame!r} and {contact.on!r} move together, so they never "
                 "come to touch; give frames of two bodies."
             )
+    laws = {
+        contact.restitution_law: contact.label
+        for contact in contacts
+        if isinstance(contact, Contact) and contact.restitution > 0.0
+    }
+    if len(laws) > 1:
+        found = ", ".join(f"{label!r} by {law!r}" for law, label in laws.items())
+        raise StateError(f"Contacts of one run give back by one law of restitution, not {found}; choose one.")
     labels = [contact.label for contact in contacts]
     if len(set(labels)) < len(labels):
         raise StateError(f"Two contacts are called {max(labels, key=labels.count)!r}; give each a name.")

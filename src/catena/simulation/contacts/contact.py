@@ -5,8 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catena.errors import StateError
-from catena.given import is_not_negative, shown
 from catena.mechanism import GROUND
+from catena.validation import is_not_negative, is_one_of, shown
+
+RESTITUTION_LAWS = ("newton", "poisson", "energy")
+
+
+def require_law(who: str, law: object) -> None:
+    """Raise an error unless `law` is a law of restitution."""
+    if not is_one_of(law, RESTITUTION_LAWS):
+        choice = ", ".join(map(repr, RESTITUTION_LAWS))
+        raise StateError(f"{who}: restitution_law is {shown(law)}; choose one of {choice}.")
 
 
 @dataclass(frozen=True)
@@ -16,7 +25,8 @@ class Contact:
     The point is the origin of the frame or body `frame` (a foot, a fingertip); the plane is the x-y plane of the frame
     or body `on`, ground unless given; its z axis points to where the point may be. With `on_radius` [m] it is a ball
     around the origin of `on` instead, with 0 that point itself. `friction` is Coulomb's coefficient, `restitution` how
-    much of the speed of an impact comes back (0 to 1). A ball (`radius` [m]) touches with the point that is nearest to
+    much of an impact comes back (0 to 1): of its speed ("newton"), of its impulse ("poisson"), or with its square of
+    its energy ("energy"), as `restitution_law` says. A ball (`radius` [m]) touches with the point that is nearest to
     the other side, and rolls where it does not slide.
     """
 
@@ -27,6 +37,7 @@ class Contact:
     radius: float = 0.0
     name: str = ""
     on_radius: float | None = None
+    restitution_law: str = "newton"
 
     def __post_init__(self) -> None:
         for what in ("frame", "on", "name"):
@@ -41,6 +52,7 @@ class Contact:
                 )
         if self.restitution > 1.0:
             raise StateError(f"Contact {self.label!r}: restitution is {self.restitution}; give at most 1.")
+        require_law(f"Contact {self.label!r}", self.restitution_law)
         if self.on_radius == 0.0 and self.radius == 0.0:
             raise StateError(
                 f"Contact {self.label!r}: radius and on_radius are 0, and a point never meets a point; give one of "

@@ -236,7 +236,7 @@ def _together(
 ) -> Pressed:
     """Return the forces of contacts that feel each other, as `pressed` does; `wanted` (contacts, 3) are those with
     which all would stay closed and stick, if that is known."""
-    law = Law(W, c, mu, sliding)
+    law = CoulombLaw(W, c, mu, sliding)
     closed = [STICK if d is None else SLIDE for d in sliding]
     if wanted is None:
         # Where contacts are redundant these are the least ones.
@@ -285,7 +285,7 @@ def _together(
     )
 
 
-class Law:
+class CoulombLaw:
     """Coulomb's law for some contacts, as `pressed` is given them."""
 
     def __init__(

@@ -1,8 +1,6 @@
 """What contacts do from a state on: impacts of those that come together, then forces of those that stay.
 
-All contacts that touch are decided about together (`coulomb`), impulses first, then forces. An impact with restitution
-gives energy back; with friction and several contacts it might give back more than there was, and then so much of it
-counts as leaves the energy where it was.
+All contacts that touch are decided about together (`coulomb`), impulses first (`restitution`), then forces.
 """
 
 from __future__ import annotations
@@ -16,7 +14,8 @@ import numpy as np
 
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.situation import ByJoints, Mobile, Situation, picked
+from catena.simulation.contacts.restitution import impact
+from catena.simulation.contacts.situation import ByJoints, ContactSituation, Mobile, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
@@ -103,23 +102,25 @@ class Deciding:
         standing = self._forces(now, staying, parts, slips)
         return Decision(standing, q, v, lost, impulse)
 
-    def gaps(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the gaps (contacts,) at a state q (nq,), v (nv,)."""
-        found = None if self.mobile is None else self.mobile.at(q, v, np.zeros(len(v)))
+    def gaps(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the gaps (contacts,) at a time and a state q (nq,), v (nv,)."""
+        found = None if self.mobile is None else self.mobile.at(t, q, v, np.zeros(len(v)))
         return self.free_motion.places.gaps(q[None])[0] if found is None else found.gap
 
-    def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> Situation:
+    def _at(self, t: float, q: np.ndarray, v: np.ndarray) -> ContactSituation:
         tau = self.free_motion.command(t, q, v)
-        found = None if self.mobile is None else self.mobile.at(q, v, tau)
+        found = None if self.mobile is None else self.mobile.at(t, q, v, tau)
         return ByJoints(self.free_motion, t, q, v, tau) if found is None else found
 
-    def _again(self, t: float, q: np.ndarray, v: np.ndarray, now: Situation, before: np.ndarray) -> Situation:
+    def _again(
+        self, t: float, q: np.ndarray, v: np.ndarray, now: ContactSituation, before: np.ndarray
+    ) -> ContactSituation:
         """Return the situation at velocities v (nv,), that of those before if they are the same."""
         return now if v is before else self._at(t, q, v)
 
     def _lifted(
         self, t: float, q: np.ndarray, v: np.ndarray, closed: Sequence[int]
-    ) -> tuple[np.ndarray, Situation]:
+    ) -> tuple[np.ndarray, ContactSituation]:
         """Return a configuration in which contacts that are in the other side by no more than what counts as touching
         are not, so that they do not sink a little further with every touch, and those that are `closed` touch, from
         which steps have led them away a little; and how contacts stand there."""
@@ -137,26 +138,22 @@ class Deciding:
         q = self.free_motion.integrated(q, now.pushed(sunk, push))
         return q, self._at(t, q, v)
 
-    def _impact(self, v: np.ndarray, now: Situation, near: list[int]) -> tuple[np.ndarray, np.ndarray, float]:
+    def _impact(
+        self, v: np.ndarray, now: ContactSituation, near: list[int]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
         places = self.free_motion.places
         W, u = now.mobility(near), picked(now.u, near)
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
         e = np.where(comes, picked(places.restitution, near), 0.0)
-        plastic = pressed(W, u, mu, [None] * len(near), names).f
-        p = plastic
-        if e.any():
-            c = u.copy()
-            c[:, 2] *= 1.0 + e
-            p = pressed(W, c, mu, [None] * len(near), names, plastic).f
-            p = plastic + _part_that_keeps(W, u, plastic, p - plastic) * (p - plastic)
+        p = impact(W, u, mu, e, names, places.law)
         flat = p.reshape(-1)
         lost = -float(u.reshape(-1) @ flat + 0.5 * flat @ W.reshape(len(flat), -1) @ flat)
         return v + now.pushed(near, p), p, lost
 
     def _brought_to_rest(
-        self, v: np.ndarray, now: Situation, staying: list[int], rests: Sequence[int]
+        self, v: np.ndarray, now: ContactSituation, staying: list[int], rests: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
@@ -180,7 +177,7 @@ class Deciding:
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
-    def _forces(self, now: Situation, staying: list[int], parts: int, slips: int) -> Standing:
+    def _forces(self, now: ContactSituation, staying: list[int], parts: int, slips: int) -> Standing:
         """Return what contacts that touch and do not part do."""
         places, count = self.free_motion.places, len(self.free_motion.places.contacts)
         W, c = now.mobility(staying), now.accelerations(staying)
@@ -207,7 +204,9 @@ class Deciding:
         stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
         return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
 
-    def _seized(self, now: Situation, staying: list[int], sliding: list[np.ndarray | None]) -> Standing:
+    def _seized(
+        self, now: ContactSituation, staying: list[int], sliding: list[np.ndarray | None]
+    ) -> Standing:
         """Return contacts of which one jams while it slips slowly: its friction is stiff, and stops it at once."""
         modes, slip = [OPEN] * len(now.gap), np.zeros((len(now.gap), 2))
         for k, d in zip(staying, sliding, strict=True):
@@ -283,15 +282,3 @@ class Deciding:
         """Return the direction (2,) in which a contact slides, None for one that does not."""
         speed = hypot(x, y)
         return np.array([x / speed, y / speed]) if speed > SLIPS * self.length else None
-
-
-def _part_that_keeps(W: np.ndarray, u: np.ndarray, plastic: np.ndarray, more: np.ndarray) -> float:
-    """Return how much of a restitution, impulses `more` (contacts, 3) beyond the `plastic` ones, leaves the energy
-    where it was or below: at most 1."""
-    n = plastic.size
-    W, p, d = W.reshape(n, n), plastic.reshape(-1), more.reshape(-1)
-    # The energy is a parabola in the part, and has fallen at 0.
-    a, b, c = 0.5 * d @ W @ d, d @ (u.reshape(-1) + W @ p), p @ (u.reshape(-1) + 0.5 * W @ p)
-    if a + b + c <= 0.0 or a <= 0.0:
-        return 1.0
-    return float(min(1.0, (-b + np.sqrt(max(0.0, b * b - 4.0 * a * c))) / (2.0 * a)))

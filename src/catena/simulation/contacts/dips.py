@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 
 # Places of a cubic that are looked at for its lowest one.
 DIPS = np.linspace(0.0, 1.0, 17)
 
 
 def lowest(
-    places: Places,
+    places: ContactPlaces,
     k: int,
     h: float,
     ends: tuple[np.ndarray, np.ndarray],

@@ -15,9 +15,9 @@ from catena.dynamics.flexible.flexible_body import tree_dynamics
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.geometry import Places, Touches
+from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.problem import Problem
@@ -34,8 +34,8 @@ class FreeMotion:
     """A problem without its contacts, and where these are. Times are those of the whole run."""
 
     problem: Problem
-    places: Places
-    _some: dict[tuple[int, ...], Places] = field(default_factory=dict)
+    places: ContactPlaces
+    _some: dict[tuple[int, ...], ContactPlaces] = field(default_factory=dict)
     due: float = -np.inf
     """When a controller with a rate is asked next [s]."""
     _told: np.ndarray | None = None
@@ -43,7 +43,7 @@ class FreeMotion:
     """The positions that loop joints are next to when the motion begins."""
     _kept: dict[int, Kept] = field(default_factory=dict)
 
-    def places_of(self, contacts: Sequence[int]) -> Places:
+    def places_of(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
         key = tuple(contacts)
         if key not in self._some:
@@ -71,9 +71,9 @@ class FreeMotion:
         return self.problem.system
 
     @cached_property
-    def excitation(self) -> Excitation:
+    def excitation(self) -> ActingForces:
         """Return what acts; its controller is started."""
-        found = Excitation(self.problem, ())
+        found = ActingForces(self.problem, ())
         found.start_control()
         return found
 
@@ -97,6 +97,34 @@ class FreeMotion:
         """Return whether something acts that may change although nothing moves: it is asked from Python."""
         excitation = self.excitation
         return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
+
+    @cached_property
+    def has_others(self) -> bool:
+        """Return whether wrenches are given, or motions prescribed."""
+        return bool(self.excitation.forces or self.excitation.motion)
+
+    def outside(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the wrenches that are given (samples, 6), and how prescribed joints accelerate (samples, nv of the
+        joint), at the times t (samples,) and states there."""
+        if not self.has_others:
+            return {}, {}
+        given = {name: x[0] for name, x in self.excitation.wrenches_over(t, q[None], v[None]).items()}
+        return given, self.excitation.accelerations_driven(t)
+
+    def with_contacts(
+        self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
+        at: ContactPlaces | None = None,
+    ) -> dict[str, np.ndarray]:  # fmt: skip
+        """Return wrenches (samples, 6) that are given and those of forces (samples, contacts, 3) of all contacts, or of
+        those `at` some places."""
+        found, places = dict(given), self.places if at is None else at
+        if not places.contacts:
+            return found
+        for body, wrench in places.wrenches(places.at(q, v), forces).items():
+            found[body] = found[body] + wrench if body in found else wrench
+        return found
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (nv,) of the tree at one state that do what a controller gives; one with a rate is

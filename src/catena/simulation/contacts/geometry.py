@@ -64,7 +64,7 @@ class Touches:
         return np.asarray((self.axes @ (f[..., None, :] @ self.E).swapaxes(-1, -2))[..., 0])
 
 
-class Places:
+class ContactPlaces:
     """Where the contacts of a system are on its bodies. `reference` (contacts, 3) are the directions in the axes of the
     frames `on` from which the axes of contacts with balls are turned, z unless `refer` has found better ones."""
 
@@ -90,6 +90,9 @@ class Places:
         self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
         self.friction = np.array([0.0 if c is None else c.friction for c in touching])
         self.restitution = np.array([c.restitution for c in self.contacts])
+        # Contacts of a run that give something back do it by one law (`checking`).
+        laws = [c.restitution_law for c in touching if c is not None and c.restitution > 0.0]
+        self.law = laws[0] if laws else "newton"
         self.labels = [c.label for c in self.contacts]
         on_way = np.zeros((plan.n, plan.spread.nv))
         for i in range(1, plan.n):
@@ -111,10 +114,10 @@ class Places:
         nodes = {x for side in (self.a, self.b) for x in side[list(contacts)].tolist()} - {0}
         return tuple(self.system.plan.bodies[i][0] for i in sorted(nodes))
 
-    def some(self, contacts: Sequence[int]) -> Places:
+    def some(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
         k = list(contacts)
-        return Places(self.system, [self.contacts[i] for i in k], self.reference[k])
+        return ContactPlaces(self.system, [self.contacts[i] for i in k], self.reference[k])
 
     def refer(self, q: np.ndarray) -> None:
         """Take the directions of contacts with balls at a configuration q (nq,) as those from which axes are turned."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import entries, shown
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.stop import Stop
+from catena.validation import entries, shown
 
 
 def contact_list(given: Any) -> tuple[Contact | Stop, ...]:

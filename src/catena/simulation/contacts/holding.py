@@ -17,7 +17,7 @@ from catena.dynamics.contacts.contact_forces import PULL, PULLS
 from catena.errors import SimulationError
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places, Touches
+from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.standing import Standing
 from catena.thresholds import RANK_TOUCHING
 
@@ -58,7 +58,7 @@ class Holding:
         return bool((~self.sticks & (self.mu > 0.0)).any())
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> ContactPlaces:
         """Return where contacts that touch are."""
         return self.free_motion.places_of(self.closed)
 

@@ -7,43 +7,40 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES, SIZE
+from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
-from catena.simulation.contacts.geometry import Places, turned_from
+from catena.simulation.contacts.geometry import ContactPlaces, turned_from
 from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.integrators import SOLVERS
 
 
-def can_be_inside(problem: Problem, places: Places) -> bool:
-    """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies without
-    prescribed joints and rigid stops, where nothing but a controller acts that Python must be asked for."""
+def can_be_inside(problem: Problem) -> bool:
+    """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies, moved by a
+    method of ours that has no past."""
     system = problem.system
-    if (
-        places.stops
-        or is_plain()
-        or problem.integrator in SOLVERS
-        or problem.integrator in ("abm4", "implicit_leapfrog")
-        or problem.motion
-    ):
+    if is_plain() or problem.integrator in SOLVERS or problem.integrator in ("abm4", "implicit_leapfrog"):
         return False
-    if system.plan.owner is not None or system.constrained or system.loops or system.origin is not system:
-        return False
-    return system.elements.is_compiled and not problem.forces
+    return (
+        system.plan.owner is None and not system.constrained and not system.loops and system.origin is system
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Inside:
     """Contacts at `places` as the compiled step is told of them."""
 
-    places: Places
+    places: ContactPlaces
 
     @cached_property
-    def nodes(self) -> tuple[tuple[int, int, bool], ...]:
-        """Return the nodes of both sides of each contact, and whether the second one is round there."""
+    def nodes(self) -> tuple[Pair, ...]:
+        """Return who meets in each contact; stops of joints that are locked now are open contacts of ground."""
         p = self.places
-        return tuple(zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True))
+        found = [Pair(*row) for row in zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True)]
+        for k, stop in p.stops:
+            found[k] = Pair(found[k].node, 0, False, stop.index) if found[k].node else Pair(0, 0)
+        return tuple(found)
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -56,6 +53,8 @@ class Inside:
         )  # fmt: skip
         numbers = np.zeros((k, SIZE))
         numbers[:, : PLACES["sticks"].start] = np.concatenate(fixed, axis=1)
+        for i, stop in places.stops:
+            numbers[i, PLACES["on_a"]] = (stop.limit, stop.sign, 0.0) if places.a[i] else (0.0, 0.0, 1.0)
         return numbers
 
     def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:

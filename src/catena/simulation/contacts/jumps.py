@@ -8,17 +8,19 @@ from functools import partial
 import numpy as np
 
 from catena.simulation.contacts.deciding import Decision
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 
 
 class Jumps:
     """The impacts of a run. What they did to the momentum is found for all of them when somebody first looks."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[Places, np.ndarray, np.ndarray, Decision]] = []
+        self._made: list[tuple[ContactPlaces, np.ndarray, np.ndarray, Decision]] = []
         self._errors: list[float] = []
 
-    def add(self, places: Places, q: np.ndarray, v: np.ndarray, decision: Decision) -> Callable[[], float]:
+    def add(
+        self, places: ContactPlaces, q: np.ndarray, v: np.ndarray, decision: Decision
+    ) -> Callable[[], float]:
         """Add what was decided at a state q (nq,), v (nv,), and return a function that tells its error."""
         self._made.append((places, q, v, decision))
         return partial(self._error, len(self._made) - 1)
@@ -32,7 +34,7 @@ class Jumps:
                     self._errors[i] = x
         return self._errors[k]
 
-    def _found(self, places: Places, own: list[int]) -> np.ndarray:
+    def _found(self, places: ContactPlaces, own: list[int]) -> np.ndarray:
         """Return the errors of some impacts of one structure, as parts of what is summed up in the momentum."""
         q, v, after, p = (
             np.array(x)

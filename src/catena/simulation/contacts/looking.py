@@ -18,18 +18,19 @@ from catena.simulation.contacts.coulomb import OPEN
 from catena.simulation.contacts.deciding import CLOSED
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.quick_steps import OFTEN
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
 
-# What acts by itself is looked at so many times in a run, at least; and where forces bend by more than this part of
-# what is left of them, places between are looked at as well, so many times in a row.
-OFTEN, BENDS, CLOSER = 200, 0.25, 6
+# Where forces bend by more than this part of what is left of them, places between are looked at as well, so many times
+# in a row.
+BENDS, CLOSER = 0.25, 6
 
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 
 
 @dataclass(frozen=True)
-class Change:
+class ContactChange:
     """The first change of a stretch: when, of which contact, and what it does then."""
 
     t: float
@@ -68,7 +69,7 @@ class Looking:
         """Begin with gaps (contacts,): a contact that has just opened may be a little in its plane, and comes out."""
         self.deep = 0.1 * CLOSED * self.holding.length - np.minimum(gap, 0.0)
 
-    def first(self, run: Segment) -> Change | None:
+    def first(self, run: Segment) -> ContactChange | None:
         """Return the first change along a run, in its times; None if there is none."""
         values, gap, rate, _ = self._values(run.t, run.q, run.v, run.tree_forces)
         wrong = values < 0.0
@@ -82,7 +83,7 @@ class Looking:
         elif last == len(run.t):
             return None
         elif last == 0:
-            return Change(float(run.t[0]), *self.margins[int(np.argmax(wrong[0]))])
+            return ContactChange(float(run.t[0]), *self.margins[int(np.argmax(wrong[0]))])
         else:
             begin, end = float(run.t[last - 1]), float(run.t[last])
         return self._located(run, begin, end)
@@ -171,7 +172,7 @@ class Looking:
                 break
         return (float(t[-2]), float(t[-1])) if (f[-1] < 0.0).any() else None
 
-    def _located(self, run: Segment, begin: float, end: float) -> Change | None:
+    def _located(self, run: Segment, begin: float, end: float) -> ContactChange | None:
         """Return the first change between two times at the first of which all margins are above zero; None where it is
         found between steps by a cubic, but not by the motion, which only comes near."""
 
@@ -189,7 +190,7 @@ class Looking:
         part = seen.straight(low, seen.values)
         found = first_fall(low, Fallen(end - begin, last, seen), at, margins, part, begin)
         which = next(k for k, x in enumerate(margins(found).values) if x < 0.0)
-        return Change(found.t, *self.margins[which])
+        return ContactChange(found.t, *self.margins[which])
 
     def _forces_at(self, run: Segment, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (times, nv) at times between steps."""

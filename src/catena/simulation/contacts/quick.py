@@ -19,10 +19,10 @@ from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, SLOWS
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, Change
+from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.contacts.quick_path import Path, Quick
-from catena.simulation.contacts.quick_steps import QuickSteps, State
+from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.stepping.methods.work import SOURCES
@@ -64,17 +64,18 @@ class QuickStretch:
         self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
+        made = None if made is None else replace(made, counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
         rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
-        found = self._ended_by_event([State(*row) for row in rows][self.seen :], made)
+        found = self._ended_by_event([ContactState(*row) for row in rows][self.seen :], made)
         return replace(made, events=tuple(self.meeting.found)) if found is None else found
 
     def so_far(self) -> Quick | None:
         """Return what there is of a motion that something went wrong in, None if it is nothing."""
         return None if self.path is None else self._given_up(self.path, len(self.path))
 
-    def _ended_by_event(self, states: Sequence[State], made: Quick | Path) -> Quick | None:
+    def _ended_by_event(self, states: Sequence[ContactState], made: Quick | Path) -> Quick | None:
         """Look for events between the last `states` of what is `made`. Returns the stretch up to the first that ends
         it; None if none does."""
         assert self.meeting is not None
@@ -83,10 +84,22 @@ class QuickStretch:
         self.quick.steps, self.seen = steps, first + max(0, len(states) - 1)
         if ends is None:
             return None
-        count, found = first + ends[0] + 1, self.meeting.found
+        (node, end), found = ends, self.meeting.found
+        count = first + node + 1
         if isinstance(made, Path):
+            if end.told is None:
+                told, tau = self._told_at_end(made)
+                end = replace(end, told=told, tau=tau)
             made = made.stretch(count, None, None, False, steps)
-        return replace(made.until(count, ends[1]), events=tuple(found), ended=found[-1].ended)
+        return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
+
+    def _told_at_end(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
+        """Return what contacts do at the last state, where no step begins that would tell it, and the control forces
+        there."""
+        quick, state = self.quick, path.state(-1)
+        if path.ahead is not None:
+            return path.ahead
+        return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return what `go` does; events of its last states are not looked for yet."""
@@ -104,9 +117,10 @@ class QuickStretch:
                 [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
             )
         quick.tell(numbers)
+        quick.look_often(bool(holding.closed))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
-        quick.steps = 0
-        path, last, self.begun = Path(State(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
+        quick.steps, tried, since = 0, 0, t
+        path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
         self.path = path
         while True:
             quick.tick(path.t[-1])
@@ -127,7 +141,11 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
-            slow = holding.rubs and quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
+            slow = False
+            if quick.steps - tried > ATTEMPTS:
+                # A slip may become slow, and its friction stiff, long after it began.
+                slow = holding.rubs and (quick.steps - tried) * quick.h > PATIENCE * (now - since)
+                tried, since = quick.steps, now
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
 
@@ -145,10 +163,7 @@ class QuickStretch:
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
         if len(path.told) < len(path):
-            told, tau = path.ahead or (
-                quick.look(state.t, state.q, state.v),
-                quick.free_motion.command(state.t, state.q, state.v),
-            )
+            told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             ended = self._looked(path, at, told[None], not self._margins(told).are_above, False)
             if ended is not None:
@@ -189,6 +204,10 @@ class QuickStretch:
             if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
+            instead = self._otherwise(now) if changes and self.quick.least else None
+            if instead is not None:
+                made = path.stretch(at, instead, None, False, quick.steps)
+                return (replace(made, otherwise=True),)
             if changes and at == self.begun:
                 path.end_before()
                 return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
@@ -200,6 +219,18 @@ class QuickStretch:
             if at and k in slow:
                 return (self._given_up(path, at + 1),)
         return None
+
+    def _otherwise(self, state: ContactState) -> ContactState | None:
+        """Return a state at which the least forces of redundant contacts pull or leave their cones with others that do
+        not; None where there are none, or something else changes."""
+        holding, margins = self.holding, self._margins(state.told)
+        if any(x < 0.0 for (kind, _), x in zip(self.watched, margins.values, strict=True) if kind in (0, 3)):
+            return None
+        holding.redundant = True
+        rows = (np.array([state.t]), *(x[None] for x in (state.q, state.v, state.tau)))
+        told = state.told.copy()
+        told[holding.closed, :3] = holding.forces(*rows).f[0]
+        return replace(state, told=told) if self._margins(told).are_above else None
 
     def _given_up(self, path: Path, count: int) -> Quick | None:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""
@@ -244,14 +275,14 @@ class QuickStretch:
                 return True
         return False
 
-    def _change(self, state: State) -> Change:
+    def _change(self, state: ContactState) -> ContactChange:
         """Return the change of the first contact whose margin is below zero."""
         values = self._margins(state.told).values
         below = (which for which, x in zip(self.watched, values, strict=True) if x < 0.0)
         kind, k = next(below, self.watched[0])
-        return Change(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
+        return ContactChange(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
-    def _dipped(self, a: State, b: State) -> State | None:
+    def _dipped(self, a: ContactState, b: ContactState) -> ContactState | None:
         """Return where the first open contact that dips into the other side between two states comes to touch; None if
         none does."""
         parts, turns = list[float](), self.open & (a.told[:, 5] < 0.0) & (b.told[:, 5] > 0.0)
@@ -263,7 +294,7 @@ class QuickStretch:
         located = (self._located(a, b, part) for part in sorted(parts))
         return next((found for found in located if found is not None), None)
 
-    def _located(self, a: State, b: State, dip: float | None) -> State | None:
+    def _located(self, a: ContactState, b: ContactState, dip: float | None) -> ContactState | None:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
         quick, end = self.quick, b.t - a.t
@@ -285,7 +316,7 @@ class QuickStretch:
             a.t,
         )
 
-    def _by_cubics(self, a: State, low: list[float], b: State, high: list[float]) -> float:
+    def _by_cubics(self, a: ContactState, low: list[float], b: ContactState, high: list[float]) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their
         rates are known, and all others go straight."""
         part, h = 1.0, b.t - a.t

@@ -8,8 +8,8 @@ import numpy as np
 
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
-from catena.simulation.contacts.looking import Change
-from catena.simulation.contacts.quick_steps import Passed, State
+from catena.simulation.contacts.looking import ContactChange
+from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
 from catena.simulation.problem import Problem
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
@@ -20,7 +20,7 @@ class Path:
     """The states that a stretch has passed, with what contacts do and control forces at each: of the last it may not be
     told yet, or by the step that led there only (`ahead`)."""
 
-    def __init__(self, start: State) -> None:
+    def __init__(self, start: ContactState) -> None:
         self.t, self.told, self.tau = [start.t], list[np.ndarray](), list[np.ndarray]()
         self.ahead: tuple[np.ndarray, np.ndarray] | None = None
         self.parts = [(start.q[None], start.v[None], start.work[None])]
@@ -29,7 +29,7 @@ class Path:
     def __len__(self) -> int:
         return len(self.t)
 
-    def add(self, passed: Passed) -> np.ndarray:
+    def add(self, passed: ContactSteps) -> np.ndarray:
         """Go on by some steps, and return what is new of what contacts are told to do."""
         # Steps that were rejected have told of the last state already.
         known = len(self.told) == len(self.t)
@@ -59,7 +59,7 @@ class Path:
             last = len(self.t) - 1
             self.told[last:], self.tau[last:] = [self.before[0]], [self.before[1]]
 
-    def state(self, k: int) -> State:
+    def state(self, k: int) -> ContactState:
         """Return a state, from the last one on if k is negative."""
         at = k % len(self.t)
         back = at - len(self.t)
@@ -69,9 +69,11 @@ class Path:
                 break
             back += len(rows[0])
         told, tau = (self.told[at], self.tau[at]) if at < len(self.told) else (None, None)
-        return State(self.t[at], q, v, work, told, tau)
+        return ContactState(self.t[at], q, v, work, told, tau)
 
-    def stretch(self, count: int, end: State | None, change: Change | None, stiff: bool, steps: int) -> Quick:
+    def stretch(
+        self, count: int, end: ContactState | None, change: ContactChange | None, stiff: bool, steps: int
+    ) -> Quick:
         """Return so many of the states, and the `end` if there is one, as a stretch."""
         q, v, work = (np.concatenate(rows)[:count] for rows in zip(*self.parts, strict=True))
         t, told, tau = self.t[:count], self.told[:count], self.tau[:count]
@@ -85,7 +87,8 @@ class Path:
 class Quick:
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
-    and how many steps were tried."""
+    how many steps were tried, whether works were counted, and whether contacts go on with other forces than the least
+    ones, which compiled steps do not find."""
 
     t: np.ndarray
     q: np.ndarray
@@ -93,13 +96,15 @@ class Quick:
     tau: np.ndarray
     work: np.ndarray
     told: np.ndarray
-    change: Change | None
+    change: ContactChange | None
     stiff: bool
     steps: int
+    counts: bool = True
+    otherwise: bool = False
     events: tuple[EventHit, ...] = ()
     ended: str = ""
 
-    def until(self, count: int, end: State) -> Quick:
+    def until(self, count: int, end: ContactState) -> Quick:
         """Return so many of the states, and an `end` behind them."""
         rows = [(getattr(self, name), getattr(end, name)) for name in ("q", "v", "tau", "work", "told")]
         q, v, tau, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
@@ -130,13 +135,13 @@ def _asked(problem: Problem) -> str:
 
 def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
     """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
-    problem, q, v, work = free_motion.problem, made.q, made.v, made.work
-    forces, bodies = made.forces, free_motion.places.bodies_of(holding.closed)
+    problem, t, q, v, work, tau = free_motion.problem, made.t, made.q, made.v, made.work, made.tau
+    forces, (given, driven) = made.forces, free_motion.outside(t, q, v)
 
     def compute() -> dict[str, np.ndarray]:
-        places = holding.places
-        return places.wrenches(places.at(q, v), forces[:, holding.closed])
+        return free_motion.with_contacts(given, q, v, forces[:, holding.closed], holding.places)
 
+    names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
         "drift": "no loops",
@@ -144,8 +149,8 @@ def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> 
         "steps taken by": "compiled steps with contacts inside",
     }
     return Segment(
-        free_motion.system, made.t, q, v, made.tau, made.steps,
-        work={name: work[:, k] for k, name in enumerate(SOURCES)},
-        wrenches=OnDemand(bodies, compute) if holding.closed else {}, settings=settings,
+        free_motion.system, t, q, v, tau, made.steps,
+        work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
+        wrenches=OnDemand(names, compute) if names else {}, driven=driven, settings=settings,
         held=not free_motion.excitation.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

@@ -1,14 +1,15 @@
 """Compiled steps of one state with contacts inside, many in a call.
 
 Whatever contacts do is told to one and the same step by numbers (`inside`), so that nothing is laid out anew when one
-of them changes. A controller with a rate is asked where its forces end; one that is always asked is so at the pauses of
-the same step (`asked_plays`).
+of them changes. A controller with a rate is asked where its forces end; what is always asked is so at the pauses of the
+same step (`asked_plays`). No step passes a knot of a prescribed motion or of a wrench.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 from typing import Any
 
@@ -16,13 +17,16 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import Session
-from catena.simulation.acting.excitation import Excitation
-from catena.simulation.arguments import Window
+from catena.kernels.algorithm import FORCE_INPUTS
+from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.paths import Paths
+from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.deciding import LIGHT
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.following import nobody_follows
 from catena.simulation.problem import Touching
+from catena.simulation.run import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
 from catena.simulation.stepping.drift import Drift
@@ -31,10 +35,12 @@ from catena.simulation.stepping.methods.work import SOURCES
 
 # Steps in one call.
 MANY = 32
+# What acts by itself is looked at so many times in a run, at least, by steps that may be a little longer than that.
+OFTEN, LONG = 200, 1.1
 
 
 @dataclass(slots=True, eq=False)
-class State:
+class ContactState:
     """A time, q (nq,), v (nv,), works (sources,), what contacts do there (contacts, told) and control forces tau (nv,),
     both None as long as nobody has looked."""
 
@@ -47,7 +53,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
+class ContactSteps:
     """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
     what contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end
     of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it
@@ -70,27 +76,33 @@ class Passed:
 
 class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
-    careful step, `length` [m] that of the mechanism. Who follows the run is told by `tick` how far it is, and may
-    cancel it."""
+    careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
+    follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
+    forces are found."""
 
     def __init__(
         self,
         free_motion: FreeMotion,
         inside: Inside,
-        window: Window,
+        window: TimeWindow,
         length: float,
         h: float,
+        at_hand: float,
         tick: Callable[[float], None] = nobody_follows,
+        least: bool = False,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
         self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
-        problem = replace(
-            free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
-        )
+        touching = Touching(inside.nodes, inside.numbers.reshape(-1), least)
+        problem = replace(free_motion.problem, control=None, touching=touching)
+        self.least = least
         system = self.system = free_motion.system
+        self.excitation = excitation = ActingForces(problem, ())
+        excitation.use_paths(window.begin)
+        excitation.longest, excitation.energy = longest_step(window.duration, None), at_hand
         self.mover = mover = CompiledSteps(
-            Excitation(problem, ()), Drift(system, problem.drift, system.neutral()), None, window.end, tick
+            excitation, Drift(system, problem.drift, system.neutral()), None, window.end, tick
         )
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
@@ -98,27 +110,65 @@ class QuickSteps:
         for name, value in (mover.constant | mover.varying).items():
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
-        counted = ("work",) if mover.counts else ()
-        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *counted)
-        self._results = ("q", "qd", "t", "h", "halt", "accepted", "told", "told_now", "row", "wish", *counted)
+        kept = tuple(name for name in ("work", "turnover") if name in mover.kept)
+        paths = excitation.paths.inputs(np.array([window.begin])) if excitation.paths else {}
+        self._along = tuple(name for name in paths if name in b)
+        self._piece = -1
+        self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
+        self._results = ("q", "qd", "t", "h", "halt", "accepted", "told", "told_now", "row", "wish", *kept)
         self._told = session.piece(0, 0, ("contacts",), ())
-        self.asks = free_motion.excitation.is_asked_always
+        self._take_path = session.piece(0, 0, self._along, ())
+        self.controls = free_motion.excitation.is_asked_always
+        self.asks = self.controls or excitation.is_python
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
         if self.asks:
-            self._look = AskedLook(session, row, self._moving, ("told",), mover.target, self._asked)
+            given = self._given
+            self._look = AskedLook(session, row, self._moving, ("told",), given, self._ask)
             self._plays[MANY] = AskedPlays(
-                session, MANY, self._moving, self._results, evaluation_times(mover.method), mover.target, self._asked
+                session, MANY, self._moving, self._results, evaluation_times(mover.method), given, self._ask,
+                self._close if excitation.asks_motion else None,
             )  # fmt: skip
         else:
             self._look = session.piece(0, row, self._moving, ("told",))
-        self._step = session.piece(0, None, self._moving, ("q", "qd", "accepted", "told_now", *counted))
+        self._step = session.piece(0, None, self._moving, ("q", "qd", "accepted", "told_now", *kept))
         self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
         self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
+        self.longest = np.inf
+        """The longest step [s]."""
+        self.turnover = 0.0
+        """The energy [J] that was moved about before the stretch that works are counted in."""
 
-    def _asked(self, t: float, q: np.ndarray, v: np.ndarray, trial: bool) -> np.ndarray:
-        return self.free_motion.excitation.command(t, q, v, trial=trial)
+    @property
+    def _given(self) -> tuple[str, ...]:
+        """Return the inputs that Python gives at every stage."""
+        excitation, wrench = self.excitation, "f_given" if "f_given" in self.b else "f_ext"
+        found: tuple[str, ...] = (self.mover.target,)
+        found += (wrench,) if excitation.has_python_elements else ()
+        found += (FORCE_INPUTS,) if excitation.asks_wrenches else ()
+        return (*found, "q", "qd", "qdd_given") if excitation.asks_motion else found
+
+    def _ask(self, t: float, trial: bool) -> np.ndarray:
+        """Give the step what acts at a stage, and return the control forces."""
+        b, excitation = self.b, self.excitation
+        if excitation.asks_motion:
+            b["q"][:], b["qd"][:], b["qdd_given"][:] = excitation.imposed(t, b["q"], b["qd"])
+        tau = self.tau
+        if self.controls:
+            tau = self.free_motion.excitation.command(t, b["q"], b["qd"], trial=trial)[0]
+        acts = tau[None]
+        if excitation.has_python_elements:
+            acts, wrenches = excitation.beyond_compiled(b["q"], b["qd"], acts, np.zeros((1, 0)))
+            b["f_given" if "f_given" in b else "f_ext"][:] = wrenches
+        b[self.mover.target][:] = acts
+        if excitation.asks_wrenches:
+            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"], trial)
+        return tau
+
+    def _close(self, t: float) -> None:
+        """Put prescribed joints where they are at the end of a step."""
+        self.b["q"][:], self.b["qd"][:], _ = self.excitation.imposed(t, self.b["q"], self.b["qd"])
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -131,12 +181,18 @@ class QuickSteps:
         self.b["contacts"][0] = numbers.reshape(-1)
         self._told()
 
+    def look_often(self, often: bool) -> None:
+        """Let no step pass over what acts by itself, where contacts that hold a mechanism still leave steps as large as
+        can be."""
+        is_python = self.excitation.is_python
+        self.longest = self.window.duration / OFTEN if often and is_python else np.inf
+
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Go on from a time and a state q (nq,), v (nv,) that the motion has come to, up to where control forces
         change."""
         self.free_motion.keep_time(t, q, v)
         self.end = self.free_motion.until(self.window.end)
-        if not self.asks:
+        if not self.controls:
             self.tau = self.free_motion.command(t, q, v)
 
     def _put(
@@ -151,8 +207,30 @@ class QuickSteps:
             b["row"][0, 0], b["wish"][0, 0] = last
         if self.mover.counts:
             b["work"][0] = work
+        if self.mover.judges:
+            b["turnover"][0, 0] = self.turnover + np.abs(work).sum()
+        if self.excitation.paths is not None:
+            self._follow_paths(t, self.excitation.paths)
 
-    def moved(self, state: State, span: float) -> State | None:
+    def _follow_paths(self, t: float, paths: Paths) -> None:
+        """Tell the step the polynomials of the time t, and let no step pass the next knot."""
+        piece = int(np.searchsorted(self._knots, t + 1e-12 * max(1.0, abs(t)), side="right"))
+        if piece != self._piece:
+            for name, x in paths.inputs(np.array([t])).items():
+                if name in self.b:
+                    self.b[name][0] = x[0]
+            self._take_path()
+            self._piece = piece
+        if piece < len(self._knots):
+            self.b["end"][0, 0] = min(float(self.b["end"][0, 0]), float(self._knots[piece]))
+
+    @cached_property
+    def _knots(self) -> np.ndarray:
+        """Return the times at which a path goes over to another polynomial."""
+        assert self.excitation.paths is not None
+        return self.excitation.paths.within(self.window.begin, self.window.begin + self.window.duration)
+
+    def moved(self, state: ContactState, span: float) -> ContactState | None:
         """Return the state a time behind another one that is less than a step; None if one step does not do."""
         self._put(state.t, state.q, state.v, state.work, span, state.t + span)
         self.steps += 1
@@ -160,14 +238,14 @@ class QuickSteps:
         if self.asks:
             if self._plays[MANY](1)[1]:
                 return None
-            tau = self._plays[MANY].tau_now
+            tau = self._plays[MANY].tau_now.copy()
         elif self._step():
             return None
         if b["accepted"][0, 0] < 0.5:
             return None
         work = b["work"][0].copy() if self.mover.counts else state.work
         told = b["told_now"].reshape(-1, TOLD).copy()
-        return State(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told, tau)
+        return ContactState(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told, tau)
 
     def _played(self, ahead: float) -> tuple[dict[str, np.ndarray], int, bool]:
         """Take some steps, of which about so many are `ahead`, and return what they tell, how many there were, and
@@ -182,11 +260,12 @@ class QuickSteps:
         bad = self._plays[count]()
         return self._plays[count].results, count, bool(bad)
 
-    def many(self, state: State, h: float, last: tuple[float, float] | None = None) -> Passed:
+    def many(self, state: ContactState, h: float, last: tuple[float, float] | None = None) -> ContactSteps:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
-        self._put(state.t, state.q, state.v, state.work, h, self.end, last)
-        r, plays, bad = self._played((self.end - state.t) / h)
+        end = self.end if h < 0.25 * self.longest else min(self.end, state.t + self.longest)
+        self._put(state.t, state.q, state.v, state.work, h, end, last)
+        r, plays, bad = self._played((float(self.b["end"][0, 0]) - state.t) / h)
         count, halts = plays, r["halt"][:plays, 0].tolist()
         if bad:
             finite = np.isfinite(r["told"][:plays]).all(axis=1) & np.isfinite(r["q"][:plays]).all(axis=1)
@@ -196,20 +275,33 @@ class QuickSteps:
         if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
             count = ended + 1
-        self.steps += count
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
+        size = float(r["h"][max(0, count - 1), 0])
+        times = [state.t, *r["t"][taken, 0].tolist()]
+        long = next(
+            (k for k, a, b in zip(taken, times, times[1:], strict=False) if b - a > LONG * self.longest), -1
+        )
+        if long >= 0:
+            # What acts by itself is not passed over: the rest is taken again by shorter steps.
+            count, halted, slow, size, taken = (
+                long,
+                False,
+                False,
+                self.longest,
+                [k for k in taken if k < long],
+            )
+        self.steps += count
         # A step tells what contacts do where it begins.
         begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
         told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
         tau = list(self._plays[MANY].tau[begins]) if self.asks else [self.tau] * len(begins)
         ahead = None
         if taken and taken[-1] == plays - 1:
-            now = self._plays[MANY].tau_now if self.asks else self.tau
+            now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
             ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
         work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
-        size = float(r["h"][max(0, count - 1), 0])
-        lost = count < plays or (not taken and plays == MANY) or size < COLLAPSE
-        return Passed(
+        lost = (count < plays and long < 0) or (not taken and plays == MANY and long < 0) or size < COLLAPSE
+        return ContactSteps(
             r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, tau, ahead, halted, slow, lost, size,
             (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
         )  # fmt: skip

@@ -20,19 +20,21 @@ import numpy as np
 from catena.changing.transfer import free_groups
 from catena.errors import SimulationError
 from catena.kinematics.extent import extent
-from catena.simulation.arguments import Window, initial_state
+from catena.simulation.arguments import TimeWindow, initial_state
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import Deciding, Decision
+from catena.simulation.contacts.drives import Drives, with_drives
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
-from catena.simulation.contacts.looking import LIFTS, SLIPPING, Change
+from catena.simulation.contacts.looking import LIFTS, SLIPPING, ContactChange
 from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import QuickStretch
 from catena.simulation.contacts.quick_path import Quick, quick_trajectory
@@ -40,10 +42,10 @@ from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.steady import CarefulUntilSteady
-from catena.simulation.contacts.stiffness import Watch
+from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
-from catena.simulation.contacts.stretch import Stretch
+from catena.simulation.contacts.stretch import ContactStretch
 from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
@@ -51,6 +53,7 @@ from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
+from catena.simulation.run import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (
@@ -90,7 +93,9 @@ class ContactRun:
         self.start, self.end = changing.span
         self.segments: list[Segment] = []
         self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
-        self.places: list[Places] = []
+        self.drives: list[Drives | None] = []
+        """By what the forces of drives are found in each stretch, None where they are known or there are none."""
+        self.places: list[ContactPlaces] = []
         self.transitions: list[Transition] = []
         self.jumps = Jumps()
         self.decided: list[float] = []
@@ -122,18 +127,23 @@ class ContactRun:
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
-        self.free_motion = FreeMotion(problem, Places(system, self.contacts), near=self.wound.positions)
+        self.free_motion = FreeMotion(
+            problem, ContactPlaces(system, self.contacts), near=self.wound.positions
+        )
         self.length = extent(system.plan)
         gravity = float(np.linalg.norm(system.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
         free = {name for group in free_groups(system.mechanism) for name in group}
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
-        self.quick: QuickSteps | None = None
+        self.quick: dict[bool, QuickSteps] = {}
+        self.redundant: set[tuple[str, ...]] = set()
+        """Modes with which contacts are known to be redundant."""
+        self.by_python: Standing | None = None
+        """What contacts do where redundant ones bear other forces than the least, which only Python finds."""
         self.impulses: ImpulseSteps | None = None
-        self.watch = Watch(self.free_motion)
-        self.is_inside = can_be_inside(problem, self.free_motion.places)
-        self.is_driven = control is not None
+        self.watch = StiffnessWatch(self.free_motion)
+        self.is_inside = can_be_inside(problem)
         self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -142,7 +152,8 @@ class ContactRun:
         self.free_motion.places.refer(q)
         self.inside = Inside(self.free_motion.places)
         if self.is_inside:
-            self.deciding.mobile = Mobile(self.system, self.inside, self.is_driven)
+            self.loads = InstantLoads(self.free_motion.excitation)
+            self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
@@ -167,7 +178,9 @@ class ContactRun:
         """Begin at one state q (nq,), v (nv,)."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        require_outside(self.contacts, self.deciding.gaps(q, np.zeros(self.system.nv)), self.length)
+        require_outside(
+            self.contacts, self.deciding.gaps(self.start, q, np.zeros(self.system.nv)), self.length
+        )
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v
@@ -177,8 +190,8 @@ class ContactRun:
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion."""
         self.end, self.more = until, True
-        if self.quick is not None:
-            self.quick.window = self.window
+        for quick in self.quick.values():
+            quick.window = self.window
         play(self, until)
 
     def goes_on(self, until: float) -> bool:
@@ -211,10 +224,11 @@ class ContactRun:
         """Return what happened since it was asked last, and forget what was passed."""
         events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
         found = Happened(events, tuple(self.transitions))
-        self.segments, self.contact_forces, self.places = (
+        self.segments, self.contact_forces, self.places, self.drives = (
             self.segments[-1:],
             self.contact_forces[-1:],
             self.places[-1:],
+            self.drives[-1:],
         )
         self.known, self.transitions = len(self.segments), []
         # Contacts go on as they do, from where they are now.
@@ -228,9 +242,9 @@ class ContactRun:
         return Snapshot([self, self.deciding, *parts, *memory_of(free.excitation.control)])
 
     @property
-    def window(self) -> Window:
+    def window(self) -> TimeWindow:
         """Return up to when the motion goes on for now."""
-        return Window(self.start, self.end, self.duration)
+        return TimeWindow(self.start, self.end, self.duration)
 
     @property
     def _known(self) -> Standing:
@@ -248,7 +262,9 @@ class ContactRun:
         if happens is not None:
             return happens
         options, following = self.changing.options, self.changing.following
-        made = Stretch(holding, self.window, options, self._events, self.h / 3.0, following).go(t, q, v)
+        made = ContactStretch(holding, self.window, options, self._events, self.h / 3.0, following).go(
+            t, q, v
+        )
         run, stiff = made.run, STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(stiff)
@@ -261,35 +277,54 @@ class ContactRun:
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
-        if self.quick is None:
-            tick = self.changing.following.tick
-            self.quick = QuickSteps(self.free_motion, self.inside, self.window, self.length, self.h, tick)
-        stretch, (t, q, v) = QuickStretch(self.quick, holding), (self.now, self.q, self.v)
-        try:
-            made = stretch.go(t, q, v, self.first, self._events(t, q, v))
-        except BaseException:
-            # Whatever went wrong in a user's function, what there is must not be lost.
-            made = stretch.so_far()
-            if made is not None:
-                self._keep_quick(made, holding)
-            raise
+        if self.by_python is self.standing:
+            return None
+        modes = holding.standing.modes
+        made = None if modes in self.redundant else self._moved_quickly(holding, False)
+        if made is None and holding.closed:
+            self.redundant.add(modes)
+            made = self._moved_quickly(holding, True)
         if made is None:
             return None
         run = self._keep_quick(made, holding)
+        for quick in self.quick.values():
+            quick.turnover += float(np.abs(made.work[-1]).sum())
         if not holding.closed:
             self.watch.passed(made.t, self.h)
         if len(made.t) > 2:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
         self._come_to(run)
+        if made.otherwise:
+            self.by_python = self.standing
+            return []
         stiff = SLOWLY if holding.rubs else STUCK
         return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
+
+    def _moved_quickly(self, holding: Holding, least: bool) -> Quick | None:
+        """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant; None where
+        they cannot vouch for it."""
+        t, q, v = self.now, self.q, self.v
+        if least not in self.quick:
+            tick, at_hand = self.changing.following.tick, energy_at_hand(self.system, q[None], v[None])
+            self.quick[least] = QuickSteps(
+                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick, least
+            )
+        stretch = QuickStretch(self.quick[least], holding)
+        try:
+            return stretch.go(t, q, v, self.first, self._events(t, q, v))
+        except BaseException:
+            # Whatever went wrong in a user's function, what there is must not be lost.
+            made = stretch.so_far()
+            if made is not None:
+                self._keep_quick(made, holding)
+            raise
 
     def _come_to(self, run: Segment) -> None:
         """Be at the end of a run."""
         self.now, self.q, self.v = float(run.t[-1]), run.q[-1], run.v[-1]
 
-    def _after(self, change: Change | None, stiff: str) -> list[Happening]:
+    def _after(self, change: ContactChange | None, stiff: str) -> list[Happening]:
         """Return what happens where a stretch ended: a change of a contact, or careful steps where it became `stiff`,
         in words, or changes follow each other too quickly."""
         hasty = change is not None and self._is_hasty(self.now)
@@ -300,7 +335,7 @@ class ContactRun:
 
     # What contacts do.
 
-    def _decide(self, change: Change | None) -> Sequence[Transition]:
+    def _decide(self, change: ContactChange | None) -> Sequence[Transition]:
         """Decide what contacts do from now on, because one of them changed, or none is decided about yet."""
         t, q, v, before = self.now, self.q, self.v, self.standing
         self.free_motion.keep_time(t, q, v)
@@ -374,15 +409,17 @@ class ContactRun:
             self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
         )
         self.watch.begin(v)
-        gap = self.deciding.gaps(q, v)
+        gap = self.deciding.gaps(t, q, v)
         run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
         if len(run.t) > 1:
             times = run.t
             run = met(run, self._events(t, q, v), t == self.start)
-            self.wound.know(run)
+            self.wound.know_loops(run)
             self.segments.append(run)
             self.contact_forces.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.free_motion.places)
+            pushes = steps.pushes[np.searchsorted(times, run.t, side="right") - 1] if run.driven else None
+            self.drives.append(None if pushes is None else Drives(self.free_motion, pushes))
             self._come_to(run)
             if run.ended:
                 return self._ended(run)
@@ -399,7 +436,7 @@ class ContactRun:
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
         if self.impulses is None and self.is_inside:
-            self.impulses = ImpulseSteps(self.system, self.inside, self.is_driven)
+            self.impulses = ImpulseSteps(self.loads, self.inside)
         return self.impulses
 
     # Events.
@@ -477,10 +514,11 @@ class ContactRun:
         nodes, asks = len(run.t), self.free_motion.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
-            self.wound.know(run)
+            self.wound.know_loops(run)
             self.segments.append(run)
             self.contact_forces.append(forces_in)
             self.places.append(holding.free_motion.places)
+            self.drives.append(None)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
         run = quick_trajectory(self.free_motion, made, holding)
@@ -498,6 +536,7 @@ class ContactRun:
         self._keep(run, holding)
         by_modes = self.contact_forces[-1]
         self.contact_forces[-1] = forces_in
+        self.drives[-1] = Drives(self.free_motion, forces) if run.driven else None
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
@@ -518,6 +557,8 @@ class ContactRun:
     def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
         """Finish so many stretches, and tell whoever follows those that are new."""
         known, labels = len(self.finished), [contact.label for contact in self.contacts]
+        self.segments[known:count] = with_drives(self.segments[known:count], self.drives[known:count])
+        self.drives[known:count] = [None] * (count - known)
         for k in range(known, count):
             run = resampled(self.segments[k], times)
             f = self.contact_forces[k](run)

@@ -11,11 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
-from catena.kernels import Session
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
-from catena.simulation.stepping.compiled import LANES_ALONE
-from catena.system import System
+from catena.simulation.contacts.instant_loads import InstantLoads
 
 
 def picked(x: np.ndarray, contacts: Sequence[int]) -> np.ndarray:
@@ -23,7 +21,7 @@ def picked(x: np.ndarray, contacts: Sequence[int]) -> np.ndarray:
     return x if len(contacts) == len(x) else x[contacts]
 
 
-class Situation(Protocol):
+class ContactSituation(Protocol):
     """All contacts at one state: gaps `gap` (contacts,) and velocities `u` (contacts, 3)."""
 
     gap: np.ndarray
@@ -80,27 +78,23 @@ class ByJoints:
 
 
 class Mobile:
-    """Compiled code for situations of a system (`dynamics.contacts.contact_mobility`), one at a time; `driven` ones
-    have control forces."""
+    """Compiled code for situations of a system (`dynamics.contacts.contact_mobility`), one at a time, under some
+    `loads`."""
 
-    def __init__(self, system: System, inside: Inside, driven: bool) -> None:
-        placed = system.elements.placed
-        algorithm = contact_mobility(inside.nodes, bool(placed))
-        self.given = "given" if placed else "tau"
-        absent = frozenset({"a_base", "f_given" if placed else "f_ext", *(() if driven else (self.given,))})
-        session = Session(system.program(algorithm, absent, LANES_ALONE, placed), 1)
+    def __init__(self, loads: InstantLoads, inside: Inside) -> None:
+        self.loads = loads
+        session = loads.session(contact_mobility(inside.nodes, bool(loads.placed), loads.is_driven))
         self.b = session.buffers
         self.b["contacts"][0] = inside.numbers.reshape(-1)
-        session.piece(0, 0, ("contacts",), ())()
+        session.piece(0, 0, ("contacts", *loads.constant), ())()
         row = session.row("impulses")
-        moving = ("q", "qd", *((self.given,) if driven else ()))
-        self.driven, self.look = driven, session.piece(0, row, moving, ("told", "W"))
+        self.look = session.piece(0, row, ("q", "qd", *loads.changing), ("told", "W"))
         self.push = session.piece(row, None, ("impulses",), ("gained",))
 
-    def at(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
-        """Return the situation at a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not finite."""
-        if self.driven:
-            self.b[self.given][0] = tau
+    def at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
+        """Return the situation at a time and a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not
+        finite."""
+        self.loads.put(self.b, t, q, v, tau)
         self.b["q"][0], self.b["qd"][0] = q, v
         return None if self.look() else Compiled(self)
 

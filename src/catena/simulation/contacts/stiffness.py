@@ -81,7 +81,7 @@ class Stiffness:
         return -h * float(mean @ self.damping @ y)
 
 
-class Watch:
+class StiffnessWatch:
     """Says which steps are stiff. Where they are not, resistance is looked at ever more rarely, and when velocities
     swing to and fro more and more from step to step, as they do where steps are too large for what resists."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from catena.errors import StateError
-from catena.given import is_count, is_finite, is_not_negative, shown
 from catena.mechanism.validation import known
 from catena.system import System
+from catena.validation import is_count, is_finite, is_not_negative, shown
 
 
 @dataclass(frozen=True)

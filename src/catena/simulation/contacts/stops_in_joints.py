@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.results.segment import Segment
 
 # What is left of wrenches below this part of those of stops is rounding.
 NOTHING = 1e-12
 
 
-def with_stops_in_joints(run: Segment, places: Places, forces: np.ndarray) -> Segment:
+def with_stops_in_joints(run: Segment, places: ContactPlaces, forces: np.ndarray) -> Segment:
     """Return a run whose rigid stops are forces in their joints, given the forces (samples, contacts, 3) of all
     contacts at these places: among the wrenches on bodies they are left out."""
     joints = run.system.joints

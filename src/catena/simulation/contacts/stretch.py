@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from catena.simulation.arguments import Span, Window
+from catena.simulation.arguments import TimeSpan, TimeWindow
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.joining import cut, joined
-from catena.simulation.contacts.looking import Change, Looking
+from catena.simulation.contacts.looking import ContactChange, Looking
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
-from catena.simulation.run import Beginning, Run, longest_step
+from catena.simulation.run import Run, RunStart, longest_step
 from catena.simulation.stepping.compiled import BrokenOff
 from catena.system import System
 
@@ -50,18 +50,18 @@ class Stretched:
     is `stiff`: friction made it get on more slowly than careful steps would, or it did not at all."""
 
     run: Segment | None
-    change: Change | None
+    change: ContactChange | None
     stiff: bool
 
 
 @dataclass(eq=False)
-class Stretch:
+class ContactStretch:
     """Contacts that go on as they do (`holding`) in a `window` of a run with `options` of `simulate`. `events` gives
     the events of a part that begins at a time and a state. A part in which something rubs, and that gets on by less
     than `slow` seconds with each evaluation, is stiff. `following` may cancel it."""
 
     holding: Holding
-    window: Window
+    window: TimeWindow
     options: Mapping[str, Any]
     events: Callable[[float, np.ndarray, np.ndarray], Sequence[Event]]
     slow: float
@@ -85,13 +85,13 @@ class Stretch:
         looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
         inside = Inside(self.free_motion.places)
-        self.inside = self.pushes and can_be_inside(self.free_motion.problem, self.free_motion.places)
+        self.inside = self.pushes and can_be_inside(self.free_motion.problem)
         asks = (self.pushes and not self.inside) or self.free_motion.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         while True:
             self.holding.begin(t, q, v)
             self.free_motion.keep_time(t, q, v)
-            span = Span(t, min(t + part * duration, self.free_motion.until(self.window.end)))
+            span = TimeSpan(t, min(t + part * duration, self.free_motion.until(self.window.end)))
             run, enough = None, False
             if self.inside:
                 run, enough = self._compiled(inside, span, q, v, looking.deep, most)
@@ -125,7 +125,7 @@ class Stretch:
         return self.free_motion.stuck(self.holding.closed, q, v)
 
     def _part(
-        self, system: System, span: Span, q: np.ndarray, v: np.ndarray, most: int
+        self, system: System, span: TimeSpan, q: np.ndarray, v: np.ndarray, most: int
     ) -> tuple[Segment | None, bool]:
         """Return the motion over a time, or less if it took more than `most` evaluations, which is told; None if it did
         not get on."""
@@ -141,7 +141,7 @@ class Stretch:
         return self._moved(problem, span, q, v)
 
     def _compiled(
-        self, inside: Inside, span: Span, q: np.ndarray, v: np.ndarray, deep: np.ndarray, most: int
+        self, inside: Inside, span: TimeSpan, q: np.ndarray, v: np.ndarray, deep: np.ndarray, most: int
     ) -> tuple[Segment | None, bool]:
         """Return what `_part` does, at most up to the step in which a contact changes, by compiled steps; None where
         these cannot vouch for the forces of contacts."""
@@ -158,14 +158,14 @@ class Stretch:
         return replace(run, wrenches=holding.places.wrenches(given.touches, given.f)), enough
 
     def _moved(
-        self, problem: Problem, span: Span, q: np.ndarray, v: np.ndarray
+        self, problem: Problem, span: TimeSpan, q: np.ndarray, v: np.ndarray
     ) -> tuple[Segment | None, bool]:
         """Return the motion of a problem over a time, or what there is of it where it was broken off, None for nothing;
         and whether that was because it took long."""
         try:
             t, longest = span.start, longest_step(self.window.duration, None)
             held, whole = self._held(t, q, v), self.window.duration
-            beginning = Beginning(t == self.window.begin, False, held, longest, of=whole)
+            beginning = RunStart(t == self.window.begin, False, held, longest, of=whole)
             run = Run(
                 problem,
                 q,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from catena.simulation.acting import loads
-from catena.simulation.contacts.geometry import Places
+from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.results.segment import Segment
 from catena.system import System
 
@@ -23,7 +23,7 @@ def reactions_beside_contacts(run: Segment) -> dict[str, np.ndarray]:
     stuck = [each for each in run.contact_force_histories if each.contact.joint in run.system.loops]
     names = [each.contact.joint for each in stuck]
     system = without_contacts(run.system, names)
-    places = Places(system, [each.contact for each in stuck])
+    places = ContactPlaces(system, [each.contact for each in stuck])
     touches = places.at(run.q, run.v)
     in_ground = np.stack([each.f for each in stuck], axis=1)[..., None, :] @ touches.axes
     forces = (in_ground @ np.swapaxes(touches.E, -1, -2))[..., 0, :]

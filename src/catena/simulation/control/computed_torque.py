@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_not_negative, shown
 from catena.simulation.control.following import Ahead, as_path
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
+from catena.validation import is_not_negative, shown
 
 
 class ComputedTorque(Controller):

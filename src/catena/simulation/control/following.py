@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.given import shown
-from catena.simulation.references import JointPath, Motion
+from catena.simulation.references import JointPath, ReferenceMotion
 from catena.system import System
+from catena.validation import shown
 
 # References at the samples of a controller are computed for so many samples together.
 BLOCK = 64
@@ -33,10 +33,10 @@ class StatePath(Protocol):
     def followed(self) -> np.ndarray:
         """Return which velocity components (nv,) have a reference."""
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return the motion of the whole system."""
 
-    def given(self, t: Any) -> Motion:
+    def given(self, t: Any) -> ReferenceMotion:
         """Return it without what follows from the loops."""
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.system import System
+from catena.validation import real_array, shown
 
 
 def gains(system: System, who: str, what: str, given: Any, default: float = 0.0) -> np.ndarray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from catena.errors import LoopError, StateError
-from catena.given import shown
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references.protocol import as_system
 from catena.system import System
 from catena.thresholds import RANK_ACTUATED
+from catena.validation import shown
 
 # A mechanism that would accelerate by more than this part of what its weight does to its bodies is not held.
 HELD = 1e-6

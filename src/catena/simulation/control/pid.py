@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import entries, is_finite, is_one_of, shown
 from catena.joints import JointKind
 from catena.simulation.control.following import Ahead, as_path
 from catena.simulation.control.gains import components, effort_limits, gains
@@ -28,6 +27,7 @@ from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
+from catena.validation import entries, is_finite, is_one_of, shown
 
 WINDUP = ("clamping", "back_calculation", "none")
 # Stands for no limit in formulas, where infinity is an error.

@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_number, shown
 from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
+from catena.validation import real_number, shown
 
 
 class Controller(ABC):

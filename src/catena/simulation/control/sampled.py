@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
+from catena.validation import real_array, shown
 
 
 def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
@@ -21,10 +21,10 @@ def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
     The function may have a memory of its own, since it is asked once for every sample, in order. If it has a method
     `start(system, batch)`, that is called before every run.
     """
-    return Sampled(function, rate)
+    return SampledController(function, rate)
 
 
-class Sampled(Controller):
+class SampledController(Controller):
     """Carries a rate for a function of (t, q, v); a simulation does the sampling."""
 
     def __init__(self, function: Callable[..., Any], rate: float | None) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
@@ -17,6 +16,7 @@ from catena.simulation.references import Constant, Reference, as_polynomial, is_
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
 from catena.system import System
+from catena.validation import shown
 
 
 class ServoSignals(Controller):

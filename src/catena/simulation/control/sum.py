@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.simulation.control.protocol import Controller
-from catena.simulation.control.sampled import Sampled
+from catena.simulation.control.sampled import SampledController
 from catena.simulation.control.symbols import join
 from catena.simulation.references.as_polynomial import InputPath
 from catena.system import System
@@ -28,7 +28,9 @@ class Sum(Controller):
                 flat += part.parts
             else:
                 flat.append(
-                    part if isinstance(part, Controller) else Sampled(part, getattr(part, "rate", None))
+                    part
+                    if isinstance(part, Controller)
+                    else SampledController(part, getattr(part, "rate", None))
                 )
         self.parts: tuple[Controller, ...] = tuple(flat)
         rates = sorted({part.rate for part in flat if part.rate is not None})

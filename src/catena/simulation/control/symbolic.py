@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import can_take, is_count, real_array, shown
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.control.symbols import stack
@@ -17,6 +16,7 @@ from catena.simulation.references import Constant, PiecewisePolynomial, Referenc
 from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array, is_symbolic
 from catena.system import System
+from catena.validation import can_take, is_count, real_array, shown
 
 
 class SymbolicControl(Controller):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.given import real_array
 from catena.spatial.scalars import array, is_symbolic
+from catena.validation import real_array
 
 
 def _elementwise(name: str, of_numbers: Callable[..., Any], doc: str) -> Callable[..., Any]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_number, shown
 from catena.kinematics.stacks import apply
 from catena.mechanism.validation import known
 from catena.simulation.control.forces import forces
@@ -23,6 +22,7 @@ from catena.simulation.references.protocol import as_configuration, as_system
 from catena.simulation.references.task_path import FrameTask
 from catena.spatial import Pose
 from catena.system import System
+from catena.validation import real_number, shown
 
 # Directions in which the frame moves less than this part as easily as in the best one are damped.
 SINGULAR = 1e-3

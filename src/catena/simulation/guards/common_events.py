@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import is_finite, is_one_of, shown
 from catena.mechanism import Mechanism
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
+from catena.validation import is_finite, is_one_of, shown
 
 
 def at_time(time: float, then: Callable[..., Any] | None = None, name: str = "") -> Event:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
-from catena.given import is_finite, real_array, shown
 from catena.simulation.guards.instant import Instant
 from catena.simulation.turns import Looked
 from catena.system import System
+from catena.validation import is_finite, real_array, shown
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.given import is_one_of
 from catena.hooks import hook
 from catena.simulation.turns import Looked
 from catena.system import System
+from catena.validation import is_one_of
 
 if TYPE_CHECKING:
     from catena.changing import Configuration

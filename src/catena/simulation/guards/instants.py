@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_one_of
 from catena.simulation.turns import TurnsBehind, each_own
 from catena.system import System
+from catena.validation import is_one_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.roots import zeros
-from catena.simulation.guards.sign_changes import Changes, Nodes, sign_changes
+from catena.simulation.guards.sign_changes import Nodes, SignChanges, sign_changes
 from catena.structure import Plan
 
 # Events are located to this part of the interval that they are in, or to the rounding of the time.
@@ -89,7 +89,7 @@ def hits(events: Sequence[EventValues], plan: Plan, passage: Passage, begin: flo
     ]
 
 
-def located(event: EventValues, changes: Changes, passage: Passage) -> np.ndarray:
+def located(event: EventValues, changes: SignChanges, passage: Passage) -> np.ndarray:
     """Return the times (n,) at which an event happens, between those that changes of its sign lie between."""
 
     def values(which: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -97,7 +97,7 @@ class Nodes:
         return event.at(times, q, v, self.states[node], turns)
 
 
-class Changes(NamedTuple):
+class SignChanges(NamedTuple):
     """Times `first` and `last` (n,) [s] between which a function changes its sign, and the nodes (n,) behind which they
     are."""
 
@@ -106,19 +106,19 @@ class Changes(NamedTuple):
     node: np.ndarray
 
 
-def sign_changes(event: EventValues, plan: Plan, nodes: Nodes, begin: float | None) -> Changes:
+def sign_changes(event: EventValues, plan: Plan, nodes: Nodes, begin: float | None) -> SignChanges:
     """Return where an event happens between nodes. A zero at the end of an interval belongs to it, one at the start
     does not; where a motion begins, at the time `begin` [s], that holds up to rounding."""
     starts = np.flatnonzero(nodes.goes_on)
     if not len(starts):
-        return Changes(np.zeros(0), np.zeros(0), starts)
+        return SignChanges(np.zeros(0), np.zeros(0), starts)
     parts, is_short = _parts(plan, nodes, starts)
     if len(starts) < FEWEST:
         windows, ranges = _windows(nodes, starts), None
     else:
         windows, ranges = _doubtful(event, nodes, starts, is_short)
     if not len(windows):
-        return Changes(np.zeros(0), np.zeros(0), windows)
+        return SignChanges(np.zeros(0), np.zeros(0), windows)
     return _resolved(event, nodes, starts, parts, windows, ranges, begin)
 
 
@@ -196,7 +196,7 @@ def _doubtful(
 def _resolved(
     event: EventValues, nodes: Nodes, starts: np.ndarray, parts: np.ndarray, windows: np.ndarray,
     ranges: np.ndarray | None, begin: float | None,
-) -> Changes:  # fmt: skip
+) -> SignChanges:  # fmt: skip
     """Return where an event happens in windows, which begin with these intervals (w,), looked at as closely as its
     values ask for. `ranges` (w,) are those of its values in whole motions, as far as these are known."""
     t, node, window = _places(nodes, starts, parts, windows)
@@ -215,7 +215,7 @@ def _resolved(
                 _resolved(event, nodes, starts, parts, windows[k], span[k], begin)
                 for k in (slice(half), slice(half, None))
             ]
-            return Changes(*(np.concatenate(both) for both in zip(*halves, strict=True)))
+            return SignChanges(*(np.concatenate(both) for both in zip(*halves, strict=True)))
         times, k = closer
         new = nodes.values(event, node[k], times)
         order = np.argsort(np.concatenate([np.arange(len(t)), k + 0.5]), kind="stable")
@@ -225,7 +225,7 @@ def _resolved(
         )
     inner = window[1:] == window[:-1]
     k = np.flatnonzero(inner & crossings(event.event, values[:-1], values[1:]))
-    return Changes(t[k], t[k + 1], node[k])
+    return SignChanges(t[k], t[k + 1], node[k])
 
 
 def _places(

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from catena.simulation.arguments import Span
+from catena.simulation.arguments import TimeSpan
 
 # Fixed steps between two looks at least.
 BETWEEN = 16
@@ -53,7 +53,7 @@ def whole_steps(span: float, step: float) -> int:
     return max(1, round(span / step * (1.0 - 1e-9)))
 
 
-def stops(span: Span, guards: Iterable[TimeGuard]) -> list[float]:
+def stops(span: TimeSpan, guards: Iterable[TimeGuard]) -> list[float]:
     """Return the times that no step passes, in order, the last of which is the end."""
     found = [guard.within(*span) for guard in guards]
     if not found:

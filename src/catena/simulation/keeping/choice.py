@@ -11,8 +11,8 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.formulas import parse
-from catena.given import entries, is_one_of, real_array, shown
 from catena.system import System
+from catena.validation import entries, is_one_of, real_array, shown
 
 FINAL = "final"
 TALLIES = ("last", "min", "max", "mean", "integral", "time_of_min", "time_of_max", "crossing")

@@ -1,5 +1,6 @@
 """What joints and tools should follow."""
 
+from catena.errors import renamed
 from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant, constant
 from catena.simulation.references.function import Function, function
@@ -7,7 +8,7 @@ from catena.simulation.references.joint_path import JointPath
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.pose_path import PosePath
-from catena.simulation.references.protocol import Motion, Reference, is_reference
+from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
 from catena.simulation.references.rotation import Turning, Turns, turning, turns
 from catena.simulation.references.splines import spline
 from catena.simulation.references.task_path import TaskPath
@@ -16,7 +17,7 @@ __all__ = [
     "Constant",
     "Function",
     "JointPath",
-    "Motion",
+    "ReferenceMotion",
     "PiecewisePolynomial",
     "PosePath",
     "Reference",
@@ -33,3 +34,5 @@ __all__ = [
     "turning",
     "turns",
 ]
+
+__getattr__ = renamed("references", {"Motion": "ReferenceMotion"})

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_count, real_array, shown
-from catena.simulation.references.protocol import Motion, as_times
+from catena.simulation.references.protocol import ReferenceMotion, as_times
+from catena.validation import is_count, real_array, shown
 
 
 class Constant:
@@ -28,11 +28,13 @@ class Constant:
         self.position = q
         self.nv = len(q) if nv is None else int(nv)
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return the position, at rest."""
         shape = as_times(t, "constant").shape
         rest = np.zeros((*shape, self.nv))
-        return Motion(np.broadcast_to(self.position, (*shape, len(self.position))).copy(), rest, rest.copy())
+        return ReferenceMotion(
+            np.broadcast_to(self.position, (*shape, len(self.position))).copy(), rest, rest.copy()
+        )
 
 
 def constant(position: Any, nv: int | None = None) -> Constant:

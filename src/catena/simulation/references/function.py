@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
-from catena.simulation.references.protocol import Motion, as_times
+from catena.simulation.references.protocol import ReferenceMotion, as_times
 from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import is_symbolic
+from catena.validation import real_array, shown
 
 
 def function(
@@ -59,7 +59,7 @@ class Function:
             parts = (position, velocity, acceleration)
             self._evaluate = lambda times: [_called(part, times) for part in parts]
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return position, velocity and acceleration, each (..., k)."""
         times = as_times(t, "function")
         q, v, a = self._evaluate(times.ravel())
@@ -69,7 +69,7 @@ class Function:
                 raise StateError(
                     f"function: the {what} at t = {times.ravel()[row]:.9g} s is {x[row].tolist()}; it must be finite."
                 )
-        return Motion(*(x.reshape(*times.shape, x.shape[-1]) for x in (q, v, a)))
+        return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in (q, v, a)))
 
 
 def _called(part: Callable[[Any], Any], times: np.ndarray) -> np.ndarray:

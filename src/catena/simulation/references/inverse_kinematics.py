@@ -24,7 +24,7 @@ from catena.kinematics import stacks
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.kinematics.loops.closure import coordinate_rows, tree_motions
 from catena.kinematics.loops.coupling_states import constraint_states
-from catena.simulation.references.protocol import Motion
+from catena.simulation.references.protocol import ReferenceMotion
 from catena.system import System
 from catena.thresholds import RANK_MOVING
 
@@ -41,22 +41,22 @@ OPEN_FACTOR = 10.0
 STARTS = (0.0, 0.2, 0.5, 1.0, 1.5, 2.0, 0.3, 0.8)
 
 
-class Task(Protocol):
+class KinematicTask(Protocol):
     """What should be done, for states q (N, nq) and the goals (N rows each) of as many times."""
 
-    def goal(self, t: np.ndarray) -> Motion:
+    def goal(self, t: np.ndarray) -> ReferenceMotion:
         """Return what the path gives at times (N,)."""
 
     def rows(self, q: np.ndarray) -> np.ndarray:
         """Return J (N, k, nv)."""
 
-    def error(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def error(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         """Return e (N, k): what J v must bring about in unit time."""
 
-    def rate(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def rate(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         """Return the J v (N, k) wanted where the error is zero."""
 
-    def acceleration(self, goal: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def acceleration(self, goal: ReferenceMotion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the J vdot (N, k) wanted."""
 
     @property
@@ -83,7 +83,9 @@ class _Rates(NamedTuple):
 class InverseKinematics:
     """Follows a task from the time `begin` on, in steps of `step` seconds, from near the configuration `guess`."""
 
-    def __init__(self, system: System, task: Task, guess: np.ndarray, begin: float, step: float) -> None:
+    def __init__(
+        self, system: System, task: KinematicTask, guess: np.ndarray, begin: float, step: float
+    ) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
         self._evaluator = Evaluator(system.mechanism, system.effective_plan)
@@ -95,10 +97,12 @@ class InverseKinematics:
         self._sizes = np.concatenate([np.ones(0), *(_sizes(x[:, :3], length * x[:, 3:]) for x in Phi)])
         self._nodes = [self._first(np.asarray(guess, dtype=np.float64))]
 
-    def at(self, t: np.ndarray) -> Motion:
+    def at(self, t: np.ndarray) -> ReferenceMotion:
         """Return (N, nq), (N, nv), (N, nv) at times (N,); before the beginning it stands there."""
         if not len(t):
-            return Motion(*(np.zeros((0, n)) for n in (self.system.nq, self.system.nv, self.system.nv)))
+            return ReferenceMotion(
+                *(np.zeros((0, n)) for n in (self.system.nq, self.system.nv, self.system.nv))
+            )
         when = np.maximum(t, self.begin)
         place = (when - self.begin) / self.step
         self._extend(int(np.ceil(place.max() - 1e-9)))
@@ -116,7 +120,7 @@ class InverseKinematics:
         self._require_rates(when, rates, opened, DONE / self.step**2, products)
         a = rates.x
         before = (t < self.begin)[:, None]
-        return Motion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
+        return ReferenceMotion(q, np.where(before, 0.0, v), np.where(before, 0.0, a))
 
     # Nodes, from which everything between them is interpolated.
 
@@ -136,7 +140,7 @@ class InverseKinematics:
         self._require(t, goal, q)
         return self._node(t, goal, q)
 
-    def _node(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> _Node:
+    def _node(self, t: np.ndarray, goal: ReferenceMotion, q: np.ndarray) -> _Node:
         """Return a closed configuration q (1, nq) with its velocity, which must be within reach."""
         rates = self._velocity(goal, q)
         self._require_rates(t, rates, self._worst(goal, q), DONE / self.step)
@@ -152,7 +156,7 @@ class InverseKinematics:
         move = self.system.integrate
         for k in range(count - first):
             end = halves[[2 * k + 2]]
-            by, to = (Motion(*(x[[2 * k + j]] for x in goals)) for j in (1, 2))
+            by, to = (ReferenceMotion(*(x[[2 * k + j]] for x in goals)) for j in (1, 2))
             q0, v1 = (x[None] for x in self._nodes[-1])
             # Stages only predict: loops are a little open there, so that rates may not fit together.
             v2 = self._velocity(by, move(q0, v1, 0.5 * h)).x
@@ -178,7 +182,7 @@ class InverseKinematics:
 
     # Equations.
 
-    def _velocity(self, goal: Motion, q: np.ndarray) -> _Rates:
+    def _velocity(self, goal: ReferenceMotion, q: np.ndarray) -> _Rates:
         rest = np.zeros((len(q), self.system.nv))
         return self._resolved(self._rows(q), self._worst(goal, q), rest, self.task.rate(goal, q), 0.0)
 
@@ -239,18 +243,18 @@ class InverseKinematics:
             return 0.0
         return np.concatenate([state.gamma for state in constraint_states(self._evaluator, q, v)], axis=-1)
 
-    def _errors(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def _errors(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         """Return what is left of the task and the loops, (N, k + m), scaled."""
         left = self.task.error(goal, q) / self.task.units
         if not len(self._sizes):
             return left
         return np.concatenate([left, -closure(self._evaluator, q)[0] / self._sizes], axis=-1)
 
-    def _worst(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def _worst(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         """Return the largest error (N,) of the task and the loops."""
         return np.abs(self._errors(goal, q)).max(axis=-1, initial=0.0)
 
-    def _descend(self, goal: Motion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _descend(self, goal: ReferenceMotion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Take damped least-squares steps from q (N, nq), and return where they lead and the errors (N, k + m) that
         are left."""
         error = self._errors(goal, q)
@@ -274,12 +278,12 @@ class InverseKinematics:
             q, error = np.where(better[:, None], trial, q), np.where(better[:, None], left, error)
         return q, error
 
-    def _solved(self, t: np.ndarray, goal: Motion, guess: np.ndarray) -> np.ndarray:
+    def _solved(self, t: np.ndarray, goal: ReferenceMotion, guess: np.ndarray) -> np.ndarray:
         q, _ = self._descend(goal, guess)
         self._require(t, goal, q)
         return q
 
-    def _require(self, t: np.ndarray, goal: Motion, q: np.ndarray) -> None:
+    def _require(self, t: np.ndarray, goal: ReferenceMotion, q: np.ndarray) -> None:
         """Raise where the task or the loops are not within reach."""
         errors = self._errors(goal, q)
         worst = self._worst(goal, q)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_positive, real_array, shown
 from catena.simulation.references.as_polynomial import InputPath, as_polynomial, held
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (
-    Motion,
+    ReferenceMotion,
     as_configuration,
     as_system,
     as_times,
@@ -22,6 +21,7 @@ from catena.simulation.references.protocol import (
 )
 from catena.simulation.references.task_path import STEP
 from catena.system import System
+from catena.validation import is_positive, real_array, shown
 
 
 class JointPath:
@@ -61,7 +61,7 @@ class JointPath:
         self.given(0.0)
         self._inverse: InverseKinematics | None = None
 
-    def given(self, t: Any) -> Motion:
+    def given(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
         times = as_times(t, "joint path")
         nq, nv = self.system.nq, self.system.nv
@@ -75,7 +75,7 @@ class JointPath:
                 source(times),
             ):
                 target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
-        return Motion(q, v, a)
+        return ReferenceMotion(q, v, a)
 
     def polynomials(self) -> dict[str, tuple[InputPath, InputPath]] | None:
         """Return positions and velocities of the joints named as polynomials in time; None where one is not."""
@@ -90,7 +90,7 @@ class JointPath:
                 return None
         return found
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv) of the whole system, its loops closed."""
         if not self.system.plan.total_constraints:
             return self.given(t)
@@ -98,7 +98,7 @@ class JointPath:
         if self._inverse is None:
             self._inverse = InverseKinematics(self.system, _Joints(self), self.rest, 0.0, self.step)
         found = self._inverse.at(times.ravel())
-        return Motion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
+        return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
 
 
 class _Joints:
@@ -109,19 +109,19 @@ class _Joints:
         self.units = np.ones(int(path.followed.sum()))
         self._J = np.eye(path.system.nv)[path.followed]
 
-    def goal(self, t: np.ndarray) -> Motion:
+    def goal(self, t: np.ndarray) -> ReferenceMotion:
         return self.path.given(t)
 
     def rows(self, q: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self._J, (len(q), *self._J.shape))
 
-    def error(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def error(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         return self.path.system.difference(q, goal.q)[..., self.path.followed]
 
-    def rate(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def rate(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         return goal.v[..., self.path.followed]
 
-    def acceleration(self, goal: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def acceleration(self, goal: ReferenceMotion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return goal.vdot[..., self.path.followed]
 
     def complaint(self, t: float, error: np.ndarray) -> str:

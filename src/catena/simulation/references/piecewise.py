@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array
-from catena.simulation.references.protocol import Motion, as_times
+from catena.simulation.references.protocol import ReferenceMotion, as_times
+from catena.validation import real_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class PiecewisePolynomial:
     periodic: bool = False
     name: str = field(default="polynomial", compare=False)
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return position, velocity and acceleration, each (..., k)."""
         asked = as_times(t, self.name)
         begin, end = self.times[0], self.times[-1]
@@ -40,7 +40,9 @@ class PiecewisePolynomial:
             v = v * s + q
             q = q * s + c[..., j, :]
         moving = np.ones(asked.shape, dtype=bool) if self.periodic else (asked >= begin) & (asked <= end)
-        return Motion(q, np.where(moving[..., None], v, 0.0), np.where(moving[..., None], 2.0 * a, 0.0))
+        return ReferenceMotion(
+            q, np.where(moving[..., None], v, 0.0), np.where(moving[..., None], 2.0 * a, 0.0)
+        )
 
     def taylor(self, t: float, degree: int) -> np.ndarray:
         """Return the coefficients (degree + 1, k) of the polynomial that holds from the time t on, in powers of the

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import entries, shown
 from catena.simulation.references.constant import Constant
-from catena.simulation.references.protocol import Motion, Reference, is_reference
+from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
 from catena.simulation.references.rotation import orientation, rotations
 from catena.spatial import Pose
+from catena.validation import entries, shown
 
 
 class PosePath:
@@ -64,11 +64,11 @@ class PosePath:
             return None
         return min(span[0] for span in known), max(span[1] for span in known)
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return (..., 7), (..., 6) and (..., 6)."""
         p, pdot, pddot = self.position.at(t)
         quat, w, wdot = self.rotation.at(t)
         R = rotations(quat)
         v = np.einsum("...ji,...j->...i", R, pdot)
         a = np.einsum("...ji,...j->...i", R, pddot) - np.cross(w, v)
-        return Motion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))
+        return ReferenceMotion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import real_array, shown
 from catena.system import System
+from catena.validation import real_array, shown
 
 
-class Motion(NamedTuple):
+class ReferenceMotion(NamedTuple):
     """A position (..., nq), velocity (..., nv) and acceleration (..., nv), for each time asked for."""
 
     q: np.ndarray
@@ -23,7 +23,7 @@ class Motion(NamedTuple):
 class Reference(Protocol):
     """Something that has a position at every time."""
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return (q, v, vdot) at the time t, or at times (T,) with one more dimension in front, (T, nq)."""
 
 

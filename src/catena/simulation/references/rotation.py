@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_one_of, real_array, shown
 from catena.joints.contract import check_unit_quaternion
 from catena.simulation.references.polynomial import cubic, quintic
-from catena.simulation.references.protocol import Motion, Reference, as_knots, as_reference, as_times
+from catena.simulation.references.protocol import Reference, ReferenceMotion, as_knots, as_reference, as_times
+from catena.validation import is_one_of, real_array, shown
 
 # Below this angle the series of b, c and their slopes are exact to rounding.
 SMALL = 1e-2
@@ -40,7 +40,7 @@ class Turning:
         """Return the first and the last time, where the rotation vector has them."""
         return getattr(self.vector, "span", None)
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return quaternions (..., 4), angular velocities (..., 3) and accelerations in the turning axes."""
         xi, rate, rate2 = self.vector.at(t)
         return turned(self.start, xi, rate, rate2)
@@ -60,7 +60,7 @@ class Turns:
         """Return the first and the last time."""
         return float(self.times[0]), float(self.times[-1])
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return quaternions (..., 4), angular velocities (..., 3) and accelerations in the turning axes."""
         when = as_times(t, "turns")
         i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self._vectors) - 1)
@@ -89,7 +89,7 @@ def turns(times: Any, orientations: Any, law: str = "quintic") -> Turns:
     return Turns(t, np.stack([orientation(row, "turns") for row in x]), laws[law])
 
 
-def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarray) -> Motion:
+def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarray) -> ReferenceMotion:
     """Return the orientation start exp(xi) and its motion, for (..., 3) vectors xi with these derivatives."""
     square = np.sum(xi * xi, axis=-1, keepdims=True)
     angle = np.sqrt(square)
@@ -119,7 +119,7 @@ def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarra
     half = _where_small(angle, 0.5 - square / 48.0 + square**2 / 3840.0, np.sin(0.5 * a) / a)
     step = np.concatenate([np.cos(0.5 * angle), half * xi], axis=-1)
     q = multiplied(np.broadcast_to(start, step.shape), step)
-    return Motion(q / np.linalg.norm(q, axis=-1, keepdims=True), w, wdot)
+    return ReferenceMotion(q / np.linalg.norm(q, axis=-1, keepdims=True), w, wdot)
 
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:

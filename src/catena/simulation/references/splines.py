@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_count, is_one_of, shown
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import as_knots
+from catena.validation import is_count, is_one_of, shown
 
 ENDS = ("rest", "natural", "free", "periodic")
 

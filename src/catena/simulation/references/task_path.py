@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
-from catena.given import is_positive, shown
 from catena.kinematics import stacks
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.mechanism.validation import known
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (
-    Motion,
     Reference,
+    ReferenceMotion,
     as_configuration,
     as_reference,
     as_system,
@@ -23,6 +22,7 @@ from catena.simulation.references.protocol import (
 )
 from catena.simulation.references.rotation import rotations
 from catena.system import System
+from catena.validation import is_positive, shown
 
 # A path of known length is followed in so many steps, another one in steps of so many seconds.
 NODES, STEP = 200, 0.01
@@ -46,13 +46,13 @@ class FrameTask:
         length = characteristic_length(system.plan)
         self.units = np.array([1.0] * 3 * self.whole + [length] * 3)
 
-    def goal(self, t: Any) -> Motion:
+    def goal(self, t: Any) -> ReferenceMotion:
         return self.path.at(t)
 
     def rows(self, q: np.ndarray) -> np.ndarray:
         return self._chosen(self.system.jacobian(q, self.frame), -2)
 
-    def error(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def error(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         R, p = self._pose(q)
         place = stacks.apply(stacks.transposed(R), goal.q[..., :3] - p)
         if not self.whole:
@@ -61,10 +61,10 @@ class FrameTask:
         X = stacks.motion_matrices(stacks.transposed(turn), np.zeros(3))
         return np.concatenate([stacks.logarithm(X)[..., :3], place], axis=-1)
 
-    def rate(self, goal: Motion, q: np.ndarray) -> np.ndarray:
+    def rate(self, goal: ReferenceMotion, q: np.ndarray) -> np.ndarray:
         return self._carried(goal, q, goal.v)
 
-    def acceleration(self, goal: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def acceleration(self, goal: ReferenceMotion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         twist = self.system.twist(q, v, self.frame)
         wanted = goal.vdot
         if self.whole:
@@ -85,7 +85,7 @@ class FrameTask:
         missing = f"{np.linalg.norm(error[-3:]):.3g} m{turn}"
         return f"{name} cannot reach where its path is at t = {t:.6g} s: it stays {missing} away"
 
-    def _carried(self, goal: Motion, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
+    def _carried(self, goal: ReferenceMotion, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
         """Return a motion of the path in the axes of the frame: from those of ground for a place, and for a pose from
         those of the path, which the frame's differ from where there is an error."""
         R = stacks.transposed(self._pose(q)[0])
@@ -145,14 +145,14 @@ class TaskPath:
         """Return which velocity components (nv,) have a reference: all."""
         return np.ones(self.system.nv, dtype=bool)
 
-    def at(self, t: Any) -> Motion:
+    def at(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv); after the end it stands there."""
         times = as_times(t, f"frame {self.frame!r}")
         found = self._inverse.at(np.minimum(times.ravel(), self.end))
         moving = (times.ravel() <= self.end)[:, None]
         kept = (found.q, np.where(moving, found.v, 0.0), np.where(moving, found.vdot, 0.0))
-        return Motion(*(x.reshape(*times.shape, x.shape[-1]) for x in kept))
+        return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in kept))
 
-    def given(self, t: Any) -> Motion:
+    def given(self, t: Any) -> ReferenceMotion:
         """Return the reference as controllers of single joints take it: the same as `at`."""
         return self.at(t)

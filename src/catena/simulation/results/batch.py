@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.simulation.results.joining import filled
 from catena.simulation.results.segment import EventHit, Segment, increasing_times, start_offset
 from catena.simulation.results.states import StatesAt
 from catena.simulation.results.trajectory import Ask, Trajectory
 from catena.simulation.results.transition import Transition
 from catena.system import System
+from catena.validation import shown
 
 
 class StateByState(Trajectory):
@@ -76,8 +76,12 @@ class StateByState(Trajectory):
 
     @property
     def kept(self) -> Mapping[str, np.ndarray]:
-        """Return nothing: runs state by state gather no signals."""
-        return {}
+        """Return the signals that the run was asked to keep, {name: (...)} or, at samples, {name: (..., samples)}."""
+        kept = [run.kept for run in self.states]
+        return {
+            name: np.stack([each[name] for each in kept]).reshape(*self._batch, *kept[0][name].shape)
+            for name in kept[0]
+        }
 
     @property
     def transitions(self) -> tuple[Transition, ...]:  # type: ignore[override]

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import CatenaError, StateError, UnknownNameError
-from catena.given import is_one_of, real_array, real_number, shown
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import turns
@@ -28,6 +27,7 @@ from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System
 from catena.system.beam_resultants import beam_resultants
+from catena.validation import is_one_of, real_array, real_number, shown
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact

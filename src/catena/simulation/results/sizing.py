@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.given import printable, shown
 from catena.hooks import hook
 from catena.mechanism import GROUND, Actuator, Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.results.labels import joint_labels
 from catena.simulation.results.trajectory import Trajectory
+from catena.validation import printable, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

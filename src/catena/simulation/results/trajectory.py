@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
-from catena.given import is_finite, is_one_of, real_array, shown
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
@@ -36,6 +35,7 @@ from catena.simulation.results.segment import EventHit, Segment, asked_times, in
 from catena.simulation.results.states import StatesAt
 from catena.simulation.results.transition import Transition
 from catena.system import System
+from catena.validation import is_finite, is_one_of, real_array, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
     from catena.simulation.contacts.contact import Contact
     from catena.simulation.results.audit import Audit
-    from catena.simulation.results.recording.table import Table
+    from catena.simulation.results.contact_channel import ContactChannel
+    from catena.simulation.results.recording.table import RunTable
     from catena.simulation.results.sizing import Sizing, TriedMotor
     from catena.simulation.sensors import Sensor
     from catena.view.live.view import View
@@ -195,7 +196,7 @@ class Trajectory(Energies):
     def kept(self) -> Mapping[str, np.ndarray]:
         """Return the signals that the run was asked to keep by `keep`, {name: (...)} for those that tell one number of
         all of it, {name: (..., samples)} for those at samples."""
-        return self.segments[0].kept if len(self.segments) == 1 else {}
+        return self.segments[0].kept
 
     @property
     def steps(self) -> int:
@@ -433,6 +434,12 @@ class Trajectory(Energies):
         not touch, by the names of contacts and rigid stops."""
         return self._acting("contact_forces", lambda part, name: np.zeros(3))
 
+    def contact(self, name: str) -> ContactChannel:
+        """Return what a contact did along the run: force, gap, slip and mode at all samples, and its impacts."""
+        from catena.simulation.results.contact_channel import contact_channel
+
+        return contact_channel(self, name)
+
     @cached_property
     def driven(self) -> Mapping[str, np.ndarray]:
         """Return the accelerations (..., samples, nv of the joint) of joints whose motion was prescribed."""
@@ -656,7 +663,7 @@ class Trajectory(Energies):
         frames: bool | Sequence[str] = (),
         power: bool = False,
         acceleration: bool = False,
-    ) -> Table:
+    ) -> RunTable:
         """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
         energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
         `acceleration` what they say. `dict(run.table())` is what data frames are made of."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.changing.transfer import told_energy
+from catena.changing.transfer import energy_text
 from catena.simulation.results.on_demand import NumberOnDemand
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ class Transition:
         return {**self.__dict__, "_momentum_error": self.momentum_error}
 
     def __str__(self) -> str:
-        head = f"t = {self.t:.6g} s, {self.name}: {told_energy(self.energy_loss, 6)}"
+        head = f"t = {self.t:.6g} s, {self.name}: {energy_text(self.energy_loss, 6)}"
         return "\n".join([head, *(f"  {x}" for x in self.told)])

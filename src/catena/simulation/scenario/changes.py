@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import entries, is_finite, shown
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.guards.common_events import at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.scenario.frozen import frozen
+from catena.validation import entries, is_finite, shown
 
 ACTIONS = ("unlock", "detach", "attach", "lock", "free", "fix")
 """What a change may do, in the order in which it does so."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.simulation.control import Controller, Sum
 from catena.simulation.scenario.formulas import as_followed
 from catena.simulation.scenario.frozen import FrozenMapping, frozen
 from catena.system import System
+from catena.validation import shown
 
 # Arguments by joint without which a controller has nothing to do.
 FOLLOWED = ("reference", "forces")

@@ -14,9 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from catena.errors import FormulaError
-from catena.formulas import Formula, Name, Place, parse
+from catena.formulas import Name, ParsedFormula, Place, parse
 from catena.formulas.places import fail
-from catena.given import is_one_of, real_number, shown, suggestion
 from catena.mechanism import Mechanism
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.control.symbolic import SymbolicControl
@@ -25,6 +24,7 @@ from catena.simulation.references import Constant, Function, is_reference
 from catena.spatial import Pose
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
+from catena.validation import is_one_of, real_number, shown, suggestion
 
 TIME, POSITIONS, VELOCITIES, PLACE = "t", "q", "v", "position"
 
@@ -39,7 +39,7 @@ def is_text(value: Any) -> bool:
     return type(value) in (list, tuple) and any(isinstance(entry, str) for entry in value)
 
 
-def rows(value: Any, who: str) -> list[Formula | float]:
+def rows(value: Any, who: str) -> list[ParsedFormula | float]:
     """Return the entries of a value: formulas, read, and numbers."""
     entries = [value] if isinstance(value, str) else list(value)
     return [parse(entry, who) if isinstance(entry, str) else _number(entry, who) for entry in entries]
@@ -59,7 +59,7 @@ class FormulaOfTime:
         self.text, self.parameters, self.who = text, dict(parameters), who
         self._rows = rows(text, who)
         for row in self._rows:
-            if isinstance(row, Formula):
+            if isinstance(row, ParsedFormula):
                 check_names(row, parameters, (), (TIME,), who)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -119,12 +119,12 @@ def is_numbers(value: Any) -> bool:
 
 
 def of_state(
-    entries: Sequence[Formula | float], system: System, parameters: Mapping[str, float], who: str
+    entries: Sequence[ParsedFormula | float], system: System, parameters: Mapping[str, float], who: str
 ) -> Callable[[Any, Any, Any], list[Any]]:
     """Return the function of (t, q, v) that formulas and numbers give, entry by entry, for numbers and symbols."""
     getters: dict[Name, Getter] = {}
     for row in entries:
-        if isinstance(row, Formula):
+        if isinstance(row, ParsedFormula):
             check_names(row, parameters, system.mechanism.joints, (TIME, POSITIONS, VELOCITIES), who)
             getters |= {name: _getter(name, system, parameters, row, who) for name in row.names}
 
@@ -186,7 +186,7 @@ def event_function(text: str, parameters: Mapping[str, float], who: str) -> Call
 
 
 def check_names(
-    formula: Formula, parameters: Mapping[str, float], joints: Any, words: Sequence[str], who: str
+    formula: ParsedFormula, parameters: Mapping[str, float], joints: Any, words: Sequence[str], who: str
 ) -> None:
     """Refuse names in a formula that are neither named numbers, nor joints, nor among the `words`."""
     for name in formula.names:
@@ -236,16 +236,16 @@ def check_joint(name: str, mechanism: Mechanism, who: str) -> None:
         raise FormulaError(f"{who}: there is no such joint: {suggestion(str(name), list(mechanism.joints))}")
 
 
-def _value(row: Formula | float, values: Mapping[Name, Any]) -> Any:
+def _value(row: ParsedFormula | float, values: Mapping[Name, Any]) -> Any:
     """The value of an entry, for symbols where some of the values are symbols."""
-    if not isinstance(row, Formula):
+    if not isinstance(row, ParsedFormula):
         return row
     known = {name: values[name] for name in row.names}
     return row.symbolic(known) if any(map(is_symbolic, known.values())) else row.number(known)
 
 
 def _getter(
-    name: Name, system: System, parameters: Mapping[str, float], formula: Formula, who: str
+    name: Name, system: System, parameters: Mapping[str, float], formula: ParsedFormula, who: str
 ) -> Getter:
     """The function that gives a name of a formula at a state."""
     parts = name if isinstance(name, tuple) else (name,)
@@ -278,7 +278,7 @@ def _getter(
     return lambda t, q, v: _one(v[..., k] if is_rate else q[..., k])
 
 
-def _entry(parts: tuple[str | int, ...], size: int, formula: Formula, who: str) -> int:
+def _entry(parts: tuple[str | int, ...], size: int, formula: ParsedFormula, who: str) -> int:
     """Which of the entries of a joint or frame a name means."""
     told = str(parts[0])
     if len(parts) > 2 or (len(parts) == 2 and not isinstance(parts[1], int)):
@@ -297,7 +297,7 @@ def _entry(parts: tuple[str | int, ...], size: int, formula: Formula, who: str) 
     return k
 
 
-def _here(name: Name, here: Any, parameters: Mapping[str, float], formula: Formula, who: str) -> Any:
+def _here(name: Name, here: Any, parameters: Mapping[str, float], formula: ParsedFormula, who: str) -> Any:
     """The value of a name at an instant, or at many, whatever the structure is."""
     parts = name if isinstance(name, tuple) else (name,)
     first = str(parts[0])
@@ -327,11 +327,11 @@ def _list(given: Any) -> list[Any]:
     return list(given) if type(given) in (list, tuple, np.ndarray) else [given]
 
 
-def _unknown(formula: Formula, word: str, names: list[str], who: str) -> NoReturn:
+def _unknown(formula: ParsedFormula, word: str, names: list[str], who: str) -> NoReturn:
     _wrong(formula, word, f"{word!r} is not known: {suggestion(word, names)}", who)
 
 
-def _wrong(formula: Formula, word: str, reason: str, who: str) -> NoReturn:
+def _wrong(formula: ParsedFormula, word: str, reason: str, who: str) -> NoReturn:
     """Raise a fault of a formula at the first place where a word stands in it."""
     where = formula.where if isinstance(formula.where, Place) else who
     fail(reason, formula.text, max(formula.text.find(word), 0), where)

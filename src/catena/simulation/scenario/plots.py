@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import entries, shown
+from catena.validation import entries, shown
 
 WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "closure")
 """What `run.plot` draws besides joints, frames and bodies by name."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from catena.errors import StateError
-from catena.given import is_finite, shown
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.scenario.changes import Change, change_list, with_changes
 from catena.simulation.scenario.described import Described
@@ -22,6 +21,7 @@ from catena.simulation.scenario.formulas import (
 )
 from catena.simulation.structure_changes import PerStructure
 from catena.system import System
+from catena.validation import is_finite, shown
 
 
 def is_of_mechanism(name: str) -> bool:

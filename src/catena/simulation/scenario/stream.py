@@ -88,7 +88,7 @@ class Stream(Iterator[Trajectory]):
             return None
         if self._thread is None:
             # What the thread holds must not keep this alive, or nobody could leave it behind.
-            moves = _Moving(
+            moves = _StreamThread(
                 self.scenario,
                 self.every,
                 self.check,
@@ -112,7 +112,7 @@ class Stream(Iterator[Trajectory]):
         return part
 
 
-class _Moving:
+class _StreamThread:
     """What the thread of a stream does."""
 
     def __init__(

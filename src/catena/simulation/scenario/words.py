@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catena.given import shown
 from catena.mechanism import GROUND
 from catena.simulation.acting.external import as_wrench
 from catena.simulation.contacts import Stop
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import formula_control
+from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.simulation.scenario.scenario import Scenario
@@ -99,4 +99,5 @@ def _settings(scenario: Scenario) -> str:
         if samples is None
         else f", {samples if isinstance(samples, int) else len(np.asarray(samples))} samples"
     )
-    return f"{scenario.duration:g} s by {scenario.integrator}, {chosen}, drift {_told(scenario.drift)}{kept}"
+    other = f", {scenario.coordinates} coordinates" if scenario.coordinates != "joint" else ""
+    return f"{scenario.duration:g} s by {scenario.integrator}, {chosen}, drift {_told(scenario.drift)}{other}{kept}"

@@ -1,5 +1,5 @@
-"""Steps of one state that are played one after the other as a `Recording` plays them, with Python asked for control
-forces at every stage.
+"""Steps of one state that are played one after the other as a `Recording` plays them, with Python asked at every stage
+for control forces, wrenches and motions that only Python knows.
 
 It is the same tape in the same workspace, cut at its pauses: nothing else is packed, computed or decided between two
 stages. Where the last stage of a step is the first of the next one, so are its forces, and nobody is asked again.
@@ -14,40 +14,40 @@ import numpy as np
 from catena.kernels import Session
 from catena.kernels.session import Piece
 
-Ask = Callable[[float, np.ndarray, np.ndarray, bool], np.ndarray]
-"""Gives control forces (1, nv) at a time and a state q (1, nq), v (1, nv), which may be a trial."""
+Ask = Callable[[float, bool], np.ndarray]
+"""Writes what acts at a time, and at the state in the buffers of a session, to these buffers, and returns the control
+forces (nv,); the state may be a trial."""
 
 
 class AskedPlays:
     """Up to so many `steps` of the one state of a session by a method whose stages are at `times`, as parts of a step.
-    The buffers `inputs` are packed before, `outputs` are recorded after each of them, and `ask` gives the forces that
-    the input `target` takes. `tau` (steps, nv) are those with which steps began, `tau_now` (nv,) those of the last
-    stage."""
+    The buffers `inputs` are packed before, `outputs` are recorded after each of them, and `ask` writes the inputs
+    `given`; `close`, if it is not None, puts prescribed joints where they are at the end of a step, given its time.
+    `tau` (steps, nv) are the control forces with which steps began, `tau_now` (nv,) those of the last stage."""
 
     def __init__(
         self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str], times: Sequence[float],
-        target: str, ask: Ask,
+        given: Sequence[str], ask: Ask, close: Callable[[float], None] | None = None,
     ) -> None:  # fmt: skip
-        self.b, self.times, self.target, self.ask = session.buffers, times, target, ask
+        self.b, self.times, self.ask, self.close = session.buffers, times, ask, close
         self.outputs = tuple(outputs)
         self.results = {name: np.zeros((steps, *self.b[name].shape[1:])) for name in outputs}
-        self.tau = np.zeros((steps, self.b[target].shape[-1]))
+        self.tau_now = np.zeros(self.b["qd"].shape[-1])
+        self.tau = np.zeros((steps, len(self.tau_now)))
         rows = [row for name, row in session.program.tape.pauses if name == "forces"]
-        ends, told = [*rows[1:], None], ("q", "qd")
-        self._head = session.piece(0, rows[0], inputs, ("dt",))
+        told, state = ("q", "qd"), ("q", "qd", "error_0")
+        closing = None if close is None else session.row("closing")
+        ends = [*rows[1:], closing]
+        self._head = session.piece(0, rows[0], inputs, (*told, "dt"))
         self._stages: list[Piece] = [
-            session.piece(first, end, (target,), outputs if end is None else told)
+            session.piece(first, end, given, outputs if end is None else state if end == closing else told)
             for first, end in zip(rows, ends, strict=True)
         ]
+        self._last = None if closing is None else session.piece(closing, None, state, outputs)
         first, last = session.program.tape.rare
         self._again: list[Piece] | None = None
         if first >= 0:
             self._again = [session.piece(0, first, (), ("dt",)), session.piece(last, rows[1], (), told)]
-
-    @property
-    def tau_now(self) -> np.ndarray:
-        """Return the control forces (nv,) of the last stage."""
-        return self.b[self.target][0].copy()
 
     def __call__(self, steps: int | None = None) -> tuple[int, bool]:
         """Take so many steps, all there is room for if None, or less where the end is reached or a step halts. Returns
@@ -60,20 +60,24 @@ class AskedPlays:
                 # The buffers of the state are packed again, which are what the last step has left there.
                 self._head()
             else:
-                self.tau[k] = b[self.target][0] if b["accepted"][0, 0] > 0.5 else self.tau[k - 1]
+                self.tau[k] = self.tau_now if b["accepted"][0, 0] > 0.5 else self.tau[k - 1]
                 for piece in self._again:
                     astray = bool(piece()) or astray
                 stages = stages[1:]
+            dt = float(b["dt"][0, 0])
             for stage in stages:
-                if astray:
-                    # A trial that went astray is rejected in the end; nobody need be asked about it.
-                    b[self.target][:] = 0.0
-                else:
-                    at = t + self.times[stage] * float(b["dt"][0, 0])
-                    b[self.target][:] = self.ask(at, b["q"], b["qd"], stage > 0)
+                # A trial that went astray is rejected in the end; nobody need be asked about it.
+                if not astray:
+                    self.tau_now = self.ask(t + self.times[stage] * dt, stage > 0)
                 if stage == 0:
-                    self.tau[k] = b[self.target][0]
+                    self.tau[k] = self.tau_now
                 astray = bool(self._stages[stage]()) or astray
+            if self._last is not None and self.close is not None:
+                if astray:
+                    b["error_0"][:] = np.inf
+                else:
+                    self.close(t + dt)
+                astray = bool(self._last()) or astray
             bad = bad or astray
             for name in self.outputs:
                 self.results[name][k] = b[name][0]
@@ -83,18 +87,23 @@ class AskedPlays:
 
 
 class AskedLook:
-    """A part of a step up to a row of its tape, with Python asked for the forces of its first stage."""
+    """A part of a step up to a row of its tape, with Python asked for what acts at its first stage."""
 
     def __init__(
-        self, session: Session, row: int, inputs: Sequence[str], outputs: Sequence[str], target: str, ask: Ask
+        self,
+        session: Session,
+        row: int,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        given: Sequence[str],
+        ask: Ask,
     ) -> None:
-        self.b, self.target, self.ask = session.buffers, target, ask
+        self.b, self.ask = session.buffers, ask
         first = session.row("forces")
-        self._head = session.piece(0, first, inputs, ())
-        self._rest = session.piece(first, row, (target,), outputs)
+        self._head = session.piece(0, first, inputs, ("q", "qd"))
+        self._rest = session.piece(first, row, given, outputs)
 
     def __call__(self) -> int:
-        b = self.b
         head = self._head()
-        b[self.target][:] = self.ask(float(b["t"][0, 0]), b["q"], b["qd"], False)
+        self.ask(float(self.b["t"][0, 0]), False)
         return self._rest() | head

@@ -10,11 +10,11 @@ import numpy as np
 
 from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.errors import StateError
-from catena.given import is_not_negative, is_positive, shown
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
 from catena.system import System
 from catena.thresholds import RANK_SEARCHED
+from catena.validation import is_not_negative, is_positive, shown
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.system import System
 from catena.thresholds import RANK_MOVING
 
@@ -45,7 +45,7 @@ def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarra
 
 
 def accelerations_near_singular(
-    excitation: Excitation, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
+    excitation: ActingForces, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
 ) -> np.ndarray | None:
     """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it, where loop joints are
     next to the positions near (1, n); None if there is nothing regular beside it."""
@@ -58,7 +58,7 @@ def accelerations_near_singular(
 
 
 def _from_sides(
-    excitation: Excitation,
+    excitation: ActingForces,
     t: float,
     q: np.ndarray,
     v: np.ndarray,

@@ -17,7 +17,7 @@ from catena.errors import LoopError, SingularDynamicsError
 from catena.kernels import Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.session import Piece
-from catena.simulation.acting.excitation import Excitation
+from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.implicit_modes import implicit_accelerations
 from catena.simulation.stepping.integrators import ADAPTIVE
@@ -38,7 +38,7 @@ class PausedSteps:
     that all states have one time and one step size."""
 
     def __init__(
-        self, program: Program, states: int, excitation: Excitation, drift: Drift, method: str, target: str,
+        self, program: Program, states: int, excitation: ActingForces, drift: Drift, method: str, target: str,
         controls: bool, has_law: bool, shares: bool,
     ) -> None:  # fmt: skip
         self.session, self.states = Session(program, states), states

@@ -12,7 +12,7 @@ Part = tuple[np.ndarray, ...]
 MANY = 4
 
 
-class Passed:
+class StepHistory:
     """What states have passed, in order of states and times: the numbers `who` (n,) of states and times t (n,). With
     each node go q (nq,), v (nv,), the works (sources,) done until then, and of the way that led to it the control
     forces tau (nv,) and the accelerations vdot (nv,) with which it began; of the first node of a state these say
@@ -159,7 +159,7 @@ class StepRecord:
         if self.before is None:
             self._settled = len(self._parts)
             return
-        passed = Passed(self._parts[self._settled - 1 :])
+        passed = StepHistory(self._parts[self._settled - 1 :])
         wanted = _before(self.before, passed.who, passed.t)
         at, lead = np.flatnonzero(wanted), leads(passed.who, wanted)
         kept = passed.taken(at)[:5] + passed.taken(lead)[5:]
@@ -191,7 +191,7 @@ class StepRecord:
             found[who] = vdot
         return found
 
-    def since(self, mark: int, going: np.ndarray) -> Passed:
+    def since(self, mark: int, going: np.ndarray) -> StepHistory:
         """Return what the states that are `going` (states,) have passed since the last node of each before the mark."""
         fresh = [
             part if going[part[0]].all() else _chosen(part, going[part[0]]) for part in self._parts[mark:]
@@ -206,7 +206,7 @@ class StepRecord:
             rows = last[missing & (last >= 0)]
             missing[part[0][rows]] = False
             before.append(_chosen(part, rows))
-        return Passed([*before, *fresh])
+        return StepHistory([*before, *fresh])
 
     def end(self, who: np.ndarray, t_end: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
         """End the motions of states `who` (n,), in order, at the times t_end (n,) with the states q (n, nq), v (n, nv)

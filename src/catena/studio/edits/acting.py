@@ -7,7 +7,6 @@ from typing import Any
 import tomlkit
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.edits.document import (
     DIGITS,
     Document,
@@ -20,6 +19,7 @@ from catena.studio.edits.document import (
 )
 from catena.studio.edits.registry import edit
 from catena.studio.quantities import quantity
+from catena.validation import shown
 
 
 @edit

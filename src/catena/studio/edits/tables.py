@@ -9,11 +9,11 @@ import tomlkit
 from tomlkit.items import InlineTable, Table
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.studio.edits.document import Document, append, inner, parameters_of
 from catena.studio.edits.registry import edit
 from catena.studio.parts import SORTS, value_from
 from catena.studio.quantities import quantity, value_of
+from catena.validation import shown
 
 
 @edit

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import StateError
-from catena.given import shown
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation.results.labels import joint_labels
 from catena.system import System
-from catena.view.live.moving import Moved, Mover, kind_of, movable_loops
+from catena.validation import shown
+from catena.view.live.moving import DraggedState, Mover, kind_of, movable_loops
 from catena.view.movie import body_frames
 from catena.view.scene import Scene
 
@@ -38,7 +38,7 @@ class Questions:
 
     def first(self) -> dict[str, Any]:
         """What a page knows before it asks: the joints that can be moved, and the state at the start."""
-        return {"joints": self._joints(), **self._state(Moved(self.start))}
+        return {"joints": self._joints(), **self._state(DraggedState(self.start))}
 
     def answer(self, question: Any) -> dict[str, Any]:
         """The configuration after a move: {"q", "poses", "values", "marks", "note"}.
@@ -50,7 +50,7 @@ class Questions:
             raise StateError(f"a question is {shown(question)}; send an object with q.")
         with self._lock:
             q = self._configuration(question.get("q"))
-            moved = Moved(q)
+            moved = DraggedState(q)
             if "joint" in question:
                 joint = known("joint", question["joint"], self._movable(), repr(self.system.mechanism.name))
                 component = question.get("component")
@@ -76,7 +76,7 @@ class Questions:
         # What a page sends back has passed through text; quaternions are to be of length 1 to the last digit.
         return np.asarray(self.system.integrate(_normalised(self.system, q), np.zeros(self.system.nv)))
 
-    def _state(self, moved: Moved) -> dict[str, Any]:
+    def _state(self, moved: DraggedState) -> dict[str, Any]:
         poses = body_frames(self.scene, moved.q)
         values = {
             f"{joint} {k}": float(x)

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from catena.errors import CatenaError, StateError
-from catena.given import shown
+from catena.validation import shown
 
 LONGEST = 1 << 20
 """Bytes of the longest question."""

@@ -17,11 +17,11 @@ from catena.spatial import Pose
 from catena.view import theme
 from catena.view.arrows import Arrows, longest_arrow, usual_sizes
 from catena.view.flexing import Flexing, Skin
-from catena.view.movie import Movie, Segment
+from catena.view.movie import Movie, MovieSegment
 from catena.view.plots.panels import Panel
 from catena.view.points import traceable
 from catena.view.scene import Scene
-from catena.view.solids import Ball, Bar, Box, Cylinder, Hull, Solid
+from catena.view.solids import BallSolid, BarSolid, BoxSolid, CylinderSolid, HullSolid, Solid
 
 Floats = NDArray[np.float64]
 Data = dict[str, Any]
@@ -41,7 +41,7 @@ def payload(movie: Movie) -> Data:
         if not any(segment.scene is known for known in scenes):
             scenes.append(segment.scene)
 
-    def segments(which: Sequence[Segment]) -> list[Data]:
+    def segments(which: Sequence[MovieSegment]) -> list[Data]:
         return [_segment(each, next(k for k, s in enumerate(scenes) if s is each.scene)) for each in which]
 
     return {
@@ -133,19 +133,19 @@ class _Instances:
     def take(self, solid: Solid, part: int) -> bool:
         """Whether the solid is made of unit forms, and if so, its instances."""
         R, p = solid.R, solid.p
-        if isinstance(solid, Bar):
+        if isinstance(solid, BarSolid):
             r, end, z = solid.radius, solid.end_radius, solid.length
             self._add("cylinder", part, R * (r, r, z), p, end / r)
             if not solid.is_hidden[0]:
                 self._add("ball", part, R * r, p)
             if not solid.is_hidden[1]:
                 self._add("ball", part, R * end, p + z * R[:, 2])
-        elif isinstance(solid, Cylinder):
+        elif isinstance(solid, CylinderSolid):
             r, z = solid.radius, solid.length
             self._add("cylinder", part, R * (r, r, z), p - 0.5 * z * R[:, 2])
-        elif isinstance(solid, Ball):
+        elif isinstance(solid, BallSolid):
             self._add("ball", part, R * solid.radius, p)
-        elif isinstance(solid, Box):
+        elif isinstance(solid, BoxSolid):
             self._add("box", part, R * solid.size, p)
         else:
             return False
@@ -174,7 +174,7 @@ class _Meshes:
         self._found: dict[bytes, tuple[Data, list[int], list[Floats]]] = {}
 
     def take(self, solid: Solid, part: int) -> None:
-        if self._is_coarse and isinstance(solid, Hull):
+        if self._is_coarse and isinstance(solid, HullSolid):
             surface = solid.hull(np.concatenate([np.eye(3), -np.eye(3)]))
         else:
             surface = solid.own_triangles()
@@ -230,7 +230,7 @@ def _flexing(flexing: Flexing, index: Mapping[str, int]) -> Data:
     }
 
 
-def _segment(segment: Segment, scene: int) -> Data:
+def _segment(segment: MovieSegment, scene: int) -> Data:
     return {
         "scene": scene,
         "t": numbers(segment.t, "f8"),
@@ -273,7 +273,7 @@ def _panel(t: Floats, panel: Panel) -> Data:
     }
 
 
-def _bounds(segments: Sequence[Segment]) -> list[list[float]]:
+def _bounds(segments: Sequence[MovieSegment]) -> list[list[float]]:
     """The corners of the box around all parts at some times of all segments."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     reaches: dict[int, dict[int, list[Floats]]] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.given import printable
+from catena.validation import printable
 from catena.view import theme
 from catena.view.plots.panels import Curve, Panel, PathPanel
 from catena.view.plotting import literal

@@ -11,8 +11,8 @@ from typing import Any
 
 from catena.errors import FormatError
 from catena.formats.complete import file_path, write_complete
-from catena.given import printable, shown
 from catena.simulation import Trajectory
+from catena.validation import printable, shown
 from catena.view import theme
 from catena.view.plots.drawing import BAND, LINES, draw_panel, draw_path, flat_axes
 from catena.view.plots.panels import AnyPanel, Panel, PathPanel, chosen_panels, default_panels

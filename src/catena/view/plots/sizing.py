@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError
-from catena.given import shown
 from catena.simulation.results.sizing import MotorUse, Sizing
+from catena.validation import shown
 from catena.view import theme
 from catena.view.plots.drawing import COLOURS, style
 from catena.view.plots.figure import save_figure

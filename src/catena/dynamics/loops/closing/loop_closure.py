@@ -13,13 +13,13 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure as compiled_closure
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.errors import CatenaError, LoopError, StateError, raise_for_states
-from catena.given import is_not_negative, shown
 from catena.kernels import arrays, is_plain
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.assembly import assemble as assemble_one
 from catena.kinematics.loops.coupling_states import constraint_states
 from catena.kinematics.loops.held import Held, held_positions, held_velocities
 from catena.structure import Plan, bridge_joints
+from catena.validation import is_not_negative, shown
 
 
 def assemble(

@@ -10,29 +10,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
-from catena.dynamics.loops.elimination.blocks import ArrayView
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loops.elimination.least_change import measure
 from catena.dynamics.loops.elimination.schedule import schedule
 from catena.dynamics.loops.elimination.steps import start, velocities
-from catena.kernels import Algorithm, Schedule, Sweep, on_call
+from catena.kernels import Algorithm, Scalars, Schedule, Sweep, on_call
 from catena.spatial.scalars import array
-
-
-class Pair:
-    """Two numbers of the ground."""
-
-    size = 2
-
-    @staticmethod
-    def zero() -> Any:
-        """Two zeros."""
-        return ArrayView((2,)).zero()
-
-    @staticmethod
-    def from_entries(entries: list[Any]) -> Any:
-        """The numbers in this list."""
-        return array(entries)
 
 
 @on_call
@@ -93,5 +76,5 @@ def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> A
             *steps, *ties,
             Schedule(partial(order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback)),
         ),
-        ground_inputs={**base.ground_inputs, "feedback_given": Pair},
+        ground_inputs={**base.ground_inputs, "feedback_given": Scalars(2)},
     )  # fmt: skip

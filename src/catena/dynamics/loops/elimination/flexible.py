@@ -22,7 +22,6 @@ from catena.dynamics.flexible.particles import bias, but_particles, load, place,
 from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
 from catena.dynamics.loops.elimination.blocks import ArrayView, Columns, Symmetric, Triangle, views
 from catena.dynamics.loops.elimination.feedback import (
-    Pair,
     leave_with_feedback,
     move_and_tell,
     move_driven_and_tell,
@@ -66,7 +65,7 @@ from catena.dynamics.loops.elimination.steps import (
 )
 from catena.dynamics.loops.elimination.ties import TIES, leave, leave_open, leave_opening
 from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
-from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Schedule, on_call
+from catena.kernels import POSITION, VELOCITY, Algorithm, Entry, JointRows, OnCall, Scalars, Schedule, on_call
 from catena.spatial import ArticulatedInertia, Force, ForceSpace, Motion, RigidInertia, spd_inverse
 from catena.spatial.scalars import absolute, array, less, sqrt, where
 
@@ -83,10 +82,10 @@ OWN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own", "qdd_driven"})
 class FlexibleSteps:
     """The steps of an elimination with bodies of at most so many modes: `instead` maps the steps of rigid bodies to
     those that also know flexible ones, `at_frames` those of multipliers to the ones called at floating frames. Where
-    they are `firm`, moving modes have the inertia and the force that a step implicit in them lends them."""
+    they are `implicit`, moving modes have the inertia and the force that a step implicit in them lends them."""
 
-    def __init__(self, modes: int, drives: bool = False, firm: bool = False) -> None:
-        self.modes, self.drives, self.firm = modes, drives, firm
+    def __init__(self, modes: int, drives: bool = False, implicit: bool = False) -> None:
+        self.modes, self.drives, self.implicit = modes, drives, implicit
         self.instead: dict[OnCall, OnCall] = {
             stand: on_call(self._moved(stand)),
             stand_and_tell: on_call(self._moved(stand_and_tell)),
@@ -134,13 +133,21 @@ class FlexibleSteps:
 
     def order(self, at: Any, **options: Any) -> list[Entry]:
         """The calls for one mechanism: those of rigid bodies, with the steps of this elimination in their places."""
-        noted = _Noting(at)
-        return self._own(at, noted, schedule(noted, **options))
+        return self.dressed(partial(schedule, **options))(at)
 
-    def pulling(self, at: Any) -> list[Entry]:
+    def dressed(self, order: Callable[[Any], list[Entry]]) -> Callable[[Any], list[Entry]]:
+        """The calls of rigid bodies in an order, with the steps of this elimination in their places."""
+
+        def own(at: Any) -> list[Entry]:
+            noted = _FloatingFrameMarks(at)
+            return self._own(at, noted, order(noted))
+
+        return own
+
+    @property
+    def pulling(self) -> Callable[[Any], list[Entry]]:
         """The calls by which forces at the loops pull them together."""
-        noted = _Noting(at)
-        return self._own(at, noted, pulling(noted))
+        return self.dressed(pulling)
 
     def _own(self, at: Any, noted: Any, entries: list[Entry]) -> list[Entry]:
         found = []
@@ -177,10 +184,10 @@ class FlexibleSteps:
                 body.E, body.Mm, body.weight = np.zeros((6, m)), Triangle(m).zero(), body.inertia
                 body.pm, body.loadm = np.zeros(m), np.zeros(m)
                 body.eta, body.etad = self._row(body.q), self._row(body.qd)
-                if self.firm:
-                    body.Mm = self._square(array(np.diag(body.firm)))
-                if self.firm and rigid not in RESTING:
-                    body.effort = body.effort + body.ahead
+                if self.implicit:
+                    body.Mm = self._square(array(np.diag(body.lent_inertia)))
+                if self.implicit and rigid not in RESTING:
+                    body.effort = body.effort + body.lent_force
                 if self.drives:
                     driven = rigid in (move_driven, move_driven_and_tell)
                     body.qdd_driven = body.driven * body.qdd_given if driven else np.zeros(body.joint.nv)
@@ -480,7 +487,7 @@ class FlexibleSteps:
         return Symmetric.from_matrix(found)
 
 
-class _Noting:
+class _FloatingFrameMarks:
     """Places that note which flows and links are those of floating frames."""
 
     def __init__(self, at: Any) -> None:
@@ -513,9 +520,9 @@ def _key(place: Any) -> int:
 
 
 @lru_cache(maxsize=32)
-def flexible_steps(modes: int, drives: bool = False, firm: bool = False) -> FlexibleSteps:
+def flexible_steps(modes: int, drives: bool = False, implicit: bool = False) -> FlexibleSteps:
     """The steps for bodies of at most so many modes."""
-    return FlexibleSteps(modes, drives, firm)
+    return FlexibleSteps(modes, drives, implicit)
 
 
 def flexible_views(sort: EliminationShape, modes: int) -> dict[str, dict[str, Any]]:
@@ -545,12 +552,12 @@ def link_rows(modes: int) -> int:
 
 @lru_cache(maxsize=32)
 def flexible_elimination(
-    sort: EliminationShape, modes: int, drives: bool = False, feedback: bool = False, firm: bool = False
+    sort: EliminationShape, modes: int, drives: bool = False, feedback: bool = False, implicit: bool = False
 ) -> Algorithm:
     """The elimination for loops of up to so many constraints and bodies of up to so many modes; with `feedback`,
-    closure errors are fed back into the constraints, as in `elimination_with_feedback`; with `firm`, modes have what a
-    step implicit in them lends them."""
-    base, steps = loop_elimination(sort), flexible_steps(modes, drives, firm)
+    closure errors are fed back into the constraints, as in `elimination_with_feedback`; with `implicit`, modes
+    have what a step implicit in them lends them."""
+    base, steps = loop_elimination(sort), flexible_steps(modes, drives, implicit)
     swap: dict[OnCall, OnCall] = {}
     options: dict[str, Any] = {}
     if drives:
@@ -568,7 +575,7 @@ def flexible_elimination(
     finish = leave_with_feedback if feedback else leave
     called = [steps.instead.get(step, step) for step in (swap.get(step, step) for step in steps_for(sort))]
     order = partial(steps.order, move=move, begin_loop=begin, finish=finish, **options)
-    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}{'_firm' if firm else ''}"
+    words = f"{'_driven' if drives else ''}{'_with_feedback' if feedback else ''}{'_implicit' if implicit else ''}"
 
     def ground(ground: Any) -> None:
         steps.ground(rigid_ground)(ground)
@@ -583,7 +590,7 @@ def flexible_elimination(
         ),
         inputs={**base.inputs, **(DRIVE_INPUTS if drives else {})},
         outputs={"qdd": VELOCITY, **({"drive": VELOCITY} if drives else {})},
-        ground_inputs={**base.ground_inputs, **({"feedback_given": Pair} if feedback else {})},
+        ground_inputs={**base.ground_inputs, **({"feedback_given": Scalars(2)} if feedback else {})},
         rewritten=REWRITTEN | OWN | {"c", "effort", "Ux"}, views=flexible_views(sort, modes),
         link_rows=link_rows(modes),
     )  # fmt: skip

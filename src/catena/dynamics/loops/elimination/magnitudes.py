@@ -59,11 +59,11 @@ class Magnitudes:
         """What a motion and a force of these magnitudes pair to at most."""
         return self.angular * other.angular + self.linear * other.linear
 
-    def moved(self, X: Transform) -> Magnitudes:
+    def shifted_motion(self, X: Transform) -> Magnitudes:
         """Those of motions, in the frame that X leads to."""
         return Magnitudes(self.angular, self.linear + magnitude(X.p) * self.angular)
 
-    def pulled(self, X: Transform) -> Magnitudes:
+    def shifted_force(self, X: Transform) -> Magnitudes:
         """Those of forces, in the frame that X comes from."""
         return Magnitudes(self.angular + magnitude(X.p) * self.linear, self.linear)
 

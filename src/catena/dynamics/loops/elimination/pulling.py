@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from catena.dynamics.flexible.particles import but_particles
-from catena.dynamics.loops.elimination.feedback import Pair
 from catena.dynamics.loops.elimination.least_change import measure_and_hold, stand
 from catena.dynamics.loops.elimination.steps import accelerate, articulate, resting_ground
 from catena.dynamics.loops.elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
-from catena.kernels import Algorithm, Entry, Schedule, Sweep, at_ground, each_body, on_call
+from catena.kernels import Algorithm, Entry, Scalars, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array
 
 REWRITTEN = frozenset({"qdd", "qdd_held"})
@@ -31,7 +30,7 @@ def telling(base: Algorithm) -> Algorithm:
         base,
         name=f"{base.name}_pulled",
         ground=ground,
-        ground_inputs={**base.ground_inputs, "pull_given": Pair},
+        ground_inputs={**base.ground_inputs, "pull_given": Scalars(2)},
     )
 
 

@@ -62,7 +62,7 @@ def hand_down(body: Any, parent: Any, load: Magnitudes, parts: Sequence[Any]) ->
     """Add what a body passes on to its parent: forces and what they are summed up from, and the judgement with those
     parts of its own that are missing."""
     parent.f += body.X.pull(body.f)
-    parent.load += load.pulled(body.X)
+    parent.load += load.shifted_force(body.X)
     parent.defect += body.defect + sum(parts, 0.0)
     parent.change += body.change + body.last_change
     parent.before += body.before + body.change_before

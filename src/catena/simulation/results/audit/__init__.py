@@ -2,14 +2,14 @@
 
 from catena.simulation.results.audit.changes import audit_of_changes
 from catena.simulation.results.audit.energy_balance import Balance, energy_balance, works
-from catena.simulation.results.audit.lines import Audit, Line
+from catena.simulation.results.audit.lines import Audit, AuditLine
 from catena.simulation.results.audit.momentum import is_free_flying
 from catena.simulation.results.audit.whole import audit, audit_of_segment
 
 __all__ = [
     "Audit",
     "Balance",
-    "Line",
+    "AuditLine",
     "audit",
     "audit_of_changes",
     "audit_of_segment",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.changing.transfer import told_energy
-from catena.simulation.results.audit.lines import Audit, Level, Line
+from catena.changing.transfer import energy_text
+from catena.simulation.results.audit.lines import Audit, AuditLine, Level
 
 if TYPE_CHECKING:
     from catena.simulation.results.trajectory import Trajectory
@@ -24,7 +24,7 @@ def audit_of_changes(run: Trajectory) -> Audit:
     return Audit(run.all_segments[0].system.mechanism.name, change_lines(run))
 
 
-def change_lines(run: Trajectory) -> tuple[Line, ...]:
+def change_lines(run: Trajectory) -> tuple[AuditLine, ...]:
     """Return what is told of the changes of a run: of each, where they are few."""
     lines = []
     for k, change in enumerate(run.transitions, 1):
@@ -37,17 +37,17 @@ def change_lines(run: Trajectory) -> tuple[Line, ...]:
         )
         error = change.momentum_error
         momentum = f"; momentum of what touches nothing kept to {error:.1e}" if error == error else ""
-        energy = told_energy(change.energy_loss, 4)
+        energy = energy_text(change.energy_loss, 4)
         text = f"{change.name} at t = {change.t:.6g} s: {energy}{impulse}{momentum}."
         level: Level = "warn" if error > MOMENTUM else "ok"
         if level == "warn":
             text += " It should be: let the event return the changed mechanism, and ct.transfer carry the state over."
-        lines.append(Line(f"change {k}", change.energy_loss, np.inf, "J", level, text))
+        lines.append(AuditLine(f"change {k}", change.energy_loss, np.inf, "J", level, text))
     shown = [line for line in lines if len(lines) <= FEW or line.level != "ok"][:FEW]
     if len(shown) < len(lines):
         lost = sum(line.value for line in lines)
         rest = len(lines) - len(shown)
         who = f"{rest} more changes" if shown else f"{rest} changes"
         text = f"{who}; all together lose {lost:.4g} J. run.transitions tells each."
-        shown.append(Line("changes", lost, np.inf, "J", "ok", text))
+        shown.append(AuditLine("changes", lost, np.inf, "J", "ok", text))
     return tuple(shown)

@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.results.audit.lines import Line, worst
+from catena.simulation.results.audit.lines import AuditLine, worst
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CLOSURE, CLOSURE_RATE, QUATERNION = 1e-8, 1e-6, 1e-9
 
 
-def closure(run: Segment) -> list[Line]:
+def closure(run: Segment) -> list[AuditLine]:
     """Return how far loops are open, and how fast they move apart."""
     if not run.system.constrained:
         return []
@@ -33,17 +33,17 @@ def closure(run: Segment) -> list[Line]:
         value, where = worst(run, x)
         if value <= bound:
             lines.append(
-                Line(name, value, bound, unit, "ok", f"The loops {what} at most {value:.2g} {unit}.")
+                AuditLine(name, value, bound, unit, "ok", f"The loops {what} at most {value:.2g} {unit}.")
             )
         else:
             text = (
                 f"The loops {what} {value:.3g} {unit} at {where}. With drift='projection' they stay closed."
             )
-            lines.append(Line(name, value, bound, unit, "warn", text))
+            lines.append(AuditLine(name, value, bound, unit, "warn", text))
     return lines
 
 
-def quaternions(run: Segment) -> list[Line]:
+def quaternions(run: Segment) -> list[AuditLine]:
     """Return how far quaternions are off length 1."""
     plan = run.system.plan
     lengths = [
@@ -57,12 +57,12 @@ def quaternions(run: Segment) -> list[Line]:
     value, where = worst(run, np.max(lengths, axis=0))
     if value <= QUATERNION:
         text = f"Quaternions have length 1 to {value:.2g}."
-        return [Line("quaternions", value, QUATERNION, "", "ok", text)]
+        return [AuditLine("quaternions", value, QUATERNION, "", "ok", text)]
     text = (
         f"A quaternion is off length 1 by {value:.3g} at {where}. Catena's own steps keep it; if these states come "
         f"from elsewhere, divide by the length."
     )
-    return [Line("quaternions", value, QUATERNION, "", "warn", text)]
+    return [AuditLine("quaternions", value, QUATERNION, "", "warn", text)]
 
 
 def _is_turned(kind: JointKind | None) -> bool:

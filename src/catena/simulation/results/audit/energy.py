@@ -8,13 +8,13 @@ import numpy as np
 
 from catena.errors import LoopError, StateError
 from catena.simulation.results.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, balance_of_segment
-from catena.simulation.results.audit.lines import COARSE, Line, listed, percent, worst
+from catena.simulation.results.audit.lines import COARSE, AuditLine, listed, percent, worst
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
 
 
-def energy(run: Segment) -> list[Line]:
+def energy(run: Segment) -> list[AuditLine]:
     """Return how much the energy changes beyond the work that is known."""
     try:
         balance = balance_of_segment(run)
@@ -23,7 +23,7 @@ def energy(run: Segment) -> list[Line]:
             f"The samples are too far apart to tell what work was done between them, so the energy says nothing: "
             f"{error}"
         )
-        return [Line("energy", np.nan, np.inf, "", "note", text)]
+        return [AuditLine("energy", np.nan, np.inf, "", "note", text)]
     bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
     value, where = worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
@@ -32,25 +32,27 @@ def energy(run: Segment) -> list[Line]:
         beyond = f" beyond{known}" if known else ""
         if value <= bound:
             text = f"The energy changes by at most {size}{beyond}: the motion is accurate in this respect."
-            return [Line("energy", value, bound, "", "ok", text)]
+            return [AuditLine("energy", value, bound, "", "ok", text)]
         text = (
             f"The energy changes by {size}{beyond}, most at {where}, and should not change: the steps are too large "
             f"for this motion. Take a smaller step or rtol, or an integrator of higher order."
         )
-        return [Line("energy", value, bound, "", "warn", text)]
+        return [AuditLine("energy", value, bound, "", "warn", text)]
     text = (
         f"The energy changes by at most {size} beyond{known}, which was not counted during the run but estimated from "
         f"the samples"
     )
     if value <= bound:
         return [
-            Line("energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate.")
+            AuditLine(
+                "energy", value, bound, "", "ok", f"{text}: as far as that tells, the motion is accurate."
+            )
         ]
     if COARSE * len(run.t) < run.steps:
         text += f"; most at {where}. With {run.steps} steps between {len(run.t)} samples that says little."
-        return [Line("energy", value, bound, "", "note", text)]
+        return [AuditLine("energy", value, bound, "", "note", text)]
     text += (
         f"; most at {where}. Either the samples are too far apart for forces that vary between them, or the steps are "
         f"too large for this motion: take more samples, and if this stays, a smaller step or rtol."
     )
-    return [Line("energy", value, bound, "", "warn", text)]
+    return [AuditLine("energy", value, bound, "", "warn", text)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.results.audit.lines import Line, worst
+from catena.simulation.results.audit.lines import AuditLine, worst
 from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ LIMIT = 1e-2
 AT_LIMIT = 1e-9
 
 
-def limits(run: Segment) -> list[Line]:
+def limits(run: Segment) -> list[AuditLine]:
     """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
     little."""
     most: dict[bool, tuple[float, str]] = {}
@@ -39,21 +39,23 @@ def limits(run: Segment) -> list[Line]:
     for is_elastic, (value, words) in sorted(most.items()):
         name, bound = ("elastic limits", np.inf) if is_elastic else ("limits", LIMIT)
         if value == 0.0:
-            lines.append(Line(name, value, bound, "rad or m", "ok", "All joints stay within their limits."))
+            lines.append(
+                AuditLine(name, value, bound, "rad or m", "ok", "All joints stay within their limits.")
+            )
         elif value <= bound:
             text = f"Joints press against their stops, which give way, most of all {words}."
-            lines.append(Line(name, value, bound, "rad or m", "note", text))
+            lines.append(AuditLine(name, value, bound, "rad or m", "note", text))
         else:
             text = (
                 f"Joints are far beyond their limits: the stops give way, most of all {words}. Check that the motion "
                 "starts within the limits and what drives it there, make the stop rigid with contacts=[ct.Stop(...)], "
                 "or end the run before with an event."
             )
-            lines.append(Line(name, value, bound, "rad or m", "warn", text))
+            lines.append(AuditLine(name, value, bound, "rad or m", "warn", text))
     return lines
 
 
-def actuators(run: Segment) -> list[Line]:
+def actuators(run: Segment) -> list[AuditLine]:
     """Return how long actuators gave all they can, and what acted where there is none."""
     shares = {}
     for name, actuator in run.system.mechanism.actuators.items():
@@ -71,20 +73,20 @@ def actuators(run: Segment) -> list[Line]:
             f"The controller gave forces at joints that are not actuated, and they acted: "
             f"{', '.join(map(repr, idle))}. Add these joints with actuated=True, or let the controller give zero."
         )
-        return [Line("actuators", float(len(idle)), 0.0, "", "warn", text)]
+        return [AuditLine("actuators", float(len(idle)), 0.0, "", "warn", text)]
     if not shares:
         return []
     busiest = max(shares, key=shares.__getitem__)
     value = shares[busiest]
     if value == 0.0:
-        return [Line("actuators", 0.0, np.inf, "", "ok", "No actuator reaches its limit.")]
+        return [AuditLine("actuators", 0.0, np.inf, "", "ok", "No actuator reaches its limit.")]
     others = sum(share > 0.0 for share in shares.values()) - 1
     more = f" and {others} more" if others else ""
     text = (
         f"Actuator {busiest!r}{more} gives all it can, in {100.0 * value:.3g} % of the samples: what the controller "
         f"asked for beyond that did not act."
     )
-    return [Line("actuators", value, np.inf, "", "note", text)]
+    return [AuditLine("actuators", value, np.inf, "", "note", text)]
 
 
 def _idle_joints(run: Segment) -> list[str]:

@@ -20,7 +20,7 @@ COARSE = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditLine:
     """One thing that was checked: its name, the worst `value` found, the `bound` it should stay below, and a sentence
     that says what this means. `level` is "ok", "note" (worth knowing, nothing wrong) or "warn"."""
 
@@ -43,7 +43,7 @@ class Audit:
     by one, `parts` are the audits of each, and the lines tell the worst of each kind; `over` says over what."""
 
     mechanism: str
-    lines: tuple[Line, ...]
+    lines: tuple[AuditLine, ...]
     parts: tuple[Audit, ...] = ()
     over: str = ""
 
@@ -52,7 +52,7 @@ class Audit:
         """Return whether no line warns."""
         return all(line.ok for line in self.lines)
 
-    def __getitem__(self, name: str) -> Line:
+    def __getitem__(self, name: str) -> AuditLine:
         """Return the line with a name, such as "energy"."""
         for line in self.lines:
             if line.name == name:
@@ -64,7 +64,7 @@ class Audit:
     def __contains__(self, name: str) -> bool:
         return any(line.name == name for line in self.lines)
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[AuditLine]:
         return iter(self.lines)
 
     def __str__(self) -> str:

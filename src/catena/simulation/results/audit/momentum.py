@@ -8,7 +8,7 @@ import numpy as np
 
 from catena import dynamics
 from catena.joints import Free, described
-from catena.simulation.results.audit.lines import Line, percent, worst
+from catena.simulation.results.audit.lines import AuditLine, percent, worst
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MOMENTUM = 1e-6
 
 
-def momentum(run: Segment) -> list[Line]:
+def momentum(run: Segment) -> list[AuditLine]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
     mass = float(system.plan.inertia[1:, 0].sum())
@@ -45,13 +45,13 @@ def momentum(run: Segment) -> list[Line]:
         value, where = worst(run, off)
         if value <= MOMENTUM:
             text = f"Nothing outside pushes the mechanism, and {what} stays the same to {percent(value)}."
-            lines.append(Line(name, value, MOMENTUM, "", "ok", text))
+            lines.append(AuditLine(name, value, MOMENTUM, "", "ok", text))
         else:
             text = (
                 f"Nothing outside pushes the mechanism, yet {what} changes by {percent(value)}, most at {where}. "
                 f"Take a smaller step or rtol."
             )
-            lines.append(Line(name, value, MOMENTUM, "", "warn", text))
+            lines.append(AuditLine(name, value, MOMENTUM, "", "warn", text))
     return lines
 
 

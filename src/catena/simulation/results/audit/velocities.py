@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.results.audit.lines import COARSE, Level, Line, percent, worst
+from catena.simulation.results.audit.lines import COARSE, AuditLine, Level, percent, worst
 from catena.simulation.stepping.faults import joint_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
 
 
-def velocities(run: Segment) -> list[Line]:
+def velocities(run: Segment) -> list[AuditLine]:
     """Return whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 -
     a1) / 12 up to the fifth power of h; intervals in which the second term is not small say nothing."""
     # Of a batch that stopped early some states rest at their end with the velocity they came with.
@@ -45,7 +45,7 @@ def velocities(run: Segment) -> list[Line]:
     value, where = worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
     if value <= VELOCITY:
         text = f"Positions move as velocities say, to {percent(value)} from sample to sample."
-        return [Line("velocities", value, VELOCITY, "", "ok", text)]
+        return [AuditLine("velocities", value, VELOCITY, "", "ok", text)]
     component = np.unravel_index(int(np.argmax(part)), part.shape)[-1]
     joint = joint_of(run.system, int(component))
     text = (
@@ -55,4 +55,4 @@ def velocities(run: Segment) -> list[Line]:
     )
     # With many steps between two samples these do not show what happened there.
     level: Level = "note" if COARSE * len(run.t) < run.steps else "warn"
-    return [Line("velocities", value, VELOCITY, "", level, text)]
+    return [AuditLine("velocities", value, VELOCITY, "", level, text)]

@@ -13,7 +13,7 @@ from catena.simulation.results.audit.closed import closure, quaternions
 from catena.simulation.results.audit.deformation import deformation
 from catena.simulation.results.audit.energy import energy
 from catena.simulation.results.audit.joints import actuators, limits
-from catena.simulation.results.audit.lines import Audit, Line
+from catena.simulation.results.audit.lines import Audit, AuditLine
 from catena.simulation.results.audit.momentum import momentum
 from catena.simulation.results.audit.velocities import velocities
 from catena.simulation.results.audit.work import work
@@ -45,7 +45,7 @@ def audit(run: Trajectory) -> Audit:
 
 def audit_of_segment(part: Segment) -> Audit:
     """Check a motion of one structure."""
-    lines: list[Line] = []
+    lines: list[AuditLine] = []
     for name, check in (
         ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
         ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
@@ -54,32 +54,32 @@ def audit_of_segment(part: Segment) -> Audit:
             lines += check(part)
         except (CatenaError, np.linalg.LinAlgError) as error:
             text = f"The {name} of this run could not be checked: {error}"
-            lines.append(Line(name, np.nan, np.inf, "", "note", text))
+            lines.append(AuditLine(name, np.nan, np.inf, "", "note", text))
     return Audit(part.system.mechanism.name, tuple(lines))
 
 
-def _end(run: Trajectory) -> list[Line]:
+def _end(run: Trajectory) -> list[AuditLine]:
     if not run.ended:
         return []
     reason = run.ended[0].upper() + run.ended[1:].rstrip(".")
     text = f"The run stopped at t = {run.t[-1]:.6g} s. {reason}."
-    return [Line("end", float(run.t[-1]), np.inf, "s", "note", text)]
+    return [AuditLine("end", float(run.t[-1]), np.inf, "s", "note", text)]
 
 
-def _worst(audits: Sequence[Audit], names: Sequence[str]) -> tuple[Line, ...]:
+def _worst(audits: Sequence[Audit], names: Sequence[str]) -> tuple[AuditLine, ...]:
     """Return of each thing that was checked the line of the part in which it is worst, and which part that is."""
-    found: dict[str, tuple[Line, str]] = {}
+    found: dict[str, tuple[AuditLine, str]] = {}
     for part, name in zip(audits, names, strict=True):
         for line in part:
             if line.name not in found or _badness(line) > _badness(found[line.name][0]):
                 found[line.name] = line, name
     return tuple(
-        Line(line.name, line.value, line.bound, line.unit, line.level, f"{name}: {line.text}")
+        AuditLine(line.name, line.value, line.bound, line.unit, line.level, f"{name}: {line.text}")
         for line, name in found.values()
     )
 
 
-def _badness(line: Line) -> tuple[int, float]:
+def _badness(line: AuditLine) -> tuple[int, float]:
     """Return how bad a line is, to be compared with others of its name."""
     part = line.value / line.bound if line.bound > 0.0 else line.value
     return _RANK[line.level], part if np.isfinite(part) else 0.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.simulation.results.audit.energy_balance import ESTIMATED_ENERGY, balance_of_segment
-from catena.simulation.results.audit.lines import Line, percent, worst
+from catena.simulation.results.audit.lines import AuditLine, percent, worst
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -24,7 +24,7 @@ TRUST = 3.0
 COMPARED = ("actuators", "friction", "wrenches")
 
 
-def work(run: Segment) -> list[Line]:
+def work(run: Segment) -> list[AuditLine]:
     """Return how far the works differ from the integrals of the powers over the samples, beyond what these leave
     open. Where there are more steps than samples, it is the steps that have seen more."""
     if not run.driven or not run.work or len(run.t) < max(FEW, run.steps):
@@ -46,7 +46,7 @@ def work(run: Segment) -> list[Line]:
                 f"the {float(np.max(moved)):.3g} J that were moved about, most at {where}: the steps are too large for "
                 f"what acts while joints are driven. Take a smaller step or rtol, or an adaptive integrator."
             )
-            lines.append(Line("work", value, ESTIMATED_ENERGY, "", "warn", text))
+            lines.append(AuditLine("work", value, ESTIMATED_ENERGY, "", "warn", text))
     return lines
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
-from catena.simulation.results.recording.table import Table
+from catena.simulation.results.recording.table import RunTable
 
 
-def write(table: Table, units: bool = False) -> bytes:
+def write(table: RunTable, units: bool = False) -> bytes:
     """Return the table as text: the names of the columns, with `units` as "q.elbow [rad]", then numbers to the last
     digit, with empty cells where there is none."""
     stream = io.StringIO(newline="")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from catena.errors import CatenaError, FormatError
-from catena.given import printable
-from catena.simulation.results.recording.table import Column, Table
+from catena.simulation.results.recording.table import Column, RunTable
+from catena.validation import printable
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 """How many rows and columns a sheet can have."""
@@ -19,7 +19,7 @@ LONGEST_TEXT = 32_767
 """How many letters a cell can have."""
 
 
-def write(table: Table, about: dict[str, str], events: Sequence[tuple[str, float, str]] = ()) -> bytes:
+def write(table: RunTable, about: dict[str, str], events: Sequence[tuple[str, float, str]] = ()) -> bytes:
     """Return the content of the workbook: the sheet `index` with what it is `about` and all columns with unit and
     meaning, then sheets of columns, each beginning with the time, names in the first row and units in the second, and
     `events` with time and state where there are any."""
@@ -105,7 +105,7 @@ def _titles(groups: Iterable[str]) -> dict[str, str]:
     return titles
 
 
-def _require_room(table: Table, groups: dict[str, list[Column]], first: int) -> None:
+def _require_room(table: RunTable, groups: dict[str, list[Column]], first: int) -> None:
     if table.rows + 2 > MOST_ROWS:
         raise FormatError(
             f"the run has {table.rows} rows, and a sheet of Excel holds {MOST_ROWS - 2}: save run.resample(...) or a "

@@ -10,17 +10,17 @@ from typing import Any
 from catena.errors import FormatError
 from catena.formats.complete import file_path, is_device, write_complete
 from catena.formats.kinds import Kinds
-from catena.given import shown
 from catena.simulation.results.recording import csv, excel, matlab, netcdf, parquet
-from catena.simulation.results.recording.table import Table, table
+from catena.simulation.results.recording.table import RunTable, table
 from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
+from catena.validation import shown
 
 PathLike = str | os.PathLike[str]
 
 WHOLE = (".nc", ".h5")
 """Endings of files that hold a whole run, with its mechanism, and are read back."""
-TABLES: dict[str, Callable[[Trajectory, Table, bool], bytes]] = {
+TABLES: dict[str, Callable[[Trajectory, RunTable, bool], bytes]] = {
     ".csv": lambda run, table, units: csv.write(table, units),
     ".xlsx": lambda run, table, units: excel.write(table, _about(run), _events(run)),
     ".parquet": lambda run, table, units: parquet.write(table, _about(run)),

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from catena.simulation.results.recording.table import Table
+from catena.simulation.results.recording.table import RunTable
 
 LONGEST_NAME = 63
 """How many letters MATLAB lets a name have."""
@@ -18,7 +18,7 @@ KEYWORDS = frozenset({
 })  # fmt: skip
 
 
-def write(table: Table, about: dict[str, str]) -> bytes:
+def write(table: RunTable, about: dict[str, str]) -> bytes:
     """Return the content of the file: the structure `run` with a column (rows, 1) for each of the table, named as
     MATLAB can (`run.q_elbow`), and `names`, `units` and `meanings` as cell arrays in the same order; `fields` are the
     names in `run`, and `about` is a structure of texts."""

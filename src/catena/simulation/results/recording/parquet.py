@@ -6,10 +6,10 @@ import io
 from typing import Any
 
 from catena.errors import CatenaError
-from catena.simulation.results.recording.table import Table
+from catena.simulation.results.recording.table import RunTable
 
 
-def write(table: Table, about: dict[str, str]) -> bytes:
+def write(table: RunTable, about: dict[str, str]) -> bytes:
     """Return the content of the file: a column for each of the table, whose metadata have its `unit` and `meaning`, and
     `about` as metadata of the whole."""
     arrow, parquet = _require_arrow()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
-from catena.given import shown
+from catena.validation import shown
 
 MOST_LINKS = 100_000
 """How many names a file may have."""

@@ -14,13 +14,13 @@ from math import prod
 import numpy as np
 
 from catena.errors import FormatError
-from catena.given import listed, shown
 from catena.mechanism.validation import known
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.labels import Quantity, joint_labels
 from catena.simulation.results.quaternions import continued, quaternions
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
+from catena.validation import listed, shown
 
 Choice = bool | Sequence[str]
 
@@ -48,7 +48,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class RunTable:
     """The columns of a run. `table["q.elbow"]` are the values (rows,) of one, `dict(table)` is what data frames are
     made of: pandas.DataFrame(dict(table))."""
 
@@ -93,7 +93,7 @@ def table(
     frames: Choice = (),
     power: bool = False,
     acceleration: bool = False,
-) -> Table:
+) -> RunTable:
     """Return the table of a run: the time t, positions q.joint, velocities v.joint, control forces tau.joint, energies,
     the error of the loops and the works that were counted, in SI units.
 
@@ -112,10 +112,10 @@ def table(
     jointed = _chosen("reactions", "joint", reactions, all_joints, all_joints, mechanism)
     framed = _chosen("frames", "frame or body", frames, all_frames, [*all_frames, *bodies], mechanism)
     if isinstance(run, StateByState):
-        return Table(
+        return RunTable(
             tuple(_below_each_other([_columns(x, jointed, framed, power, acceleration) for x in run.states]))
         )
-    return Table(tuple(_columns(run, jointed, framed, power, acceleration)))
+    return RunTable(tuple(_columns(run, jointed, framed, power, acceleration)))
 
 
 def _columns(

@@ -7,6 +7,7 @@ from typing import Any
 
 from catena.formats.toml.json_schema import NAME, NUMBER, SWITCH, TEXT, Schema, json_schema
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE, STUDY
+from catena.simulation.contacts.contact import RESTITUTION_LAWS
 from catena.simulation.scenario.file.words import (
     CONTROLLERS,
     DIRECTIONS,
@@ -15,6 +16,7 @@ from catena.simulation.scenario.file.words import (
     PATHS,
     REMEDIES,
 )
+from catena.simulation.stepping.charts.chart import COORDINATES
 from catena.simulation.stepping.integrators import INTEGRATORS
 
 NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
@@ -25,6 +27,7 @@ FOLLOWED: Schema = {"anyOf": [NUMBERS, {"$ref": "#/$defs/path"}]}
 SORTS: dict[str, Schema] = {
     **dict.fromkeys(("joint", "frame", "on", "event", "name", "root", "file", "axes"), NAME),
     **dict.fromkeys(("when",), TEXT),
+    "restitution_law": {"enum": list(RESTITUTION_LAWS)},
     **dict.fromkeys(("lock", "unlock", "detach", "show"), NAMES),
     **dict.fromkeys(("cut", "traces"), {"type": "array", "items": NAME}),
     "keep": {"anyOf": [{"type": "array", "items": NAME}, {"type": "object", "additionalProperties": NAME}]},
@@ -34,6 +37,8 @@ SORTS: dict[str, Schema] = {
     "index": {"type": "integer", "minimum": 0},
     "direction": {"enum": list(DIRECTIONS)},
     "integrator": {"enum": list(INTEGRATORS)},
+    "coordinates": {"enum": list(COORDINATES)},
+    "independent": {"type": "array", "items": NAME},
     "samples": {"anyOf": [{"type": "integer", "minimum": 2}, {"type": "array", "items": NUMBER}]},
     "drift": {"anyOf": [{"enum": list(REMEDIES)}, {"$ref": "#/$defs/remedy"}]},
     "plan": {"$ref": "#/$defs/plan"},

@@ -19,7 +19,7 @@ from catena.formats.source import Source
 from catena.formats.toml import read
 from catena.formats.toml.reading import open_document
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
-from catena.formats.toml.tables import Table
+from catena.formats.toml.tables import FileTable
 from catena.mechanism import Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario.file.reading import RunTables
@@ -65,7 +65,7 @@ def source_of(origin: Origin) -> Source:
     return replace(source, parameters=origin.given)
 
 
-def _as_given(mechanism: Mechanism, top: Table, plan: Mapping[str, Any]) -> dict[str, Any]:
+def _as_given(mechanism: Mechanism, top: FileTable, plan: Mapping[str, Any]) -> dict[str, Any]:
     """The positions and velocities of [initial] as rows of all coordinates."""
     table = top.inner("initial", "initial")
     with table.at_fault("assemble"):

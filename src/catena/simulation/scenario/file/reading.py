@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 from catena.errors import FormatError, FormulaError
 from catena.formats.toml.kinds import BUILT_IN, keys_of
 from catena.formats.toml.reading import is_of_run, joint_kind, part_tables
-from catena.formats.toml.tables import Table
-from catena.formulas import Formula
-from catena.given import shown, suggestion
+from catena.formats.toml.tables import FileTable
+from catena.formulas import ParsedFormula
 from catena.mechanism import GROUND, MODES, Mechanism
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, Stop
@@ -35,6 +34,7 @@ from catena.simulation.scenario.formulas import PLACE, POSITIONS, TIME, VELOCITI
 from catena.simulation.scenario.plots import Plot
 from catena.simulation.scenario.scenario import check_run
 from catena.simulation.stepping.drift import NAMES
+from catena.validation import shown, suggestion
 
 OF_STATE = (TIME, POSITIONS, VELOCITIES)
 
@@ -42,7 +42,7 @@ OF_STATE = (TIME, POSITIONS, VELOCITIES)
 class RunTables:
     """The tables of a run in a file `top`, whose mechanism is known: `arguments` gives those of a `Scenario`."""
 
-    def __init__(self, top: Table, mechanism: Mechanism) -> None:
+    def __init__(self, top: FileTable, mechanism: Mechanism) -> None:
         self.top, self.mechanism = top, mechanism
         self.parameters = top.document.parameters
         made = [name for change in self._tables("change") for name in _attached_names(change)]
@@ -71,7 +71,7 @@ class RunTables:
             found["assemble"] = initial.switch("assemble") if "assemble" in initial else True
         return found
 
-    def _tables(self, word: str) -> list[Table]:
+    def _tables(self, word: str) -> list[FileTable]:
         return part_tables(word, self.top)
 
     # What acts.
@@ -91,7 +91,7 @@ class RunTables:
             )
         return found
 
-    def _controller(self, table: Table) -> Described:
+    def _controller(self, table: FileTable) -> Described:
         if "kind" not in table:
             table.fail(f"the key 'kind' is missing: give one of {', '.join(CONTROLLERS)}")
         word = table.text("kind")
@@ -104,7 +104,7 @@ class RunTables:
         with table.at_fault():
             return Described(make, **given)
 
-    def _argument(self, table: Table, key: str, sort: str) -> Any:
+    def _argument(self, table: FileTable, key: str, sort: str) -> Any:
         if sort == "followed":
             return self._by_joint(table, key, self._followed_or_path)
         if sort == "formulas":
@@ -135,11 +135,11 @@ class RunTables:
         }
         return readers.get(sort, table.numbers)(key)
 
-    def _word_or_number(self, table: Table, key: str, words: Mapping[str, Any]) -> Any:
+    def _word_or_number(self, table: FileTable, key: str, words: Mapping[str, Any]) -> Any:
         given = table.content[key]
         return words[given] if isinstance(given, str) and given in words else table.numbers(key)
 
-    def _by_joint(self, table: Table, key: str, read: Any) -> dict[str, Any]:
+    def _by_joint(self, table: FileTable, key: str, read: Any) -> dict[str, Any]:
         inner = table.inner(key, f"{table.who}: {key}")
         for joint in inner.content:
             if joint not in self.joints:
@@ -167,7 +167,7 @@ class RunTables:
                 found[frame] = ExternalWrench(function, None if axes == frame else axes)
         return found
 
-    def _three(self, table: Table, key: str) -> list[Any]:
+    def _three(self, table: FileTable, key: str) -> list[Any]:
         if key not in table:
             return [0.0] * 3
         given = table.array(key)
@@ -177,18 +177,17 @@ class RunTables:
 
     # What happens.
 
-    def _contact(self, table: Table) -> Contact:
+    def _contact(self, table: FileTable) -> Contact:
         table.check_keys(*KEYS["contact"])
         given: dict[str, Any] = {"frame": self._frame(table, "frame")}
         if "on" in table:
             given["on"] = self._frame(table, "on")
         given |= _numbers(table, "friction", "restitution", "radius", "on_radius")
-        if "name" in table:
-            given["name"] = table.text("name")
+        given |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
         with table.at_fault():
             return Contact(**given)
 
-    def _stop(self, table: Table) -> Stop:
+    def _stop(self, table: FileTable) -> Stop:
         table.check_keys(*KEYS["stop"])
         given = {"joint": self._joint(table, "joint"), **_numbers(table, "lower", "upper", "restitution")}
         if "index" in table:
@@ -196,7 +195,7 @@ class RunTables:
         with table.at_fault():
             return Stop(**given)
 
-    def _event(self, table: Table) -> Event:
+    def _event(self, table: FileTable) -> Event:
         table.check_keys(*KEYS["event"])
         if ("when" in table) == ("at" in table):
             table.fail('give either when = "A - 0.5", whose zeros are looked for, or at, a time')
@@ -218,7 +217,7 @@ class RunTables:
         with table.at_fault():
             return Event(text, **given)
 
-    def _change(self, table: Table) -> Change:
+    def _change(self, table: FileTable) -> Change:
         table.check_keys(*KEYS["change"])
         given: dict[str, Any] = {}
         if "at" in table:
@@ -243,7 +242,7 @@ class RunTables:
         with table.at_fault():
             return Change(**given)
 
-    def _attached(self, table: Table) -> dict[str, Any]:
+    def _attached(self, table: FileTable) -> dict[str, Any]:
         word = table.text("kind") if "kind" in table else ""
         if word and ":" not in word and word not in BUILT_IN:
             table.fail(f"no kind of joint is named {shown(word)}: {suggestion(word, list(BUILT_IN))}", "kind")
@@ -258,14 +257,17 @@ class RunTables:
 
     # How it is computed, and drawn.
 
-    def _run(self, table: Table, parameters: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, table: FileTable, parameters: dict[str, Any]) -> dict[str, Any]:
         table.check_keys(*KEYS["run"])
         found = {}
         for key in ("duration", "start", "step", "rtol", "atol"):
             if key in table:
                 found[key] = table.numbers(key)
-        if "integrator" in table:
-            found["integrator"] = table.text("integrator")
+        for key in ("integrator", "coordinates"):
+            if key in table:
+                found[key] = table.text(key)
+        if "independent" in table:
+            found["independent"] = table.texts("independent")
         if "samples" in table:
             whole = isinstance(table.content["samples"], int)
             found["samples"] = table.integers("samples") if whole else table.numbers("samples")
@@ -289,13 +291,13 @@ class RunTables:
             check_run(found)
         return found
 
-    def _keep(self, table: Table) -> Any:
+    def _keep(self, table: FileTable) -> Any:
         if not isinstance(table.content["keep"], dict):
             return table.texts("keep")
         inner = table.inner("keep", "run keep")
         return {name: inner.text(name) for name in inner.content}
 
-    def _drift(self, table: Table) -> Any:
+    def _drift(self, table: FileTable) -> Any:
         if not isinstance(table.content["drift"], dict):
             return table.text("drift")
         inner = table.inner("drift", "run drift")
@@ -313,14 +315,14 @@ class RunTables:
         with inner.at_fault():
             return NAMES[word](**given)
 
-    def _plan(self, table: Table) -> dict[str, Any]:
+    def _plan(self, table: FileTable) -> dict[str, Any]:
         table.check_keys(*KEYS["plan"])
         found: dict[str, Any] = {key: table.texts(key) for key in ("cut", "keep") if key in table}
         if "root" in table:
             found["root"] = table.text("root")
         return found | _numbers(table, "accuracy")
 
-    def _plot(self, table: Table) -> Plot:
+    def _plot(self, table: FileTable) -> Plot:
         table.check_keys(*KEYS["plot"])
         given: dict[str, Any] = {"file": table.text("file")} if "file" in table else {}
         if "show" in table:
@@ -330,7 +332,7 @@ class RunTables:
         with table.at_fault():
             return Plot(**given)
 
-    def _view(self, table: Table) -> dict[str, Any]:
+    def _view(self, table: FileTable) -> dict[str, Any]:
         table.check_keys(*KEYS["view"])
         found: dict[str, Any] = {"forces": table.switch("forces")} if "forces" in table else {}
         if "traces" in table:
@@ -355,39 +357,39 @@ class RunTables:
     def _frames(self) -> list[str]:
         return [*self.mechanism.bodies, *self.mechanism.frames]
 
-    def _joint(self, table: Table, key: str) -> str:
+    def _joint(self, table: FileTable, key: str) -> str:
         name = table.text(key)
         if name not in self.joints:
             table.fail(f"no joint is named {shown(name)}: {suggestion(name, self.joints)}", key)
         return name
 
-    def _frame(self, table: Table, key: str) -> str:
+    def _frame(self, table: FileTable, key: str) -> str:
         name = table.text(key)
         if name not in self._frames:
             table.fail(f"no body or frame is named {shown(name)}: {suggestion(name, self._frames)}", key)
         return name
 
-    def _followed_or_path(self, table: Table, key: str) -> Any:
+    def _followed_or_path(self, table: FileTable, key: str) -> Any:
         return (
             self._path(table, key)
             if isinstance(table.content[key], dict)
             else self._followed(table, key, (TIME,))
         )
 
-    def _followed(self, table: Table, key: str, words: tuple[str, ...]) -> Any:
+    def _followed(self, table: FileTable, key: str, words: tuple[str, ...]) -> Any:
         """A number or formula, or an array of these."""
         given = table.content[key]
         if not isinstance(given, list):
             return self._entry(table, key, given, words)
         return [self._entry(table, key, entry, words, k) for k, entry in enumerate(given)]
 
-    def _entry(self, table: Table, key: str, value: Any, words: tuple[str, ...], *place: int) -> Any:
+    def _entry(self, table: FileTable, key: str, value: Any, words: tuple[str, ...], *place: int) -> Any:
         """A number, or a formula as it is written, whose names are known."""
         if not isinstance(value, str):
             return table.number_in(key, value, *place)
         return self._checked(table, key, words, *place).text
 
-    def _checked(self, table: Table, key: str, words: tuple[str, ...], *place: int) -> Formula:
+    def _checked(self, table: FileTable, key: str, words: tuple[str, ...], *place: int) -> ParsedFormula:
         formula = table.formula(key, *place)
         try:
             check_names(formula, self.parameters, self.joints if POSITIONS in words else (), words, table.who)
@@ -396,7 +398,7 @@ class RunTables:
         self.top.document.used.update(name for name in formula.names if isinstance(name, str))
         return formula
 
-    def _path(self, table: Table, key: str) -> Any:
+    def _path(self, table: FileTable, key: str) -> Any:
         inner = table.inner(key, f"{table.who}: {key}")
         if "kind" not in inner:
             inner.check_keys(("position",), ("rotation",))
@@ -420,22 +422,22 @@ class RunTables:
             made.at(0.0)
             return made
 
-    def _part_of_pose(self, table: Table, key: str) -> Any:
+    def _part_of_pose(self, table: FileTable, key: str) -> Any:
         return self._path(table, key) if isinstance(table.content[key], dict) else table.numbers(key)
 
 
-def _numbers(table: Table, *keys: str) -> dict[str, Any]:
+def _numbers(table: FileTable, *keys: str) -> dict[str, Any]:
     return {key: table.numbers(key) for key in keys if key in table}
 
 
-def _attached_names(change: Table) -> list[str]:
+def _attached_names(change: FileTable) -> list[str]:
     given = change.content.get("attach", [])
     tables = given if isinstance(given, list) else [given]
     names = (one.get("name") for one in tables if isinstance(one, dict))
     return [name for name in names if isinstance(name, str)]
 
 
-def _place(table: Table, error: FormulaError) -> NoReturn:
+def _place(table: FileTable, error: FormulaError) -> NoReturn:
     """Raise the fault of a formula, whose words begin with its place, as one of a table."""
     where, _, rest = str(error).partition(": ")
     raise FormatError(f"{where}: {table.who}: {rest}") from None

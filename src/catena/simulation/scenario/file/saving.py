@@ -22,13 +22,13 @@ from catena.formats.toml import read, write
 from catena.formats.toml.lines import Lines
 from catena.formats.toml.reading import is_of_run, open_document, part_tables
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
-from catena.given import is_one_of, shown
 from catena.mechanism import Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario.file.loading import read_scenario, source_of
 from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.writing import refuse, run_tables
 from catena.simulation.scenario.scenario import Scenario
+from catena.validation import is_one_of, shown
 
 FUNCTIONS = ("refuse", "leave out")
 

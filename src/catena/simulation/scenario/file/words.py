@@ -74,7 +74,10 @@ NO_LIMITS = "none"
 
 KEYS: dict[str, Keys] = {
     "drive": (("joint",), ("position", "path")),
-    "contact": (("frame",), ("on", "friction", "restitution", "radius", "on_radius", "name")),
+    "contact": (
+        ("frame",),
+        ("on", "friction", "restitution", "restitution_law", "radius", "on_radius", "name"),
+    ),
     "stop": (("joint",), ("lower", "upper", "restitution", "index")),
     "event": ((), ("name", "when", "at", "direction", "terminal")),
     "change": ((), ("at", "event", "lock", "unlock", "detach", "attach", "free", "fix")),
@@ -88,6 +91,8 @@ KEYS: dict[str, Keys] = {
             "rtol",
             "atol",
             "drift",
+            "coordinates",
+            "independent",
             "samples",
             "keep",
             "near",

@@ -35,10 +35,10 @@ def drift_ahead(body: Any, ground: Any) -> None:
     if is_flexible(body.joint):
         faster = array([x / (1.0 + 4.0 * h * h * w2) for x, w2 in zip(faster, joint.squares, strict=True)])
     if is_flexible(body.joint) and not body.joint.follows:
-        body.firm = array(
+        body.lent_inertia = array(
             [0.5 * h * c + 0.25 * h * h * k for c, k in zip(body.damping, joint.stiffness, strict=True)]
         )
-        body.ahead = body.damping * faster
+        body.lent_force = body.damping * faster
     body.qd = body.v0 + faster
 
 

@@ -33,7 +33,7 @@ class Method:
         return self.tableau is not None and self.tableau.is_adaptive
 
     @property
-    def is_firm(self) -> bool:
+    def is_implicit(self) -> bool:
         """Return whether it is implicit in modes, whose inertia it makes larger."""
         return self.name == "implicit_leapfrog"
 

@@ -20,7 +20,7 @@ DEGREE = 5
 
 
 @dataclass(frozen=True)
-class Formulas:
+class CompiledLaws:
     """What is compiled into a step: a `law` for joint forces, `push` for wrenches, and `guide` for driven joints."""
 
     law: LawFunction | None = None

@@ -21,11 +21,17 @@ of a call but the first (`reuses_last_stage`).
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
+from catena.dynamics.loops.elimination.dry_loops import (
+    at_dry_loops,
+    start_open_held,
+    start_opening_held,
+    tell_rate,
+)
 from catena.dynamics.loops.elimination.flexible import OWN
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loops.elimination.pulling import (
@@ -35,7 +41,7 @@ from catena.dynamics.loops.elimination.pulling import (
 )
 from catena.dynamics.loops.elimination.steps import accelerate, articulate
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
-from catena.kernels import NEAR, Algorithm, OnCall, Pause, Sweep, at_ground
+from catena.kernels import NEAR, Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
@@ -58,7 +64,7 @@ from catena.simulation.stepping.methods.projection import (
     shift_velocities,
 )
 from catena.simulation.stepping.methods.steering import (
-    Formulas,
+    CompiledLaws,
     GuideFunction,
     LawFunction,
     PushFunction,
@@ -114,15 +120,15 @@ def step_algorithm(
     wrenches and one for the motion of driven joints where they are compiled in."""
     if law is None and push is None and guide is None:
         return _plain_step(variant)
-    return _assembled(variant, Formulas(law, push, guide))
+    return _assembled(variant, CompiledLaws(law, push, guide))
 
 
 @lru_cache(maxsize=64)
 def _plain_step(variant: StepVariant) -> Algorithm:
-    return _assembled(variant, Formulas())
+    return _assembled(variant, CompiledLaws())
 
 
-def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
+def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     """Return the step: its opening, what schedules call, the stages, the closing of loops, and the decision."""
     method = method_of(variant.method)
     stages = Stages(variant, method, formulas, reuses_last_stage(variant), judges_works(variant))
@@ -130,7 +136,7 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     # What schedules call is traced first, because it writes what other steps read; what the implicit method lends is
     # read by that.
     opening = _opening(stages)
-    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_firm else []
+    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_implicit else []
     if variant.sticks:
         sweeps = [
             sticking.hold_still(variant.driven),
@@ -138,7 +144,7 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
             *sweeps,
         ]
     sweeps += _called(stages)
-    sweeps += [] if method.is_firm else opening
+    sweeps += [] if method.is_implicit else opening
     sweeps += _forgetting(stages)
     # The sweeps of the algorithm begin with another one.
     first = len(sweeps) + 1
@@ -147,15 +153,19 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
     sweeps += MOVES.get(method.name, runge_kutta.sweeps)(stages)
     occasional = (first, begun + stages.first) if stages.reuses else (0, 0)
     sweeps += _ahead(stages)
+    if variant.sticks:
+        with_loops = (sticking.keep_last, sticking.leave_still_with_loops)
+        sweeps += with_loops if variant.sort else (sticking.leave_still,)
     sweeps.append(Pause("closing"))
     if variant.sort and variant.projects:
         first = len(sweeps) + 1
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
+    sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
     sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
-    sweeps += [stages.judging.switch] if variant.sticks else []
+    sweeps += stages.judging.switch if variant.sticks else ()
     sweeps += _kept(stages)
     given = ground_inputs(stages)
 
@@ -170,11 +180,13 @@ def _assembled(variant: StepVariant, formulas: Formulas) -> Algorithm:
         f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
-        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
+        multiplier_outputs=("loop_sense",) if variant.loops_stick else (),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
         shared=SHARED if variant.forces else {},
-        component_fields=contact_forces.FIELDS if touching else {}, code=variant.name if touching else "",
+        component_fields=contact_forces.fields(variant.touches) if touching else {},
+        code=variant.name if touching else "",
     )  # fmt: skip
 
 
@@ -187,6 +199,8 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [open_step(is_timed, variant.sticks), begin]
+    if variant.loops_stick and stages.method.times[0]:
+        sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
 
 
@@ -200,12 +214,19 @@ def _called(stages: Stages) -> list[Sweep]:
         sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
+        if variant.loops_stick:
+            sweeps += [start_open_held, start_opening_held, tell_rate]
+            sweeps += [sticking.keep_rate, sticking.keep_start, sticking.keep_middle]
+            sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
-        sweeps += [*contact_forces.MEETING, *contact_forces.solving(len(variant.touches))]
+        sweeps += [
+            *contact_forces.meeting(variant.touches),
+            *contact_forces.solving(len(variant.touches), variant.least),
+        ]
     return sweeps
 
 
@@ -247,7 +268,7 @@ def _kept(stages: Stages) -> list[Sweep]:
     sweeps: list[Sweep] = [turns.settle_count] if variant.turns else []
     if name == "abm4":
         sweeps.append(adams.remember)
-    elif stages.method.is_firm:
+    elif stages.method.is_implicit:
         sweeps.append(implicit_leapfrog.remember_acceleration)
     if variant.counts:
         past = name == "abm4"
@@ -261,6 +282,14 @@ def _kept(stages: Stages) -> list[Sweep]:
     return sweeps
 
 
+def _views(stages: Stages) -> dict[str, Any]:
+    """Return the fields of neighbours that are no bodies."""
+    views, variant = dict(stages.dynamics.views), stages.variant
+    if variant.loops_stick:
+        views["multiplier"] = {**views["multiplier"], **sticking.LOOP_VIEW}
+    return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
+
+
 def _rewritten(stages: Stages) -> frozenset[str]:
     """Return the fields that are written more than once in a step."""
     variant = stages.variant
@@ -270,5 +299,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
-    found |= contact_forces.FIELDS.keys() if variant.touches else set()
+    found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
     return frozenset(found)

@@ -14,7 +14,7 @@ _WORDS = {"tree": "in the tree", "loop": "closes a loop", "held": "holds", "abse
 
 
 @dataclass(frozen=True)
-class Fate:
+class JointComparison:
     """A joint before and after: whether it is in the tree, closes a loop, holds its bodies together (fixed or locked)
     or is absent; which components of v are its own (None outside the tree), and how many constraints it adds as a
     loop."""
@@ -45,35 +45,35 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class Fates:
+class PlanComparison:
     """The joints of two plans by name, and the numbers of coordinates and constraints; print it to read them."""
 
-    joints: dict[str, Fate]
+    joints: dict[str, JointComparison]
     nv: tuple[int, int]
     constraints: tuple[int, int]
 
-    def __getitem__(self, joint: str) -> Fate:
+    def __getitem__(self, joint: str) -> JointComparison:
         """Return what became of a joint."""
-        return self.joints[known("joint", joint, self.joints, "fates")]
+        return self.joints[known("joint", joint, self.joints, "compare_plans")]
 
     def __str__(self) -> str:
         head = (
             f"velocity components {self.nv[0]} -> {self.nv[1]}, constraints of loops {self.constraints[0]} -> "
             f"{self.constraints[1]}"
         )
-        return "\n".join([head, *(f"  {fate}" for fate in self.joints.values())])
+        return "\n".join([head, *(f"  {joint}" for joint in self.joints.values())])
 
 
-def fates(before: tuple[Mechanism, Plan], after: tuple[Mechanism, Plan]) -> Fates:
+def compare_plans(before: tuple[Mechanism, Plan], after: tuple[Mechanism, Plan]) -> PlanComparison:
     """Return what became of each joint of two mechanisms with their plans."""
     names = dict.fromkeys([*before[1].joints, *before[0].joints, *after[1].joints, *after[0].joints])
     (mechanism_a, plan_a), (mechanism_b, plan_b) = before, after
     found = {}
     for name in names:
         a, b = _place(mechanism_a, plan_a, name), _place(mechanism_b, plan_b, name)
-        found[name] = Fate(name, a[0], b[0], a[1], b[1], a[2], b[2])
+        found[name] = JointComparison(name, a[0], b[0], a[1], b[1], a[2], b[2])
     constraints = plan_a.total_constraints, plan_b.total_constraints
-    return Fates(found, (plan_a.nv, plan_b.nv), constraints)
+    return PlanComparison(found, (plan_a.nv, plan_b.nv), constraints)
 
 
 def _place(mechanism: Mechanism, plan: Plan, joint: str) -> tuple[Place, slice | None, int]:

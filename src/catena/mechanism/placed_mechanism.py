@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Whereabouts(Protocol):
+class PlacedMechanism(Protocol):
     """A mechanism at one configuration."""
 
     def position_of(self, joint: str) -> NDArray[np.float64]:

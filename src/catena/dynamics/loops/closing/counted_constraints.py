@@ -13,7 +13,6 @@ from catena.dynamics.loops.closing.loop_closure import closure
 from catena.dynamics.loops.formulations.certified_elimination import doubt, elimination_of, is_for
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
 from catena.errors import ModelError, warn
-from catena.given import is_not_negative, shown
 from catena.kernels.blas import by_one_blas_thread
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
@@ -23,6 +22,7 @@ from catena.kinematics.loops.coupling_states import CouplingState, coupling_stat
 from catena.kinematics.loops.near_redundancy import NearRedundancy, looks_redundant, near_redundancy
 from catena.kinematics.loops.scales import scales_of
 from catena.structure import Plan, plan as planned
+from catena.validation import is_not_negative, shown
 
 # So many configurations are looked at. One will do unless the constraints happen to be redundant just there.
 LOOKS = 4
@@ -32,11 +32,11 @@ LOOKS = 4
 HARD, SOFT = 0.5, 0.1
 # As many states are asked, which differ in their last digits (in radians or sizes of the mechanism).
 PROBES, LAST_DIGITS = 16, 1e-15
-# What is kept loses its grip on the motion where it determines less than this part of it.
-GRIP = 0.2
+# What is kept loses its control on the motion where it determines less than this part of it.
+LEAST_CONTROL = 0.2
 
 
-class Settling:
+class CountedConstraints:
     """The plan of a system as it was described, and the one that is computed with.
 
     Both are the same until a look at the loops finds constraints that are redundant up to `accuracy`, which is said in
@@ -104,20 +104,20 @@ class Settling:
                 return True
         return False
 
-    def in_own_plan(self) -> Settling:
-        """Return the settling of the mechanism planned without a user's root and cuts; itself if there are none."""
+    def in_own_plan(self) -> CountedConstraints:
+        """Return those of the mechanism planned without a user's root and cuts; itself if there are none."""
         plan = self.described.plan
         if plan.root is None and not plan.cut and not plan.keep:
             return self
         mechanism = self.described.mechanism
         own = planned(mechanism)
-        other = Settling(Evaluator(mechanism, own), own.neutral(), self.accuracy)
+        other = CountedConstraints(Evaluator(mechanism, own), own.neutral(), self.accuracy)
         other.look(tell=False)
         return other
 
-    def with_evaluators(self, other: Callable[[Evaluator], Evaluator]) -> Settling:
-        """Return a settling with the same findings and no more looks, and with other evaluators of the same plans."""
-        found = Settling(other(self.described), self.neutral, self.accuracy)
+    def with_evaluators(self, other: Callable[[Evaluator], Evaluator]) -> CountedConstraints:
+        """Return one with the same findings and no more looks, and with other evaluators of the same plans."""
+        found = CountedConstraints(other(self.described), self.neutral, self.accuracy)
         found.found, found.looks, found.tries = self.found, 0, 0
         if self.effective is not self.described:
             found.effective = other(self.effective)
@@ -148,7 +148,7 @@ class Settling:
         lost = (
             " In places what is kept hardly determines the motion: cut the loop at another joint, as in "
             "m.system(cut=[...])."
-            if found.kept.determined < GRIP
+            if found.kept.determined < LEAST_CONTROL
             else ""
         )
         return (

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from catena.given import (
+from catena.validation import (
     entries,
     is_count,
     is_finite,

@@ -11,7 +11,9 @@ from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.coupling_states import CouplingState, constraint_states
 
 
-def pulled(evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float) -> np.ndarray:
+def restoring_acceleration(
+    evaluator: Evaluator, q: Any, v: Any, stiffness: float, damping: float
+) -> np.ndarray:
     """Return the accelerations (states, nv) of the tree, loops cut, at rest and without weight under the forces
     -stiffness e - damping e' along the constraints of q (states, nq), v (states, nv)."""
     plan = evaluator.plan
