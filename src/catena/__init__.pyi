@@ -170,7 +170,9 @@ from .spatial import (
     Pose as Pose,
 )
 from .structure import (
+    Interconnection as Interconnection,
     connectivity_before as connectivity_before,
+    interconnection as interconnection,
 )
 from .studies import (
     Study as Study,
@@ -187,9 +189,17 @@ from .studies import (
     uniform as uniform,
 )
 from .system import (
+    BiasParts as BiasParts,
+    JointBases as JointBases,
+    JointWrench as JointWrench,
+    OperationalDynamics as OperationalDynamics,
     System as System,
     VelocityTransformation as VelocityTransformation,
+    bias_parts as bias_parts,
     check as check,
+    joint_bases as joint_bases,
+    joint_wrench as joint_wrench,
+    operational_dynamics as operational_dynamics,
     velocity_transformation as velocity_transformation,
 )
 
