@@ -100,7 +100,7 @@ function Add() {
 
 function Parts() {
   const { tables } = state.value.parts;
-  return html`<h3>Parts</h3>${Object.keys(tables).length === 0 && html`<p class="hint">None yet. ${in_space.value ? "Choose Body on the left and click the floor." : "What you draw is above; bodies and joints in space are added here or with 3-D."}</p>`}${Object.entries(tables).map(([sort, list]) => html`<p class="hint">${sort}</p><div class="row">${list.map((table, k) => html`<button type="button" onClick=${() => { selected.value = { kind: "table", name: `${sort} ${k}` }; }}>${table.name || `${table.kind || sort} ${k + 1}`}</button>`)}</div>`)}<${Add} />`;
+  return html`<h3>Parts</h3>${Object.keys(tables).length === 0 && html`<p class="hint">None yet. ${in_space.value ? "Choose Body on the left and click the floor." : "What you draw is above; bodies and joints in space are added here or with 3-D."}</p>`}${Object.entries(tables).map(([sort, list]) => html`<p class="hint">${sort}</p><div class="row">${list.map((table, k) => html`<button type="button" onClick=${() => { selected.value = sort === "joint" && state.value.parts.joints.some((one) => one.name === table.name) ? { kind: "joint", name: table.name } : { kind: "table", name: `${sort} ${k}` }; }}>${table.name || `${table.kind || sort} ${k + 1}`}</button>`)}</div>`)}<${Add} />`;
 }
 
 const PARTS = { table: Table, bar: Bar, point: Point, joint: Joint, body: Body, spring: Spring };
