@@ -356,20 +356,7 @@ class CompiledSteps:
         self._cost[active] += count
         self._tried[active] += count
         if nodes is not None:
-            accepted = out["accepted"][:, :, 0] > 0.5
-            if status:
-                accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
-            state, play = np.nonzero(accepted)
-            needed = nodes.needed(state, out["t"][state, play, 0])
-            lead = leads(state, needed)
-            lead_state, lead_play = state[lead], play[lead]
-            state, play = state[needed], play[needed]
-            is_held = self.law is None or self.law.holds
-            force = tau[active[state]] if is_held else out["tau_start"][lead_state, lead_play]
-            nodes.add(
-                active[state], out["t"][state, play, 0], out["q"][state, play], out["qd"][state, play],
-                self._carried(out, state, play), force, out[self.start_acceleration][lead_state, lead_play],
-            )  # fmt: skip
+            self._record(active, out, tau, nodes, bool(status))
         if self.law is not None and not self.law.holds:
             tau[active] = out[self.target][:, -1]
             self.law.remember(active, out)
@@ -387,10 +374,42 @@ class CompiledSteps:
             self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
         return min(2 * plays, LONGEST_CALL)
 
-    def _carried(self, out: dict[str, np.ndarray], state: np.ndarray, play: np.ndarray) -> np.ndarray:
-        """Return what states carry along after some plays of a call."""
-        parts = [out[name][state, play] for name in ("work", NEAR) if name in self.kept]
-        return np.concatenate([np.zeros((len(state), 0)), *parts], axis=-1)
+    def _record(
+        self,
+        active: np.ndarray,
+        out: dict[str, np.ndarray],
+        tau: np.ndarray,
+        nodes: StepRecord,
+        doubtful: bool,
+    ) -> None:
+        """Add the steps of a call that were accepted, and are finite where that is `doubtful`, to the nodes."""
+        accepted = out["accepted"][:, :, 0] > 0.5
+        if doubtful:
+            accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+        count, plays = accepted.shape
+        if nodes.wants_all and accepted.all():
+            # Nothing is chosen, so nothing need be copied.
+            state = np.repeat(np.arange(count), plays)
+
+            def taken(name: str, start: bool = False) -> np.ndarray:
+                return out[name].reshape(count * plays, -1)
+        else:
+            state, play = np.nonzero(accepted)
+            needed = nodes.needed(state, out["t"][state, play, 0])
+            lead = leads(state, needed)
+            first, then = (state[lead], play[lead]), (state[needed], play[needed])
+            state = then[0]
+
+            def taken(name: str, start: bool = False) -> np.ndarray:
+                return out[name][first if start else then]
+
+        carried = [taken(name) for name in ("work", NEAR) if name in self.kept]
+        is_held = self.law is None or self.law.holds
+        nodes.add(
+            active[state], taken("t")[:, 0], taken("q"), taken("qd"),
+            np.concatenate([np.zeros((len(state), 0)), *carried], axis=-1),
+            tau[active[state]] if is_held else taken("tau_start", True), taken(self.start_acceleration, True),
+        )  # fmt: skip
 
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
