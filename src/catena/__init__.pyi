@@ -189,9 +189,17 @@ from .studies import (
 from .system import (
     System as System,
     VelocityTransformation as VelocityTransformation,
+    branches as branches,
     check as check,
+    compare_plans as compare_plans,
+    connectivity as connectivity,
+    contact_dynamics as contact_dynamics,
+    energy_derivatives as energy_derivatives,
+    inertial_parameters as inertial_parameters,
+    reach as reach,
     velocity_transformation as velocity_transformation,
 )
+from .view.line_drawing import save_drawing as save_drawing
 
 __version__: str
 __all__: list[str]

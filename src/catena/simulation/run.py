@@ -116,12 +116,12 @@ class Run:
         system = self.system
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
-        if system.parameter_batch != () or system.origin is not system:
-            system = self.system = system.over(self.batch)
+        if system.variants.shape != () or system.variants.origin is not system:
+            system = self.system = system.variants.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.transitions: list[Transition] = []
@@ -173,7 +173,7 @@ class Run:
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
-        if borrowers(system.effective_plan):
+        if borrowers(system.mechanics.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
             self.excitation.accelerations(self.start, self.q, self.v, self.tau, self.near)
         if self.law:
@@ -223,7 +223,7 @@ class Run:
 
     def _know_turns(self, state: int, passed: StepHistory) -> None:
         """Let events know how loop joints have turned in what one state has passed."""
-        system = self.system.state(state)
+        system = self.system.variants.state(state)
         near = self.excitation.near_by_joint(passed.work[:, self.sources :])
         along = TurnsAlong(system, tuple(near), {})
         along.know(passed.t, passed.q, passed.v, near)
@@ -461,7 +461,7 @@ class Run:
         of the last interval are not known: there the motion is a quartic."""
         t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
         h = t[-1] - t[-2] or 1.0
-        way = self.system.state(0).difference(q[-2], q[-1])
+        way = self.system.variants.state(0).difference(q[-2], q[-1])
         beyond, faster = way - h * (v[-2] + 0.5 * h * vdot[-1]), h * (v[-1] - v[-2] - h * vdot[-1])
         last = vdot[-1] + (6.0 * faster - 12.0 * beyond) / h**2
         ahead = np.concatenate([vdot[1:], last[None]])
@@ -547,7 +547,7 @@ class Run:
             driven = {name: x[..., ends, :] for name, x in driven.items()}
             wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
-        system = self.system.reshaped((*self.batch, 1))
+        system = self.system.variants.reshaped((*self.batch, 1))
         work, near = carried[..., : self.sources], carried[..., self.sources :]
         positions = {
             joint: system.joint_position(q, joint, next_to)
@@ -719,11 +719,11 @@ class Run:
         name, worst = self.system.mechanism.name, float(np.max(errors[state]))
         where = f" in state {state}" if self.batch else ""
         try:
-            near, rates = self.system.state(state).project(self.q[state], self.v[state])
+            near, rates = self.system.variants.state(state).project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.state(state).assemble(guess=self.q[state], slack=0.0)
+                near = self.system.variants.state(state).assemble(guess=self.q[state], slack=0.0)
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"
@@ -750,7 +750,7 @@ def energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
     store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
     plan = system.plan
     lifted = 1e-3 * float(plan.inertia[1:, 0].sum() * np.linalg.norm(plan.gravity)) * extent(plan)
-    moving = system.kinetic_energy(q, v) + np.abs(system.element_energy(q))
+    moving = system.kinetic_energy(q, v) + np.abs(system.forces.energy(q))
     return float(np.max(moving)) + lifted
 
 

@@ -105,7 +105,9 @@ def sticking(
         )
     tau = np.zeros(system.nv) if tau is None else tau
     told = {"q": q, "qd": v, "tau": tau}
-    q, v, tau = (system.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items())
+    q, v, tau = (
+        system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items()
+    )
     outside = system._outside(f_ext, None)
     shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
     if outside["f_ext"] is not None:
@@ -118,12 +120,12 @@ def sticking(
     dry = DryFriction.of(system)
     limit, slipping = np.broadcast_to(dry.limit, shape), dry.of_slip(v)
     rubs = (limit > 0.0) & ~driven
-    sense, algorithm = np.where(limit > 0.0, np.sign(v), 0.0), _algorithm(system.effective_plan)
+    sense, algorithm = np.where(limit > 0.0, np.sign(v), 0.0), _algorithm(system.mechanics.effective_plan)
     for turn in range(PIVOTS):
         stuck = rubs & (sense == 0.0)
         total = acting + dry.friction * smooth_sign(v) - slipping * sense
         inputs = {"q": q, "qd": v, "tau": total, "driven": (stuck | driven) * 1.0, "qdd_given": given}
-        found = system.evaluator.evaluate(algorithm, {**inputs, **outside})
+        found = system.mechanics.evaluator.evaluate(algorithm, {**inputs, **outside})
         held = found["drive"] - total
         backwards = rubs & (v == 0.0) & (sense * found["qdd"] < -STILL)
         wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * limit, backwards)
@@ -144,7 +146,7 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     q, v, _, _ = as_arrays(system, q, v)
     taken = np.asarray(system.inverse_dynamics(q, v, vdot, f_ext=f_ext))
     v, vdot = (
-        np.broadcast_to(system.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
+        np.broadcast_to(system.mechanics.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
         for name, x in (("qd", v), ("qdd", vdot))
     )
     dry = DryFriction.of(system)

@@ -39,7 +39,7 @@ def block(inclination=0.0):
 @pytest.mark.parametrize("constrained", [HELD, ("dx", "dz")], ids=["five constraints", "two constraints"])
 def test_worked_example(constrained):
     """(5.118) to (5.133); three of the five constraints are redundant, and their forces are chosen to be zero."""
-    r = four_links().system().contact_dynamics(REST, REST, None, [ct.TipContact("tip", constrained)])
+    r = ct.contact_dynamics(four_links().system(), REST, REST, None, [ct.TipContact("tip", constrained)])
     tip = r.contacts[0]
     np.testing.assert_allclose(r.vdot, [0, 10.5263158, -10.5263158, -10.5263158], atol=0.6e-7)
     np.testing.assert_allclose(tip.h_c, [0.0] * (len(constrained) - 1) + [-4.4736842], atol=0.6e-7)
@@ -50,7 +50,7 @@ def test_worked_example(constrained):
 
 def test_worked_example_with_an_accelerated_base():
     """The text lifts the base at 10 m/s^2 instead of having gravity."""
-    r = four_links((0, 0, 0)).system().contact_dynamics(
+    r = ct.contact_dynamics(four_links((0, 0, 0)).system(),
         REST, REST, None, [ct.TipContact("tip", HELD)], base_acceleration=[0, 0, 0, 0, 0, 10.0]
     )  # fmt: skip
     np.testing.assert_allclose(r.vdot, [0, 10.5263158, -10.5263158, -10.5263158], atol=0.6e-7)
@@ -71,8 +71,8 @@ def test_contact_is_what_a_loop_joint_would_be():
     hinged.add_joint("hinge", "ground", end.body, ct.Revolute("y"), Pose(p=at), end.pose)
     closed = hinged.system(cut=["hinge"])
     v = closed.velocity(q, {closed.joints[0]: 0.5, closed.joints[1]: -0.3})
-    r = s.contact_dynamics(q, v, tau, [ct.TipContact("tip", HELD)])
-    problem = LoopProblem(closed.evaluator, q, v, tau)
+    r = ct.contact_dynamics(s, q, v, tau, [ct.TipContact("tip", HELD)])
+    problem = LoopProblem(closed.mechanics.evaluator, q, v, tau)
     np.testing.assert_allclose(r.vdot, kkt(problem).vdot[0], atol=1e-11)
 
 
@@ -94,7 +94,7 @@ def test_prescribed_acceleration_is_met_on_a_moving_support(axes, derivative):
     wanted = np.array([0.7, -1.2, 0.4])
     support = ct.Support(start, twist, acceleration)
     contact = ct.TipContact(frame, ("ry", "dx", "dz"), acceleration=wanted, support=support, axes=axes)
-    r = s.contact_dynamics(q, v, rng.normal(size=s.nv), [contact])
+    r = ct.contact_dynamics(s, q, v, rng.normal(size=s.nv), [contact])
 
     def relative_twist(t):
         q_t, v_t = q + v * t + r.vdot * t**2 / 2, v + r.vdot * t
@@ -117,8 +117,8 @@ def test_forces_and_accelerations_satisfy_the_equations_of_motion():
     rng = np.random.default_rng(5)
     q, v, tau = rng.normal(size=(3, s.nv))
     frame = list(s.mechanism.bodies)[-1]
-    r = s.contact_dynamics(
-        q, v, tau, [ct.TipContact(frame, ("dx", "dy", "dz"), axes="tip", force=(0.1, 0.2, -0.3))]
+    r = ct.contact_dynamics(
+        s, q, v, tau, [ct.TipContact(frame, ("dx", "dy", "dz"), axes="tip", force=(0.1, 0.2, -0.3))]
     )
     without = s.inverse_dynamics(q, v, r.vdot, f_ext={frame: -r.contacts[0].f})
     np.testing.assert_allclose(without, tau, atol=1e-10)
@@ -133,7 +133,7 @@ def test_block_slides_on_a_slope():
     s = block(slope)
     support = ct.Support(Pose(rpy=(0, slope, 0)))
     contact = ct.TipContact.sliding("block", mu, (1.0, 0.0), support=support)
-    r = s.contact_dynamics([0, 0], [1.0, 0], None, [contact])
+    r = ct.contact_dynamics(s, [0, 0], [1.0, 0], None, [contact])
     np.testing.assert_allclose(r.vdot, [10 * (np.sin(slope) - mu * np.cos(slope)), 0.0], atol=1e-13)
     pressure = 2 * 10 * np.cos(slope)
     np.testing.assert_allclose(r.contacts[0].f, [0, 0, 0, mu * pressure, 0, -pressure], atol=1e-12)

@@ -14,7 +14,7 @@ import numpy as np
 
 from catena.errors import CatenaError, warn
 from catena.forces.smooth import smooth_sign
-from catena.system import System
+from catena.system import System, tree_forces
 
 Wrenches = Mapping[str, np.ndarray]
 
@@ -46,7 +46,7 @@ def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOT
     """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
     what motors at loop joints do at the tree."""
     tau = with_stops(system, tau, besides)
-    return tau + system.tree_forces(q, besides.motors) if besides.motors else tau
+    return tau + tree_forces(system, q, besides.motors) if besides.motors else tau
 
 
 def with_stops(system: System, tau: np.ndarray, besides: Besides) -> np.ndarray:
@@ -159,7 +159,7 @@ def powers(
     stopped = [_dot(x, v[..., system.slice_v(joint)]) for joint, x in besides.stops.items()]
     # Stops give and take nothing; what is left of it rubs.
     turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
-    own, nothing = system.force_powers(q, v, besides.near), np.zeros(v.shape[:-1])
+    own, nothing = system.forces.powers(q, v, besides.near), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)
     for joint in driven:
         drives[system.slice_v(joint)] = True

@@ -18,6 +18,7 @@ from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
 from catena.simulation.stepping.record import StepRecord
 from catena.simulation.turns import Count
+from catena.system import correction
 
 # Local coordinates are good short of half a turn.
 FAR = 1.0
@@ -63,7 +64,7 @@ class StiffSteps:
         self.steps, self.states, self.state, self.horizon = 0, 0, 0, horizon
         self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
         self.held = tuple(excitation.motion) if excitation.motion else None
-        self._local = self.system.program(local_rate)
+        self._local = self.system.mechanics.program(local_rate)
         self.owner = np.arange(0)
         """Which state of the batch each state is."""
         self.sources = len(SOURCES) if excitation.exchanges_energy else 0
@@ -313,7 +314,7 @@ class StiffSteps:
             tau = self._given(held, v)
         vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
-            by_position, by_velocity = self.system.correction(q, v)
+            by_position, by_velocity = correction(self.system, q, v)
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
         if self.drift.pulls:
             vdot = vdot + self.drift.pull(q, v)
