@@ -74,7 +74,7 @@ def compile_time(name: str, aim: float | None) -> Figure:
     """From asking for a specialised kernel to having it, in a new process with an empty cache."""
     program = (
         f"from catena.mechanism.generators import {name}\n"
-        f"start = perf_counter()\n{name}().system().specialise().specialiser.wait()"
+        f"start = perf_counter()\n{name}().system().specialise().variants.specialiser.wait()"
     )
     with tempfile.TemporaryDirectory() as cache:
         seconds = seconds_in_a_new_process(program, CATENA_CACHE=cache)

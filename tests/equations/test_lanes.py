@@ -170,7 +170,7 @@ m.add_body("b", 1.0, (0.1, 0.0, 0.0), 0.2)
 m.add_joint("j", "ground", "b", Turn())
 s = m.system()
 fast = s.specialise()
-assert fast.specialiser.wait(600.0)
+assert fast.variants.specialiser.wait(600.0)
 print(float(fast.forward_dynamics([0.1], [0.2], [0.3])[0]), float(s.forward_dynamics([0.1], [0.2], [0.3])[0]))
 """
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)

@@ -462,7 +462,7 @@ def test_no_states_give_no_results(batch):
     assert s.hybrid_dynamics(q, v, None, {"A": 1.0})[0].shape == (*batch, s.nv)
     assert {x.shape for x in s.reactions(q, v).values()} == {(*batch, 6)}
     assert [x.shape for x in s.operational_space(q, "crank")] == [(*batch, 6, 6), (*batch, s.nv, 6)]
-    assert s.element_forces(q, v).tau.shape == (*batch, s.nv) and s.element_energy(q).shape == batch
+    assert s.forces.loads(q, v).tau.shape == (*batch, s.nv) and s.forces.energy(q).shape == batch
     assert ct.contact_dynamics(s, q, v, v, [ct.TipContact("coupler", ("dx",))]).vdot.shape == (*batch, s.nv)
 
 

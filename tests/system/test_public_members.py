@@ -1,4 +1,4 @@
-"""The face of a system stays small: its public names are counted, and what was one of them names what took its place."""
+"""The face of a system stays small: its public names are counted, and what was one of them names its successor."""
 
 import pytest
 

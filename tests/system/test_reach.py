@@ -81,11 +81,11 @@ def test_a_goal_that_is_no_pose_is_refused(R, words):
     X = np.tile(np.eye(4), (3, 1, 1))
     X[:, :3, 3] = (0.3, 0.2, 0.4)
     X[1, :3, :3] = R
-    for ask in (s.inverse_kinematics, s.reach):
+    for ask in (ct.System.inverse_kinematics, ct.reach):
         with pytest.raises(ct.StateError, match=rf"'tool' is no pose in state \(1,\): .*{words}"):
-            ask({"tool": X})
+            ask(s, {"tool": X})
         with pytest.raises(ct.StateError, match=f"'tool' is no pose: .*{words}"):
-            ask({"tool": X[1]})
+            ask(s, {"tool": X[1]})
     X[1] = np.eye(4)
     X[1, 3, 3] = 2.0
     with pytest.raises(ct.StateError, match="last row"):

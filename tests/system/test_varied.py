@@ -69,9 +69,9 @@ def test_dynamics_in_lanes_are_those_of_each_mechanism(case):
     lambda s, q, v: s.kinetic_energy(q, v), lambda s, q, v: s.potential_energy(q), lambda s, q, v: s.momentum(q, v),
     lambda s, q, v: np.asarray(s.pose(q, "tip").matrix() if q.ndim == 1 else s.pose(q, "tip")),
     lambda s, q, v: s.body_poses(q)["pole"], lambda s, q, v: s.twist(q, v, "tip"), lambda s, q, v: s.jacobian(q, "tip"),
-    lambda s, q, v: s.element_forces(q, v).tau, lambda s, q, v: s.element_forces(q, v).f_ext["pole"],
-    lambda s, q, v: s.forces.energy(q), lambda s, q, v: s.force_outputs(q, v)["strut"]["tension"],
-    lambda s, q, v: s.force_powers(q, v)["friction"], lambda s, q, v: s.reactions(q, v)["hinge"],
+    lambda s, q, v: s.forces.loads(q, v).tau, lambda s, q, v: s.forces.loads(q, v).f_ext["pole"],
+    lambda s, q, v: s.forces.energy(q), lambda s, q, v: s.forces.outputs(q, v)["strut"]["tension"],
+    lambda s, q, v: s.forces.powers(q, v)["friction"], lambda s, q, v: s.reactions(q, v)["hinge"],
     lambda s, q, v: s.operational_space(q, "tip")[0], lambda s, q, v: s.hybrid_dynamics(q, v, None, {"rail": 0.4})[1],
 ])  # fmt: skip
 def test_everything_asked_of_a_varied_system_is_that_of_each_mechanism(case, ask):

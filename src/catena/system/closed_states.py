@@ -22,6 +22,7 @@ from catena.mechanism.validation import known
 from catena.questions.dimension_repair import in_words, smallest_repair
 from catena.system.by_name import Given
 from catena.system.by_state import ask_each, one_by_one
+from catena.system.of_system import of_system
 from catena.validation import is_one_of
 
 if TYPE_CHECKING:
@@ -277,6 +278,7 @@ def quick_assembly_for(system: System, what: str) -> QuickAssembly:
     return quick
 
 
+@of_system
 @one_by_one
 @by_one_blas_thread
 def branches(system: System, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:

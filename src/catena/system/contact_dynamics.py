@@ -12,11 +12,13 @@ from catena.kernels import arrays
 from catena.kernels.blas import by_one_blas_thread
 from catena.system.by_state import one_by_one
 from catena.system.dynamics_calls import posed
+from catena.system.of_system import of_system
 
 if TYPE_CHECKING:
     from catena.system.system import System
 
 
+@of_system
 @one_by_one
 @by_one_blas_thread
 def contact_dynamics(

@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 
 from catena.kernels import arrays
 from catena.questions.derivatives import of_energies
+from catena.system.of_system import of_system
 
 if TYPE_CHECKING:
     from catena.system.system import System
 
 
+@of_system
 def energy_derivatives(
     system: System, q: ArrayLike, v: ArrayLike, elements: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.questions import inertial_parameters as of_bodies
+from catena.system.of_system import of_system
 
 if TYPE_CHECKING:
     from catena.system.system import System
 
 
+@of_system
 def inertial_parameters(system: System) -> np.ndarray:
     """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
     in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the

@@ -19,12 +19,14 @@ from catena.spatial import Pose
 from catena.system.by_name import Given
 from catena.system.by_state import one_by_one
 from catena.system.closed_states import guessed, quick_assembly_for
+from catena.system.of_system import of_system
 from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
 
 
+@of_system
 @one_by_one
 def reach(
     system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None,
