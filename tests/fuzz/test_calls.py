@@ -36,7 +36,8 @@ INSIDE = {
 }
 # Functions of a system, and what its `forces` are asked.
 OF_SYSTEM = [
-    "branches", "compare_plans", "connectivity", "contact_dynamics", "energy_derivatives", "inertial_parameters", "reach",
+    "branches", "compare_plans", "connectivity", "contact_dynamics", "energy_derivatives", "inertial_parameters",
+    "reach",
 ]  # fmt: skip
 OF_FORCES = ["loads", "energy", "outputs", "powers"]
 SYSTEM = [
@@ -612,7 +613,8 @@ def test_every_parameter_is_known():
     """A function or parameter that is new has to be told what is good for it."""
     places = [
         (ct.System, [n for n in SYSTEM if n not in {*OF_SYSTEM, *OF_FORCES}]), (ct, OF_SYSTEM),
-        (type(ct.generators.four_bar().system().forces), OF_FORCES), (ct.Mechanism, MECHANISM), (ct.Trajectory, TRAJECTORY), (references, REFERENCES),
+        (type(ct.generators.four_bar().system().forces), OF_FORCES),
+        (ct.Mechanism, MECHANISM), (ct.Trajectory, TRAJECTORY), (references, REFERENCES),
         (control, CONTROL), (ct, [*DESCRIPTIONS, *LATER, "simulate"]), (ct.forces, FORCES), (ct.FreeFlyer, FLYING),
         (ct.Linkage, LINKAGE), (ct.generators, GENERATORS),
     ]  # fmt: skip
