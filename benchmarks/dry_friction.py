@@ -31,7 +31,7 @@ def report() -> str:
     return figure_table(
         f"Friction of {', '.join(map(str, FRICTIONS))} N or N m in joints, half a second from a random velocity",
         rows,
-        "friction at joints that a plan cuts, which does not stick; the first run, which compiles.",
+        "the first run, which compiles.",
     )
 
 
@@ -42,8 +42,14 @@ def _family() -> Iterator[tuple[str, ct.Mechanism, list[str]]]:
     for seed in range(3):
         mechanism = random_mechanism(seed, 8)
         yield f"random tree {seed}", mechanism, [j.name for j in mechanism.joints.values() if 0 < j.dof < 6]
-    yield "four-bar", four_bar(), ["A", "B"]
-    yield "Stewart platform, legs", stewart(), [f"leg{k}" for k in range(1, 7)]
+    for seed in range(3):
+        mechanism = random_mechanism(
+            seed, 7, ["Revolute", "Universal", "Cylindrical", "Spherical"], loops=1 + seed % 2
+        )
+        yield f"random loops {seed}", mechanism, [j.name for j in mechanism.joints.values() if 0 < j.dof < 6]
+    yield "four-bar", four_bar(), list("ABCD")
+    platform = stewart()
+    yield "Stewart platform", platform, [j.name for j in platform.joints.values() if 0 < j.dof < 6]
 
 
 def _ratio(mechanism: ct.Mechanism, rubbing: list[str], friction: float, states: int, settings: Any) -> float:

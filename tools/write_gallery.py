@@ -1,6 +1,7 @@
 """Writes docs/gallery: a small moving picture of every generator, what every example draws of itself, and the page.
 
 Usage: python tools/write_gallery.py [name ...]     only these generators or examples, and the page
+       python tools/write_gallery.py studio         the small pictures of the studio's start page
 """
 
 import subprocess
@@ -13,6 +14,10 @@ import numpy as np
 import catena as ct
 from catena.cli.commands.demo import DEMOS
 from catena.cli.models import gallery_about, gallery_names, gallery_signature, resolve
+from catena.studio.gallery import gallery, gallery_mechanism
+from catena.view.raster import Painter
+from catena.view.scene import scene
+from catena.view.video import window_around
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "gallery"
@@ -20,6 +25,8 @@ EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))
 from pictures import Pictures  # noqa: E402
 
+STUDIO, SMALL = ROOT / "src" / "catena" / "studio" / "page" / "gallery", (240, 160)
+"""Where the pictures of the studio's start page are, and how large [px]."""
 LARGEST, IN_ALL = 300_000, 6_000_000
 """Bytes of the largest picture, and of all of them."""
 # Seconds of a run, and the velocities that set it in motion; whatever is not named falls for a second.
@@ -97,6 +104,25 @@ def take(made: Path, name: str) -> None:
     print(f"docs/gallery/{name}.gif  {size / 1e3:.0f} kB", flush=True)
 
 
+def studio() -> None:
+    """Write a small picture of each mechanism of the studio's start page."""
+    STUDIO.mkdir(exist_ok=True)
+    for each in gallery():
+        system = gallery_mechanism(each["name"]).system()
+        q, _ = system.start()
+        shape = scene(system, q)
+        painter = Painter(shape)
+        named = shape.poses(q)
+        poses = np.stack([named[name] for name in shape.carriers])
+        window = window_around([(painter, [poses])], SMALL)
+        image = painter.paint(poses, window, painter.level([poses]))
+        image.save(STUDIO / f"{each['name']}.webp", quality=80, method=6)
+    print(
+        f"{STUDIO.relative_to(ROOT)}  {sum(f.stat().st_size for f in STUDIO.iterdir()) / 1e3:.0f} kB",
+        flush=True,
+    )
+
+
 def entries() -> list[str]:
     """The names of all pictures: those of generators, then those of examples."""
     return [*gallery_names(), *(file.stem for file in examples())]
@@ -146,6 +172,9 @@ def _table(cells: list[tuple[str, str]]) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
+    if arguments == ["studio"]:
+        studio()
+        return
     unknown = sorted(set(arguments) - set(entries()))
     if unknown:
         raise SystemExit(f"{', '.join(unknown)}: there is no such generator or example")

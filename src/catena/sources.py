@@ -38,6 +38,7 @@ BESIDE = (
     "dynamics/loops/felt_inertia.py",
     "dynamics/loops/formulations",
     "dynamics/loops/inertia_root.py",
+    "dynamics/loops/least_holding.py",
     "dynamics/loops/motion_problem.py",
     "dynamics/loops/prescribed.py",
     "dynamics/loops/problem.py",

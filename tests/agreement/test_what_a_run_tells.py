@@ -5,12 +5,13 @@ and contacts. None of it may depend on the plan, nor on the way in which a force
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import catena as ct
-from tests.agreement.absolute import Instant, balance, mismatch
+from tests.agreement.absolute import Instant, balance, freedoms, mismatch
 from tests.agreement.rings import Ring, joined, ring
 from tests.mechanisms import slider_crank
 
@@ -313,6 +314,56 @@ def test_a_source_at_a_joint_whatever_the_plan_cuts(name, joint):
     if SOURCES[name].one_freedom and joint == "U1":
         pytest.skip("it is for joints of one freedom, or the ring has no more")
     judged(ring("RUSR", 3), SOURCES[name], joint)
+
+
+HOLDS = 300.0
+
+
+def without_slip(equations, mechanism: ct.Mechanism, joint: str):
+    """The equations of the oracle in which a joint does not accelerate, whatever force along it that takes."""
+    row = 6 * (len(mechanism.bodies) - 1)
+    for name, other in mechanism.joints.items():
+        if name == joint:
+            break
+        row += 6 + other.kind.nv
+    A, b, own = equations.A.copy(), equations.b.copy(), equations.joints[joint]
+    rows = slice(row + 6, row + 6 + own.stop - own.start)
+    A[rows], b[rows] = np.eye(A.shape[1])[own], 0.0
+    return replace(equations, A=A, b=b)
+
+
+def sticking_run(made: Ring, joint: str, cut: tuple[str, ...]):
+    m = made.mechanism.with_joint(joint, friction=HOLDS, static_friction=1.5 * HOLDS, stribeck_velocity=0.5)
+    system = m.system(cut=list(cut))
+    q, v = made.state(system)
+    return m, ct.simulate(system, q, v, TIME, samples=SAMPLES)
+
+
+@pytest.mark.parametrize(("letters", "joint"), [("RUSR", "R0"), ("RUSU", "U1")])
+def test_a_joint_that_sticks_whatever_the_plan_cuts(letters, joint):
+    """Friction brings a joint to rest within 40 ms and holds it. All plans tell the same; at rest the oracle finds the
+    same wrenches from a joint that does not accelerate, and along its freedoms no more than friction can hold."""
+    made, told = ring(letters, 3), {}
+    for cut in [(name,) for name in made.mechanism.joints]:
+        m, run = sticking_run(made, joint, cut)
+        v = run.velocity(joint)
+        assert np.abs(v[0]).min() > 0.1 and np.abs(v[-1]).max() < 1e-12
+        slipping = np.abs(v) > 1e-9
+        friction = HOLDS + 0.5 * HOLDS / (1.0 + (v / 0.5) ** 2)
+        for k, now in enumerate(instants(run, m, {joint: -friction * np.sign(v)})):
+            if slipping[k].any() and not slipping[k].all():
+                continue
+            equations = balance(now) if slipping[k].all() else without_slip(balance(now), m, joint)
+            right, unique = equations.solved()
+            assert unique
+            size = max(np.abs(w).max() for w in right.values())
+            for name, w in right.items():
+                np.testing.assert_allclose(run.reaction(name)[k], w, rtol=0.0, atol=1e-8 * size, err_msg=name)
+            S, _ = freedoms(m.joints[joint].kind, now.q[joint], now.qd[joint])
+            assert np.abs(S.T @ run.reaction(joint)[k]).max() <= 1.5 * HOLDS * (1.0 + 1e-9)
+        np.testing.assert_allclose(run.energy - run.energy[0], run.work["friction"], rtol=0.0, atol=1e-8)
+        told[str(cut)] = told_by(run, m, joint)
+    check_alike(told)
 
 
 @pytest.mark.slow

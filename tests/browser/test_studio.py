@@ -124,10 +124,10 @@ def person(browser, tmp_path):
 def drawn_four_bar(person, guided=True):
     """Steps 1 to 5 of the script: from the start page to a four-bar."""
     page = person.page
-    page.get_by_role("button", name="Blank").wait_for()
+    page.get_by_role("button", name="Blank plane").wait_for()
     assert page.locator(".start .card").count() > 15
     person.shot("01-start")
-    page.get_by_role("button", name="First build A four-bar" if guided else "Blank An empty").click()
+    page.get_by_role("button", name="First build A four-bar" if guided else "Blank plane").click()
     page.wait_for_function("() => !document.querySelector('.start')")
     person.settled()
     told = person.draw((0, 0), (0, 0.4))
@@ -313,7 +313,7 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     page.wait_for_function("() => document.querySelectorAll('.chip').length === 1")
     # The program that is shown computes the same run.
     page.get_by_role("button", name="Python").click()
-    page.wait_for_function("() => document.querySelector('.code').textContent.includes('ct.Scenario')")
+    page.wait_for_function("() => document.querySelector('.code')?.textContent.includes('ct.Scenario')")
     code = page.locator(".code").inner_text()
     person.shot("22-python")
     (tmp_path / "shown.py").write_text(code + "print(*run.q[-1].tolist())\n")
@@ -450,7 +450,7 @@ RSSR = (
 @pytest.mark.slow
 def test_a_spatial_linkage_from_nothing_dropped_files_and_a_shared_page(person, browser, tmp_path):
     page, session = person.page, person.session
-    page.get_by_role("button", name="Blank An empty").click()
+    page.get_by_role("button", name="Blank plane").click()
     page.wait_for_function("() => !document.querySelector('.start')")
     person.press("Escape")
     for sort, fields in RSSR:
@@ -481,8 +481,9 @@ def test_a_spatial_linkage_from_nothing_dropped_files_and_a_shared_page(person, 
     page.locator(".message.fault").wait_for()
     assert "broken.urdf" in page.locator(".message").inner_text() and session.text == text
     # One page that stands alone, on a phone in the dark, by keyboard.
+    page.locator(".menu summary").click()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Share").click()
+        page.get_by_role("button", name="Page motion").click()
     file = tmp_path / "shared.html"
     waiting.value.save_as(file)
     phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")

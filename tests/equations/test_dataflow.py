@@ -7,6 +7,7 @@ import catena as ct
 from catena.equations import graph_of
 from catena.equations.dataflow import Costs, dataflow
 from catena.equations.papers.chains import STANFORD, general_chain, general_star
+from catena.equations.papers.counts import lilly_orin_flow, lilly_orin_mechanism
 from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, break_even, forms, stanford_readings
 from catena.equations.papers.recursive import recursive
@@ -211,3 +212,19 @@ def test_break_even_of_recursive_and_non_recursive_forms():
     for letter in ("P", "X", ""):
         with pytest.raises(EquationsError, match="chains whose links turn"):
             break_even(letter, 14)
+
+
+def test_chains_on_a_reference_member_take_as_long_as_one_chain_and_a_sum_of_logarithmic_depth():
+    printed = {2: 1.97, 3: 2.94, 4: 3.89, 6: 5.83, 8: 7.73}
+    for m, speed_up in printed.items():
+        flow = lilly_orin_flow(m, 6, 3)
+        assert flow.serial_time == sum(lilly_orin_mechanism(m, 6, 3))
+        assert flow.critical_time == 6174 + 157 + 27 * int(np.ceil(np.log2(m + 1)))
+        assert flow.largest_speed_up == pytest.approx(speed_up, abs=0.005)
+        # As many processors as there are chains reach it.
+        assert flow.schedule(m).time == flow.critical_time
+    # Doubling the chains adds one round of sums.
+    times = [lilly_orin_flow(2**k - 1, 6, 3).critical_time for k in range(1, 9)]
+    assert np.allclose(np.diff(times), 27.0)
+    lengths = [lilly_orin_flow(5, N, 3).critical_time for N in (6, 12, 24)]
+    assert (lengths[2] - lengths[1]) == 2 * (lengths[1] - lengths[0])

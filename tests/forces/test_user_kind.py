@@ -131,7 +131,7 @@ m.add_body("bob", 2.0, inertia=0.1)
 m.add_joint("free", "ground", "bob", ct.Free())
 m.add_force("spring", users_forces.Hardening(3.0), between=("ground", "bob"))
 s = m.system()
-s.element_forces(s.neutral(), np.zeros(6))
+s.forces.loads(s.neutral(), np.zeros(6))
 print(json.dumps(ct.compilations()))
 """
 

@@ -150,7 +150,12 @@ def test_signals_of_joints_that_are_not_always_there():
     assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
     assert run.kept["last(slide)"] == whole["slide"][-1, 0]
     np.testing.assert_allclose(run.kept["hinge"][6:], angle[-1], rtol=1e-12)
-    lets_go = [ct.Event(lambda t, q, v: t - 0.3, then=lambda m, q, v: m.detach("hinge"))]
+
+    def let_go(m, q, v):
+        """The pole floats, from where it is."""
+        return m.detach("hinge").attach("floats", "ground", "pole", ct.Free(), at=s.configuration(q))
+
+    lets_go = [ct.Event(lambda t, q, v: t - 0.3, then=let_go)]
     run = ct.simulate(s, q, v, 0.6, keep=["max(hinge)", "last(slide)", "hinge"], samples=13, events=lets_go)
     assert run.kept["max(hinge)"] == pytest.approx(angle.max(), rel=1e-6)
     assert np.isfinite(run.kept["hinge"][:6]).all() and np.isnan(run.kept["hinge"][7:]).all()

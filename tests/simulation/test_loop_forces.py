@@ -6,7 +6,7 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import random_mechanism
 
-SOURCES = ("motor", "held motor", "spring", "friction", "limits", "damping", "table")
+SOURCES = ("motor", "held motor", "spring", "friction", "limits", "damping", "sticking", "table")
 
 
 class Motor:
@@ -36,8 +36,9 @@ def with_source(m, joint, source):
         far = np.stack([-0.02 * ones, 0.02 * ones], axis=1)
         m = m.with_joint(joint, limits=far, limit_stiffness=100.0 * ones, limit_damping=ones)
     if source == "damping":
-        # Dry friction sticks in joints of the tree only, so that where it acts it is not the same for all plans.
-        m = m.with_joint(joint, damping=0.5 * ones)
+        m = m.with_joint(joint, damping=0.5 * ones, friction=0.2 * ones)
+    if source == "sticking":
+        m = m.with_joint(joint, friction=20.0 * ones, static_friction=30.0 * ones, stribeck_velocity=0.3)
     if source == "table" and kind.nv == 1:
         table = ct.forces.Table((-1.0, 0.0, 0.5, 2.0), (-3.0, 0.0, 1.0, 1.5), smooth=True)
         m.add_force("it", ct.forces.TabledJointSpring(table), joint)

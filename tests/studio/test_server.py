@@ -1,5 +1,6 @@
 """The server of the studio answers its own page and nobody else, and what comes from a page does no harm."""
 
+import base64
 import hashlib
 import http.client
 import json
@@ -37,6 +38,13 @@ def send(made, method, path, body=None, **headers):
 def ask(made, what, **question):
     code, _, content = send(made, "POST", f"/ask/{what}", json.dumps(question))
     return code, json.loads(content)
+
+
+def exported(made, ending):
+    content = send(made, "POST", "/ask/export", json.dumps({"ending": ending}))[2]
+    answers = [json.loads(line) for line in content.decode().splitlines()]
+    assert {answer["kind"] for answer in answers[:-1]} <= {"progress"} and answers[-1]["kind"] == "done"
+    return base64.b64decode(answers[-1]["content"])
 
 
 def test_the_secret_becomes_a_cookie_that_no_other_site_sends(made):
@@ -95,8 +103,7 @@ def test_a_gallery_file_is_opened_and_a_run_comes_in_pieces(made):
         "error"
     )
     assert last["movie"]["segments"] and last["told"]["accuracy"] == "fine"
-    content = send(made, "POST", "/ask/share", "{}")[2]
-    page = json.loads(content.decode().splitlines()[-1])["page"]
+    page = exported(made, ".html").decode()
     assert page.startswith("<!DOCTYPE html>") and "http://" not in page.replace("http://www.w3.org", "")
 
 

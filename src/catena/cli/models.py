@@ -25,18 +25,9 @@ from catena.formats import load
 from catena.formats.files import FORMATS
 from catena.formats.kinds import import_kind, is_reference
 from catena.mechanism import Mechanism, generators
+from catena.mechanism.generators.usual import USUAL
 from catena.mechanism.validation import known
 
-# What a name without parentheses stands for where the generator insists on an argument.
-USUAL: dict[str, tuple[Any, ...]] = {
-    "arms_on_object": (2,),
-    "chain": (6,),
-    "n_four_bars": (2,),
-    "nested_loops": (2,),
-    "random_mechanism": (0,),
-    "scissor_lift": (3,),
-    "tree": (15,),
-}
 # The colon after .py, because a path may have one before it: C:\robots\arm.py:make
 _REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<call>.+)", re.DOTALL | re.IGNORECASE)
 

@@ -302,7 +302,7 @@ class EachBody(Sweep):
     """Every body by itself."""
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies
+        i = layout.bodies_by_part
         return Calls.plain(i, layout.records[i], layout.flows_to_tip[i])
 
     def play(self, run: "PlainRun") -> None:
@@ -359,7 +359,7 @@ class WithGround(Sweep):
     """Every body by itself, with a view of everything the ground holds."""
 
     def calls(self, layout: "Layout") -> Calls:
-        i = layout.bodies
+        i = layout.bodies_by_part
         return Calls.plain(i, layout.records[i], np.zeros_like(i))
 
     def play(self, run: "PlainRun") -> None:
@@ -486,7 +486,8 @@ class Algorithm:
 
     `inputs` and `outputs` map names of body fields to an `Extent` or to a spatial type (one value for each
     body); `ground_inputs` does so for the ground. `ground_outputs`, `frame_outputs` and `multiplier_outputs`
-    name fields of the ground, of the frame and of the loops. An optional input that is not given is zero and
+    name fields of the ground, of the frame and of the loops; `multiplier_inputs` name fields of the view of loops that
+    are told, loop after loop and then coupling after coupling. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
     neighbours that are no bodies. A loop has at most `columns` constraints, and a link to a body `link_rows` rows of
     them. `path_only` restricts the sweeps
@@ -512,6 +513,7 @@ class Algorithm:
     optional: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
     multiplier_outputs: tuple[str, ...] = ()
+    multiplier_inputs: tuple[str, ...] = ()
     columns: int = 6
     link_rows: int = 12
     path_only: bool = False

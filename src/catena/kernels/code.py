@@ -17,11 +17,12 @@ from weakref import WeakKeyDictionary
 
 from catena.forces import PlacedForce
 from catena.joints.contract import JointKind
-from catena.kernels import cache, crew, driver, engine, shortcut, tracing
+from catena.kernels import cache, crew, driver, engine, shortcut, teamwork, tracing
 from catena.kernels.algorithm import Algorithm
-from catena.kernels.lowering import lower, prelude
+from catena.kernels.lowering import RECORDS, lower, prelude
 from catena.kernels.objects import compiled_object, kept_object
 from catena.kernels.platforms import Platform
+from catena.kernels.traced_records import TracedStep
 from catena.kernels.undisturbed import hold_in_forks
 from catena.mechanism.profiles import Formula, Profile
 from catena.spatial.on_symbols import on_symbols
@@ -38,16 +39,23 @@ _loops: dict[int, engine.Code] = {}
 Kind = JointKind | PlacedForce | Profile | None
 
 
+Touched = list[list[list[int]]]
+"""For each record of a step the slots that it reads and those that it writes, as ranges."""
+
+
 @dataclass(frozen=True)
 class CompiledUnit:
     """Addresses of compiled steps by sweep and variant, the size of the record they work on, the slots of its
-    fields, and the size of the flows. The addresses are good as long as somebody holds the code."""
+    fields, and the size of the flows. `touches` says for each address which slots of its records it reads and which it
+    writes: for each record two lists of places where ranges begin and end in turn. The addresses are good as long as
+    somebody holds the code."""
 
     steps: dict[tuple[int, int], int]
     size: int
     fields: dict[str, list[int]]
     flow_size: int
     code: engine.Code | None
+    touches: dict[int, Touched]
 
 
 def unit_for(
@@ -62,20 +70,21 @@ def unit_for(
 
 
 def loops(lanes: int) -> engine.Code:
-    """Return the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve` and `offer_and_run`."""
+    """Return the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve`, `offer_and_run`, and of
+    several threads that share one state `assist` and `run_helped`."""
     if lanes in _loops:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
             _, code = compiled_object(loops_text(lanes, engine.native_platform()))
-            names = ["run", "run_one", "shortcut", "serve", "offer_and_run"]
+            names = ["run", "run_one", "shortcut", "serve", "offer_and_run", "assist", "run_helped"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
 
 
 def loops_text(lanes: int, platform: Platform) -> str:
     """Return LLVM text of the loops for so many lanes on systems of one sort."""
-    return driver.text(lanes) + shortcut.text() + crew.text(platform)
+    return driver.text(lanes) + teamwork.text(platform) + shortcut.text() + crew.text(platform)
 
 
 def _unit(
@@ -135,10 +144,13 @@ def _new_unit(
     elif code is None:
         with engine.timed():
             code, description = _compile(algorithm, absent, owner, kind, lanes, varying)
-    names = {(index, variant): name for index, variant, name in description["steps"]}
+    names = {(index, variant): name for index, variant, name, _ in description["steps"]}
     loaded = engine.load_object(f"{name}-{owner}", code, list(names.values())) if names else None
     steps = {key: loaded[name] for key, name in names.items()} if loaded else {}
-    return CompiledUnit(steps, description["size"], description["fields"], description["flow_size"], loaded)
+    touches = {loaded[name]: touched for _, _, name, touched in description["steps"]} if loaded else {}
+    return CompiledUnit(
+        steps, description["size"], description["fields"], description["flow_size"], loaded, touches
+    )
 
 
 def _kept(entry: str) -> tuple[bytes | None, dict[str, Any]]:
@@ -170,13 +182,33 @@ def _compile(
     ]
     fields = {n: f.offsets() for n, f in traced.layout.fields.items() if all(f.slots)}
     description = {
-        "steps": [[*key, name] for key, name in names.items()], "size": traced.layout.size, "fields": fields,
-        "flow_size": traced.flows.size,
+        "steps": [[*key, name, _touched(acting[key])] for key, name in names.items()], "size": traced.layout.size,
+        "fields": fields, "flow_size": traced.flows.size,
     }  # fmt: skip
     description["object"], code = (
         compiled_object(prelude(lanes) + "".join(functions)) if functions else ("", b"")
     )
     return code, description
+
+
+def _touched(step: TracedStep) -> Touched:
+    """Return the slots of its records that a step reads and writes, as ranges."""
+    touched: Touched = []
+    for record in range(RECORDS):
+        slots = [sorted({s.index for s in some if s.record == record}) for some in (step.loads, step.stores)]
+        touched.append([_ranges(some) for some in slots])
+    return touched
+
+
+def _ranges(slots: list[int]) -> list[int]:
+    """Return where ranges of slots in order begin and end, in turn."""
+    ends: list[int] = []
+    for slot in slots:
+        if ends and ends[-1] == slot:
+            ends[-1] += 1
+        else:
+            ends += [slot, slot + 1]
+    return ends
 
 
 def _traced(

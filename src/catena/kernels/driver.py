@@ -14,7 +14,8 @@ sample of the results to the next, 15 and 16 the first call that is made only no
 17 in every how many-th step they are made, 18 how many steps ago they were made last, 19 bytes from the workspace of
 one block to that of the next (0: all blocks take turns in one workspace, which a thread has for itself), 20 byte
 offset of a slot that is zero where a state has nothing left to do (-1: none): once it is zero for all states of a
-block, its results are recorded again for each step that is left, and nothing is played. Threads that share a batch
+block, its results are recorded again for each step that is left, and nothing is played, 21 the team that shares the
+calls of one block (`teamwork`; 0: none). Threads that share a batch
 begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants; a negative one says that they vary from state to state and lie in the workspace, so many bytes from its
@@ -147,7 +148,7 @@ def _loop(name: str, lanes: int, states: int) -> str:
              ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
              ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64"),
              ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64"),
-             ("work_stride", "i64"), ("rest", "i64")]
+             ("work_stride", "i64"), ("rest", "i64"), ("team", "ptr")]
         )
     )  # fmt: skip
     if name == "run_one":
@@ -260,14 +261,26 @@ pack_next:
 play:
   %divided = icmp sge i64 %rare_first, 0
   %leaves_out = and i1 %divided, %skips
+  %has_team = icmp ne ptr %team, null
+  br i1 %has_team, label %play_shared, label %play_alone
+play_shared:
+  %set = zext i1 %leaves_out to i64
+  %was_shared = call i1 @play_together(ptr %team, i64 %set, ptr %work, ptr %constants)
+  br i1 %was_shared, label %played, label %play_alone
+play_alone:
   %head = select i1 %leaves_out, i64 %rare_first, i64 %calls
   %head_end = getelementptr [6 x i64], ptr %tape, i64 %head
   call void @play(ptr %tape, ptr %head_end, ptr %work, ptr %constants)
-  br i1 %leaves_out, label %play_tail, label %played
+  br i1 %leaves_out, label %play_tail, label %was_alone
 play_tail:
   %tail = getelementptr [6 x i64], ptr %tape, i64 %rare_end
   %tail_end = getelementptr [6 x i64], ptr %tape, i64 %calls
   call void @play(ptr %tail, ptr %tail_end, ptr %work, ptr %constants)
+  br label %was_alone
+was_alone:
+  br i1 %has_team, label %note_time, label %played
+note_time:
+  call void @played_alone(ptr %team)
   br label %played
 
 played:

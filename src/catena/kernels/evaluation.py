@@ -30,16 +30,19 @@ from catena.kernels import (
     play_shared,
 )
 from catena.kernels.constants import WORD, constant_parts
+from catena.kernels.cpu import target
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.kernels.sharing import is_summed, summed
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
-from catena.structure import Plan
+from catena.structure import Plan, branches
 
 Made = TypeVar("Made")
 # Steps on the manifold of q know of no length and no mass.
 WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
 
+# One state of a large mechanism is computed in so many lanes.
+LANES_OF_LARGE = 2
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -287,6 +290,9 @@ class Evaluator:
             return sum(force.joint.nq for force in forces if force.counts and force.joint is not None)
         if name in algorithm.ground_inputs:
             return int(algorithm.ground_inputs[name].size)
+        if name in algorithm.multiplier_inputs:
+            each = prod(algorithm.views["multiplier"][name].shape)
+            return each * (len(self.plan.loop_joints) + len(self.plan.couplings))
         extent = algorithm.inputs[name]
         if extent is POSITION:
             return self.plan.nq
@@ -298,6 +304,8 @@ class Evaluator:
             return "what forces are given from outside"
         if name == NEAR:
             return "positions that loop joints are near"
+        if name in algorithm.multiplier_inputs:
+            return "what loops are told"
         if name in algorithm.ground_inputs:
             return "a spatial acceleration [angular; linear] of the ground"
         extent = algorithm.inputs[name]
@@ -353,7 +361,7 @@ class Evaluator:
             or (self.plan.owner is not None and any(is_summed(algorithm, n) for n in algorithm.outputs))
         ):
             return lambda *rows: None
-        program = self.program(algorithm, absent, forces=forces)
+        program = self.program(algorithm, absent, None, self._lanes_of_one, forces)
         function = program.single([first for _, first, _ in self._quaternions])
         if not certificate:
             return function
@@ -367,6 +375,14 @@ class Evaluator:
             return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
+
+    @property
+    def _lanes_of_one(self) -> int | None:
+        """Return in how many lanes one state is computed the shortest way: a large mechanism in few, because all of
+        them hold the same numbers, which must come from memory."""
+        return (
+            LANES_OF_LARGE if branches(self.plan.spread).count and target().lanes > LANES_OF_LARGE else None
+        )
 
     def complain(
         self,
@@ -391,7 +407,7 @@ class Evaluator:
     def _owners(self, algorithm: Algorithm, name: str) -> list[str]:
         """Return the joint or body that each column of an input belongs to."""
         plan, width = self.plan, self._width(algorithm, name)
-        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR):
+        if name in algorithm.ground_inputs or name in (FORCE_INPUTS, NEAR, *algorithm.multiplier_inputs):
             return [f"component {k}" for k in range(width)]
         extent = algorithm.inputs[name]
         if extent not in (POSITION, VELOCITY):

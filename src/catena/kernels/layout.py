@@ -24,7 +24,7 @@ from catena.kernels.algorithm import (
 from catena.kernels.code import CompiledUnit
 from catena.kernels.constants import WORD
 from catena.kernels.cpu import target
-from catena.structure import Plan
+from catena.structure import Branches, Plan, branches
 
 
 @dataclass
@@ -67,6 +67,10 @@ class Layout:
         self.frame = int(ends[-1])
         self.target_flows = self.frame + self.frame_size * self.slot_bytes if self.target else 0
         self.flows = self.frame + (self.frame_size + self.flow_size) * self.slot_bytes
+        self.branches = branches(self.plan)
+        self._reserved: list[int] = []
+        self._owned: dict[int, int] = {}
+        self._flow_places = FreePlaces(self.branches, self.parent)
         flow_count = len(self.parent) if self.lasting else max(self._to_tip[1], self._to_base[1])
         self.area = self.flows + flow_count * self.flow_size * self.slot_bytes
         self.bytes = self.area + (self.nv**2 * self.slot_bytes if self.matrix else 0)
@@ -86,7 +90,36 @@ class Layout:
     def reserve(self, slots: int) -> int:
         """Return a new place at the end of the workspace."""
         start, self.bytes = self.bytes, self.bytes + slots * self.slot_bytes
+        self._reserved.append(start)
         return start
+
+    def reserve_for(self, part: int, slots: int) -> int:
+        """Return a new place at the end of the workspace that belongs to a part of the mechanism."""
+        start = self.reserve(slots)
+        self._owned[start] = part
+        return start
+
+    def regions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the records in the workspace begin, in order, and the part of the mechanism (`branches`) that
+        each belongs to: 0 for the trunk, -1 for those of nobody in particular, such as loops."""
+        part, bodies = self.branches.part, np.arange(1, len(self.parent))
+        nodes, flows = [bodies], [self.flows_to_tip[1:]]
+        if not self.lasting:
+            owner, _, own, above = self.flows_to_base
+            nodes, flows = [*nodes, owner, self.parent[owner]], [*flows, own, above]
+        others = np.array([self.frame, self.area, *self._reserved], dtype=np.int64)
+        trunk = np.isin(others, [self.frame, self.area, self.shared[0]])
+        starts = np.concatenate([self.records, *flows, others])
+        owners = np.array(
+            [0 if is_trunk else self._owned.get(start, -1) for start, is_trunk in zip(others, trunk)]
+        )
+        owned = np.concatenate([part, *(part[some] for some in nodes), owners])
+        # The flows of the ground begin its record, and those of the frame's body follow the frame's.
+        of_nobody = np.concatenate(
+            [np.zeros(len(part), bool), np.concatenate(flows) < self.flows, np.zeros(len(others), bool)]
+        )
+        starts, first = np.unique(starts[~of_nobody], return_index=True)
+        return starts, owned[~of_nobody][first]
 
     @property
     def flows_to_tip(self) -> np.ndarray:
@@ -114,22 +147,19 @@ class Layout:
         parent = self.parent.tolist()
         children = np.bincount(self.parent[self.bodies], minlength=len(parent)).tolist()
         places: dict[int, int] = {}
-        free: list[int] = []
-        count = 0
+        free = self._flow_places
+        free.begin()
         for i in self.bodies.tolist():
             if i != self.target:
-                if not free:
-                    free.append(count)
-                    count += 1
-                places[i] = free.pop()
+                places[i] = free.take(i)
                 where[i] = self._flow(places[i])
                 if children[i] == 0:
-                    free.append(places[i])
+                    free.give(i, places[i])
             p = parent[i]
             children[p] -= 1
             if children[p] == 0 and p in places:
-                free.append(places[p])
-        return where, count
+                free.give(p, places[p])
+        return where, free.count
 
     @cached_property
     def _to_base(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], int]:
@@ -137,8 +167,8 @@ class Layout:
         body without children, and end when the body has read them."""
         parent = self.parent.tolist()
         places: dict[int, int] = {}
-        free: list[int] = []
-        count = 0
+        free = self._flow_places
+        free.begin()
         calls: list[tuple[int, int, int, int]] = []
         pinned = {0: 0, self.target: self.target_flows}
         for i in self.bodies.tolist()[::-1]:
@@ -147,10 +177,7 @@ class Layout:
             for node in (i, p):
                 new = node not in places and node not in pinned
                 if new:
-                    if not free:
-                        free.append(count)
-                        count += 1
-                    places[node] = free.pop()
+                    places[node] = free.take(node)
                 variants.append(new)
             own = pinned[i] if i in pinned else self._flow(places[i])
             above = pinned[p] if p in pinned else self._flow(places[p])
@@ -158,9 +185,15 @@ class Layout:
                 calls.append((i, CLEAR, own, own))
             calls.append((i, ASSIGN if variants[1] else ADD, own, above))
             if i in places:
-                free.append(places[i])
+                free.give(i, places[i])
         table = np.array(calls, dtype=np.int64).reshape(-1, 4)
-        return (table[:, 0], table[:, 1], table[:, 2], table[:, 3]), count
+        return (table[:, 0], table[:, 1], table[:, 2], table[:, 3]), free.count
+
+    @cached_property
+    def bodies_by_part(self) -> np.ndarray:
+        """Return the bodies in the order in which those are visited that do not depend on each other: part after part
+        of the mechanism (`branches`), so that a sum over all of them goes from hand to hand once."""
+        return self.bodies[np.argsort(self.branches.part[self.bodies], kind="stable")]
 
     def path(self, i: int) -> np.ndarray:
         """Return the nodes from i down to the base, without the ground."""
@@ -240,6 +273,37 @@ class Layout:
                         if j != i:
                             pairs.append((WORD * (c * self.nv + row), slot))
         return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+class FreePlaces:
+    """Places for flows that are taken in turn. Each part of the mechanism has its own, so that none waits for another;
+    where there are several, those that another part reads, of the trunk and of what hangs on it, are taken once."""
+
+    def __init__(self, divided: Branches, parent: np.ndarray) -> None:
+        self._part = divided.part
+        self._keeps = ((divided.part == 0) | (divided.part[parent] != divided.part)) & (divided.count > 0)
+        self._free: dict[int, list[int]] = {}
+        self._taken: dict[int, list[int]] = {}
+        self.count = 0
+
+    def begin(self) -> None:
+        """Let all places be free for another sweep, each for the part that had it."""
+        self._free = {part: places[::-1] for part, places in self._taken.items()}
+
+    def take(self, node: int) -> int:
+        """Return the number of a place for the flows of a node."""
+        part = int(self._part[node])
+        free = self._free.setdefault(part, [])
+        if free:
+            return free.pop()
+        self._taken.setdefault(part, []).append(self.count)
+        self.count += 1
+        return self.count - 1
+
+    def give(self, node: int, place: int) -> None:
+        """Let others of its part have the place of a node."""
+        if not self._keeps[node]:
+            self._free.setdefault(int(self._part[node]), []).append(place)
 
 
 class SlotPlaces:

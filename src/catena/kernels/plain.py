@@ -98,7 +98,7 @@ class PlainRun:
         self.rows: dict[tuple[int, int], Any] = {}
         self.matrices: dict[str, np.ndarray] = {}
         self.flow_names: list[str] = []
-        self.places = PlainPlaces(self)
+        self.places = PlainPlaces(self, inputs)
 
     def _body(self, algorithm: Algorithm, i: int, inputs: Mapping[str, Any]) -> SimpleNamespace:
         plan = self.plan
@@ -253,8 +253,8 @@ class PlainEnd:
 class PlainPlaces:
     """Where a schedule finds plain records; they come into being when first asked for."""
 
-    def __init__(self, run: PlainRun) -> None:
-        self._run, self.plan = run, run.plan
+    def __init__(self, run: PlainRun, inputs: Mapping[str, Any]) -> None:
+        self._run, self.plan, self._inputs = run, run.plan, inputs
         self._loops: dict[int, SimpleNamespace] = {}
         self._terms: dict[tuple[int, int], SimpleNamespace] = {}
         self.begin()
@@ -272,18 +272,25 @@ class PlainPlaces:
 
     def multiplier(self, loop: int) -> SimpleNamespace:
         """Return the record of a loop."""
-        if loop not in self._loops and loop >= len(self.plan.loop_joints):
-            self._loops[loop] = SimpleNamespace()
-        if loop not in self._loops:
+        if loop in self._loops:
+            return self._loops[loop]
+        if loop >= len(self.plan.loop_joints):
+            record = SimpleNamespace()
+        else:
             joint = self.plan.loop_joints[loop]
-            self._loops[loop] = SimpleNamespace(
+            record = SimpleNamespace(
                 joint=joint.kind, on_parent=Transform.from_pose(joint.parent_pose), damping=joint.damping,
                 on_child=Transform.from_pose(joint.child_pose), friction=joint.friction,
                 scale=self._run.mobility(joint), has_constant_constraint_space=joint.kind.has_constant_constraint_space,
                 has_constant_motion_space=joint.kind.has_constant_motion_space, columns=self._run.algorithm.columns,
                 neutral=joint.kind.neutral(),
             )  # fmt: skip
-        return self._loops[loop]
+        count = len(self.plan.loop_joints) + len(self.plan.couplings)
+        for name in self._run.algorithm.multiplier_inputs:
+            told = self._inputs[name]
+            setattr(record, name, told.reshape(count, -1)[loop])
+        self._loops[loop] = record
+        return record
 
     def link(self, loop: int, i: int) -> Any:
         """Return the record that links a loop to a body."""
@@ -396,6 +403,8 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
         # A loop that does nothing has no fields.
         nothing = sample(algorithm.views["multiplier"][name], 0, 0)
         outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])
+        if name in algorithm.multiplier_inputs:
+            outputs[name] = outputs[name].ravel()
     for name in algorithm.force_outputs:
         # A record begins with where its force is placed, which a result of the same name takes the place of.
         told = zip(run.forces, run.force_records, strict=True)

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Platform:
     """How code is compiled and linked for systems of one sort: LLVM's name of how far addresses reach, whether JITLink
-    links it, and two lines of LLVM text, the declaration and the call of an instruction that makes a loop of waiting
-    cheap for others (empty where none is known)."""
+    links it, and lines of LLVM text: the declaration and the call of an instruction that makes a loop of waiting
+    cheap for others (empty where none is known), and those of a clock (a constant where programs may not read one)."""
 
     code_model: str
     uses_jit_link: bool
     declare_pause: str
     pause: str
+    declare_clock: str
+    clock: str
 
 
 def platform_of(triple: str) -> Platform:
@@ -29,11 +31,14 @@ def platform_of(triple: str) -> Platform:
     processor, _, system = triple.partition("-")
     is_x86 = processor in ("x86_64", "amd64")
     is_windows = "windows" in system
+    declare_clock, clock = "", "add i64 0, 0"
     if is_x86:
+        declare_clock, clock = "declare i64 @llvm.readcyclecounter()", "call i64 @llvm.readcyclecounter()"
         declare, pause = "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
     elif processor.startswith(("aarch64", "arm64")):
         # YIELD takes no time on most of these processors; a barrier for instructions waits some tens of cycles.
         declare, pause = "declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)"
     else:
         declare, pause = "", ""
-    return Platform("large" if is_windows and is_x86 else "small", not is_windows, declare, pause)
+    model = "large" if is_windows and is_x86 else "small"
+    return Platform(model, not is_windows, declare, pause, declare_clock, clock)

@@ -16,8 +16,13 @@ from catena.kernels.constants import WORD
 from catena.kernels.crew import Crew, crew
 from catena.kernels.driver import TABLE, with_runs
 from catena.kernels.tape import Tape
+from catena.kernels.team import CALLS_WORTH_SHARING, Team, team_for
 from catena.kernels.threads import useful_threads
 
+# The word of the loop's arguments that holds the team.
+_TEAM = 21
+# The tasks of a team are made for a tape that has been played so often for one state: making them takes about as long.
+_PLAYS_WORTH_A_TEAM = 500
 # A thread is worth waking for about this many step calls.
 _CALLS_WORTH_A_THREAD = 2000
 # The part of a batch that threads begin with, and the number of portions for each that the rest is shared in, so that
@@ -30,14 +35,29 @@ ONLY_FIRST = (1 << 62, -1)
 _LARGE = 1 << 14
 
 
-_entry: dict[int, Any] = {}
+_entry: dict[tuple[int, str], Any] = {}
 
 
-def entry(lanes: int) -> Any:
-    """Return the compiled loop as Python calls it; other threads run meanwhile."""
-    if lanes not in _entry:
-        _entry[lanes] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops(lanes)["run"])
-    return _entry[lanes]
+def entry(lanes: int, loop: str = "run") -> Any:
+    """Return a compiled loop as Python calls it; other threads run meanwhile."""
+    if (lanes, loop) not in _entry:
+        _entry[lanes, loop] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(loops(lanes)[loop])
+    return _entry[lanes, loop]
+
+
+def run_words(words: np.ndarray, lanes: int, team: Team | None) -> int:
+    """Run the compiled loop on its arguments and return the status, with the help of a team where there is one and it
+    is free."""
+    helpers = crew()
+    if team is None or not helpers.busy.acquire(blocking=False):
+        words[_TEAM] = 0
+        return int(entry(lanes)(address(words)))
+    try:
+        words[_TEAM] = team.address
+        team.ask_for_help(helpers, "run")
+        return int(entry(lanes, "run_helped")(address(words)))
+    finally:
+        helpers.busy.release()
 
 
 def address(x: np.ndarray) -> int:
@@ -99,6 +119,8 @@ class Program:
         self._is_filled = {n: _is_filled(shape, t[:, 0]) for n, (shape, t) in tape.outputs.items()}
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
+        self._teams: dict[tuple[int, int, int], Team | None] = {}
+        self._plays = 0
 
     def with_constants(self, first: np.ndarray) -> "Program":
         """Return the same program with other constants in the place of the first ones of its tape."""
@@ -109,6 +131,19 @@ class Program:
         other._addresses = self._addresses[0], constants.ctypes.data
         other._workspaces = []
         return other
+
+    def team(self, plays: int = 1, first: int = 0, last: int | None = None) -> Team | None:
+        """Return the threads that share the calls (from `first` to before `last`) for one state, which is to be played
+        so many times now; None where it is quicker alone, or the plays so far are too few to make the tasks for."""
+        self._plays += plays
+        count = useful_threads()
+        if count < 2 or self._plays < _PLAYS_WORTH_A_TEAM or self.tape.division is None:
+            return None
+        key = (count, first, len(self.tape.calls) if last is None else last)
+        if key not in self._teams:
+            self._teams[key] = team_for(self.tape, *key)
+        team = self._teams[key]
+        return team if team is not None and team.is_wanted(plays) else None
 
     def columns(self, name: str) -> tuple[int, int]:
         """Return how many columns an input or output has, and where the table of their slots begins."""
@@ -156,7 +191,7 @@ class Program:
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
         worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
-        count = max(1, min(count or useful_threads(), blocks, worth))
+        asked, count = count, max(1, min(count or useful_threads(), blocks, worth))
         if count > 1:
             helpers = crew()
             if helpers.busy.acquire(blocking=False):
@@ -168,8 +203,9 @@ class Program:
         # Named, so that it lives as long as the compiled code counts in it.
         counter = np.full(1, states, dtype=np.int64)
         words = self._words(workspace[1], ins, outs, states, counter, lanes, (0, states), time)
+        team = self.team(steps) if blocks == 1 and asked != 1 else None
         try:
-            return entry(lanes)(address(words)), outputs
+            return run_words(words, lanes, team), outputs
         finally:
             self._workspaces.append(workspace)
 
@@ -248,6 +284,7 @@ class Program:
                 *time,
                 stride,
                 self.tape.rest,
+                0,
             ),
             dtype=np.int64,
         )
@@ -269,7 +306,29 @@ class Program:
         workspace = self._borrow()
         counter = np.zeros(1, dtype=np.int64)
         words = self._words(workspace[1], ins, outs, 1, counter, 1, (0, 1))
-        return shortcut.make(
-            loops(tape.lanes), words, ins, outs, [shape for shape, _ in tape.outputs.values()],
-            [width for width, _ in tape.inputs.values()], quaternions, keep=(self, workspace, counter),
-        )  # fmt: skip
+
+        def made(loop: str) -> Any:
+            return shortcut.make(
+                loops(tape.lanes), words, ins, outs, [shape for shape, _ in tape.outputs.values()],
+                [width for width, _ in tape.inputs.values()], quaternions, loop, keep=(self, workspace, counter),
+            )  # fmt: skip
+
+        alone = made("run_one")
+        if tape.division is None or len(tape.calls) < CALLS_WORTH_SHARING:
+            return alone
+        helped = made("run_helped")
+
+        def shared(*rows: Any) -> Any:
+            """Compute one state, with the help of other threads where they are free."""
+            team, helpers = self.team(), crew()
+            if team is None or not helpers.busy.acquire(blocking=False):
+                words[_TEAM] = 0
+                return alone(*rows)
+            try:
+                words[_TEAM] = team.address
+                team.ask_for_help(helpers, "run_one")
+                return helped(*rows)
+            finally:
+                helpers.busy.release()
+
+        return shared

@@ -12,7 +12,7 @@ import numpy as np
 from catena.kernels.code import loops
 from catena.kernels.constants import WORD
 from catena.kernels.driver import TABLE
-from catena.kernels.program import ONLY_FIRST, Program, address, aligned, entry
+from catena.kernels.program import ONLY_FIRST, Program, address, aligned, entry, run_words
 
 
 class Session:
@@ -72,14 +72,20 @@ class Piece:
         self._words = np.array(
             [last - first, address(calls), address(session._workspace), address(tape.constants), len(self._ins),
              address(self._ins), len(self._outs), address(self._outs), states, address(self._counter), states, 0,
-             states, 1, 1, -1, -1, 1, 0, session._stride, -1],
+             states, 1, 1, -1, -1, 1, 0, session._stride, -1, 0],
             dtype=np.int64,
         )  # fmt: skip
         self._kept = (session, calls)
         self._address = address(self._words)
         self._run = entry(tape.lanes)
+        is_one = states <= tape.lanes and tape.division is not None
+        self._shared = (session.program, first, last, tape.lanes) if is_one and last > first else None
+        self._plays = 1
 
     def __call__(self) -> int:
+        if self._shared is not None:
+            program, first, last, lanes = self._shared
+            return run_words(self._words, lanes, program.team(self._plays, first, last))
         return int(self._run(self._address))
 
 
@@ -94,5 +100,5 @@ class Recording(Piece):
         for row, name in zip(self._outs, outputs, strict=True):
             result = self.results[name]
             row[0], row[1], row[4] = address(result), result.size, result.size // steps
-        tape = session.program.tape
+        tape, self._plays = session.program.tape, steps
         self._words[13], self._words[15:19], self._words[20] = steps, (*tape.rare, *ONLY_FIRST), tape.rest

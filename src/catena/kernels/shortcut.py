@@ -300,10 +300,11 @@ def make(
     shapes: Sequence[tuple[int, ...]],
     lengths: Sequence[int],
     quaternions: Sequence[int],
+    loop: str = "run_one",
     keep: tuple[Any, ...] = (),
 ) -> Any:
-    """Return a built-in function of as many arrays as there are input `tables`, with outputs of these shapes;
-    everything it points to, and `keep`, stays alive with it."""
+    """Return a built-in function of as many arrays as there are input `tables`, with outputs of these shapes, that
+    calls this loop; everything it points to, and `keep`, stays alive with it."""
     api = ctypes.pythonapi
     functions = (api.Py_IncRef, api.Py_DecRef, api.PyTuple_New, api.PyTuple_SetItem)
     sizes = [0, *(math.prod(shape) for shape in shapes[1:])]
@@ -317,7 +318,7 @@ def make(
         )
     )
     own = np.array(
-        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, code["run_one"],
+        [len(tables), id(np.ndarray), id(np.dtype(np.float64)), id(None), words.ctypes.data, code[loop],
          tables.ctypes.data, out_tables.ctypes.data, len(out_tables), len(first), first.ctypes.data, sum(sizes),
          starts.ctypes.data, len(turned), turned.ctypes.data, long.ctypes.data, _new_array(),
          *(ctypes.cast(f, ctypes.c_void_p).value for f in functions)],

@@ -25,9 +25,10 @@ from catena.kernels.algorithm import (
     OnMatrices,
     Pause,
 )
-from catena.kernels.code import CompiledUnit, unit_for
+from catena.kernels.code import CompiledUnit, Touched, unit_for
 from catena.kernels.constants import WORD, Constants, constant_parts
 from catena.kernels.cpu import target
+from catena.kernels.dividing import Division, divide
 from catena.kernels.layout import Layout, output_shape, path_to, record_table
 from catena.kernels.sharing import fold
 from catena.kernels.tracing import CLEARING, GROUND, shared_size
@@ -54,6 +55,8 @@ class Tape:
     weight: int = 0
     rest: int = -1
     """The byte offset of the slot that is zero where a state has nothing left to do; -1 where there is none."""
+    division: "Division | None" = None
+    """How its calls can be shared by several threads; None where they cannot."""
 
     @property
     def work(self) -> int:
@@ -80,6 +83,7 @@ def build_tape(
     place = layout.reserve(varied) if varying else 0
     tape = [np.array([[units.ground.steps[GROUND], 0, 0, 0, 0, 0]], dtype=np.int64)]
     used: list[Any] = units.used
+    is_known = True
     blocks: dict[int, np.ndarray] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
@@ -89,6 +93,7 @@ def build_tape(
         calls = sweep.calls(layout)
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
         if calls.kernel is not None:
+            is_known = False
             _call_kernels(block, calls, units, len(values))
             told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
             values = np.concatenate([values, told.view(np.float64)])
@@ -117,17 +122,25 @@ def build_tape(
         for sweep, before in zip(algorithm.sweeps, ends, strict=False)
         if isinstance(sweep, Pause)
     )
+    calls_made = np.ascontiguousarray(np.concatenate(tape))
+    outputs = _outputs(algorithm, plan, layout, units)
+    division = None
+    if is_known and not varying and layout.branches.count:
+        kept = {int(slot) for _, table in outputs.values() for slot in table[:, 1]}
+        kept |= {slot * layout.slot_bytes for slot in units.ground.fields.get(algorithm.rests, [])}
+        division = divide(calls_made, units.touches, layout, kept)
     made = Tape(
-        np.ascontiguousarray(np.concatenate(tape)),
+        calls_made,
         values,
         layout.bytes,
         inputs,
-        _outputs(algorithm, plan, layout, units),
+        outputs,
         lanes,
         (int(ends[first]), int(ends[last])) if last > first else (-1, -1),
         tuple(used),
         pauses,
         rest=units.ground.fields[algorithm.rests][0] * layout.slot_bytes if algorithm.rests else -1,
+        division=division,
     )
     return made if described.owner is None else fold(made, algorithm, described)
 
@@ -152,6 +165,11 @@ class _Units:
         """Return all of them."""
         own = (self.ground, *self.bodies, self.asked, *self.loops, self.multipliers, *self.terms, self.views)
         return [*own, *self.forces]
+
+    @property
+    def touches(self) -> dict[int, Touched]:
+        """Return what all steps read and write."""
+        return {step: touched for unit in self.used if unit for step, touched in unit.touches.items()}
 
 
 def _units_of(
@@ -270,6 +288,9 @@ def _inputs(
         if name not in absent:
             fields = units.ground.fields.get(name, [])
             inputs[name] = (extent.size, record_table(fields, 0, layout.slot_bytes))
+    for name in algorithm.multiplier_inputs:
+        table = _multiplier_table(layout, units, name)[1]
+        inputs[name] = (len(table), table)
     for name, field in ((FORCE_INPUTS, "inputs"), (NEAR, NEAR)):
         table = layout.force_table(field)
         if len(table) and name not in absent:
@@ -290,12 +311,9 @@ def _outputs(
         slots = units.asked.fields[name]
         outputs[name] = ((len(slots),), record_table(slots, layout.frame, layout.slot_bytes))
     for name in algorithm.multiplier_outputs:
-        assert units.multipliers is not None
-        slots = units.multipliers.fields[name]
-        tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
-        for number, table in enumerate(tables):
-            table[:, 0] += number * len(slots) * WORD
-        outputs[name] = ((len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables]))
+        shape, table = _multiplier_table(layout, units, name)
+        # What is told and found is told and found in the same shape.
+        outputs[name] = ((len(table),) if name in algorithm.multiplier_inputs else shape, table)
     for name in algorithm.force_outputs:
         table = layout.force_table(name)
         outputs[name] = ((len(table),), table)
@@ -304,3 +322,13 @@ def _outputs(
         slots = units.ground.fields[name]
         outputs[name] = ((len(slots),), record_table(slots, 0, layout.slot_bytes))
     return outputs
+
+
+def _multiplier_table(layout: Layout, units: _Units, name: str) -> tuple[tuple[int, int], np.ndarray]:
+    """Return how many loops and couplings there are and how many numbers a field of each has, and where these lie."""
+    assert units.multipliers is not None
+    slots = units.multipliers.fields[name]
+    tables = [record_table(slots, record, layout.slot_bytes) for record in layout.loops]
+    for number, table in enumerate(tables):
+        table[:, 0] += number * len(slots) * WORD
+    return (len(tables), len(slots)), np.concatenate([np.zeros((0, 2), np.int64), *tables])

@@ -16,10 +16,11 @@ from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
 from catena.simulation.guards.clock import Clock, clock_of
 from catena.simulation.references.protocol import Reference
+from catena.simulation.stepping.charts.chart import COORDINATES
 from catena.simulation.stepping.drift import NAMES, Remedy
-from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
+from catena.simulation.stepping.integrators import EXPLICIT, FIXED_STEPS, INTEGRATORS, SOLVERS
 from catena.system import System
-from catena.validation import can_take, is_finite, is_one_of, is_positive, shown
+from catena.validation import can_take, entries, is_finite, is_one_of, is_positive, shown
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
@@ -57,13 +58,48 @@ def check_settings(integrator: Any, step: Any, rtol: Any, atol: Any, drift: Any)
         )
 
 
+def check_coordinates(coordinates: Any, independent: Any, integrator: str, drift: Any) -> None:
+    """Refuse coordinates that there are none of, and methods and remedies that do not go with them."""
+    if not is_one_of(coordinates, COORDINATES):
+        raise StateError(f"There are no coordinates {shown(coordinates)}; choose {', '.join(COORDINATES)}.")
+    if independent is not None:
+        if coordinates != "minimal":
+            raise StateError(
+                f"independent is {shown(independent)}, but only coordinates='minimal' have independent ones; give "
+                f"that, or leave independent out."
+            )
+        try:
+            names = entries(independent)
+        except ValueError:
+            names = (None,)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise StateError(f"independent is {shown(independent)}; give names of joints.")
+    if coordinates == "joint":
+        return
+    if integrator not in (*SOLVERS, *EXPLICIT):
+        raise StateError(
+            f"coordinates={coordinates!r} are integrated by {', '.join((*EXPLICIT, *SOLVERS))}; integrator is "
+            f"{integrator!r}."
+        )
+    word = drift if isinstance(drift, str) else type(drift).__name__.lower()
+    fitting = {"minimal": ("projection",), "absolute": ("projection", "none", "nothing")}[coordinates]
+    if word not in fitting:
+        why = (
+            "close the loops in every state, so that nothing drifts"
+            if coordinates == "minimal"
+            else "drift elsewhere"
+        )
+        raise StateError(f"drift is {shown(drift)}, but coordinates={coordinates!r} {why}: leave drift out.")
+
+
 @dataclass(frozen=True, eq=False)
 class Touching:
-    """Contacts with the modes that they keep: the `nodes` that meet in each, and `numbers` that tell what each is and
-    does (`dynamics.contacts.contact_forces`)."""
+    """Contacts with the modes that they keep: the `nodes` that meet in each, `numbers` that tell what each is and does
+    (`dynamics.contacts.contact_forces`), and whether they may be redundant, so that their `least` forces are taken."""
 
     nodes: tuple[Pair, ...]
     numbers: np.ndarray
+    least: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +108,8 @@ class Problem:
     `rtol`, `atol`) and the remedy against `drift` of its loops. The arguments are those of `simulate`. `touching` are
     contacts that keep their modes, whose forces the compiled step finds. `near` are positions that joints are next to
     when the motion begins, where these close loops, and `looked_at` joints whose angles events look at. Dry friction in
-    joints `sticks`, or goes smoothly through rest."""
+    joints `sticks`, or goes smoothly through rest. `coordinates` are those that are integrated, and joints
+    `independent` those whose coordinates are the minimal ones."""
 
     system: System
     control: Control | None = None
@@ -87,6 +124,8 @@ class Problem:
     near: Mapping[str, ArrayLike] = field(default_factory=_nothing)
     looked_at: tuple[str, ...] = ()
     sticks: bool = True
+    coordinates: str = "joint"
+    independent: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step
@@ -95,6 +134,14 @@ class Problem:
                 f"simulate needs a system, found {type(system).__name__}; plan one with m.system()."
             )
         check_settings(integrator, step, self.rtol, self.atol, self.drift)
+        check_coordinates(self.coordinates, self.independent, integrator, self.drift)
+        if self.independent is not None:
+            object.__setattr__(self, "independent", entries(self.independent))
+        if self.coordinates != "joint" and system.plan.owner is not None:
+            raise StateError(
+                f"coordinates={self.coordinates!r} are for rigid bodies, and {system.mechanism.name!r} has flexible "
+                f"ones: leave coordinates out."
+            )
         # The compiled loop reads doubles, whatever sort of number was given.
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
@@ -145,6 +192,11 @@ class Problem:
     def is_fixed(self) -> bool:
         """Return whether all steps are of about the same size, which the user gives."""
         return self.integrator in FIXED_STEPS
+
+    @property
+    def uses_solver(self) -> bool:
+        """Return whether a solver of SciPy moves the states, one by one."""
+        return self.integrator in SOLVERS or self.coordinates != "joint"
 
     @property
     def clock(self) -> Clock | None:

@@ -39,7 +39,6 @@ from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
 from catena.simulation.stepping.drift import Drift
-from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import StepHistory, StepRecord
@@ -125,7 +124,7 @@ class Run:
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         self.transitions: list[Transition] = []
-        """Nothing: one structure goes on."""
+        """Where other coordinates became independent; one structure goes on."""
         self.now = self.start
         """The time that states have come to which still go on."""
         self.ahead: list[float] = []
@@ -140,7 +139,7 @@ class Run:
         self.excitation = ActingForces(problem, self.batch)
         if beginning.starts:
             self.excitation.start_control()
-        if problem.integrator not in SOLVERS:
+        if not problem.uses_solver:
             self.excitation.use_paths(self.start)
         if self.excitation.motion:
             self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
@@ -153,7 +152,7 @@ class Run:
         self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
-        inside = problem.integrator not in SOLVERS and beginning.held is None
+        inside = not problem.uses_solver and beginning.held is None
         self.law = inside and CompiledLaw.fits(self.excitation, span) and not self._forgets()
         if self.law and CompiledLaw(self.excitation, self.start).asked != "due":
             self.excitation.use_law_paths(self.start)
@@ -251,7 +250,7 @@ class Run:
         """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
         sampled controller are held there."""
         excitation, tick = self.excitation, (_ignore if alone else self._tick)
-        if self.problem.integrator in SOLVERS:
+        if self.problem.uses_solver:
             stiff = StiffSteps(excitation, self.drift, self.span.end, tick)
             stiff.failing = None if alone else self.failing
             return stiff
@@ -322,6 +321,9 @@ class Run:
             self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
         except BrokenOff as error:
             broken = error
+        if isinstance(self.mover, StiffSteps):
+            self.transitions += self.mover.changes
+            self.mover.changes.clear()
         self._leave_failing()
         try:
             self._look_for_all()
@@ -673,7 +675,7 @@ class Run:
         )
         asked = "always" if problem.rate is None else f"{problem.rate:g} Hz"
         inside = ", compiled" if self.law else ""
-        solver = problem.integrator in SOLVERS
+        solver = problem.uses_solver
         by = (
             "SciPy"
             if solver
@@ -685,6 +687,7 @@ class Run:
         return {
             "integrator": f"{problem.integrator}, {chosen}",
             "drift": self.drift.name if self.drift.closed else "no loops",
+            **({"coordinates": problem.coordinates} if problem.coordinates != "joint" else {}),
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
             "steps taken by": by,
             "wall time": f"{time.perf_counter() - self.clock - (compile_seconds() - self.compiled_then):.3g} s",

@@ -34,7 +34,7 @@ from catena.validation import is_one_of, shown
 
 # What `simulate` takes for arguments that are not given.
 NOTHING = (None, None, 1.0, None, None, None, "dopri5", None, 1e-11, 1e-13, "projection", (), None, (), (), None, None,
-           "raise", 0.0, None)  # fmt: skip
+           "raise", 0.0, None, "joint", None)  # fmt: skip
 
 
 class Options(TypedDict, total=False):
@@ -61,6 +61,8 @@ class Options(TypedDict, total=False):
     every: float
     cancel: Cancellation | None
     keep: Choice | Keep | None
+    coordinates: str
+    independent: str | Sequence[str] | None
 
 
 @overload
@@ -116,6 +118,8 @@ def simulate(
     every: float = EVERY,
     cancel: Cancellation | None = None,
     keep: Choice | Keep | None = None,
+    coordinates: str = "joint",
+    independent: str | Sequence[str] | None = None,
 ) -> Trajectory | list[Trajectory]:
     """Follow the motion from q (..., nq) and v (..., nv), or from positions and velocities by joint, for `duration`
     seconds; or that of a `Scenario`, which says all of this itself.
@@ -143,6 +147,12 @@ def simulate(
     bounds) and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
     loops stay closed: "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness,
     damping). `events` are located and reported, terminal ones end the motion of their state.
+
+    `coordinates` are those that are integrated: "joint", those of the joints of the tree; "minimal", as many as there
+    are degrees of freedom, in which loops are closed at every stage and nothing drifts: those of the joints
+    `independent` ("hip[1]" is one component), or the best ones, and others where they no longer determine all, which
+    `run.transitions` tell; or "absolute", those of all bodies, with every joint a constraint. The latter two are
+    integrated by "dopri5", "dop853" or the stiff methods, state by state, by SciPy; the motion is the same.
 
     `samples`: None keeps every step of a single state, and 101 times of a batch; a number of times, or the times
     themselves. `progress` shows a bar on runs of more than a second (None: on a terminal or in a notebook). Ctrl-C
@@ -181,7 +191,7 @@ def simulate(
     if isinstance(system, Scenario):
         given = (
             q, v, duration, control, motion, forces, integrator, step, rtol, atol, drift, events, samples, contacts,
-            changes, parameters, near, on_error, start, keep,
+            changes, parameters, near, on_error, start, keep, coordinates, independent,
         )  # fmt: skip
         _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
@@ -211,7 +221,7 @@ def simulate(
             system, q, v = with_drives_in_tree(system, q, v, driven, False)
             problem = Problem(
                 system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
-                near=near or {},
+                near=near or {}, coordinates=coordinates, independent=independent,
             )  # fmt: skip
             span = time_span(start, duration)
             made = Run(
@@ -235,7 +245,18 @@ def simulate(
             raise StateError(
                 "Events that change the structure are for one system and one controller at a time."
             )
-        options = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift}
+        options: dict[str, Any] = {
+            "integrator": integrator,
+            "step": step,
+            "rtol": rtol,
+            "atol": atol,
+            "drift": drift,
+        }
+        options |= {"coordinates": coordinates, "independent": independent}
+        if contacts and coordinates != "joint":
+            raise StateError(
+                f"coordinates={shown(coordinates)} are for runs without contacts; with these leave coordinates out."
+            )
         if isinstance(systems[0], System):
             with_drives_in_tree(systems[0], q, v, moves, False)
 
@@ -253,17 +274,17 @@ def simulate(
     alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
     if isinstance(systems[0], System):
         systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
-    runs = [
-        Trajectory([Run(
-            Problem(
-                systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol,
-                drift, near=near,
-            ),
-            q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
+    runs = []
+    for k in range(count):
+        problem = Problem(
+            systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol, drift,
+            near=near, coordinates=coordinates, independent=independent,
+        )  # fmt: skip
+        run = Run(
+            problem, q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
             named=named,
-        ).go()])
-        for k in range(count)
-    ]  # fmt: skip
+        )  # fmt: skip
+        runs.append(Trajectory([run.go()], run.transitions))
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
 

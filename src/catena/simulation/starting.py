@@ -36,7 +36,10 @@ def begun(
     quiet = Following(span, False)
     if not contacts and not is_changing(events):
         return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
-    options = {name: getattr(problem, name) for name in ("integrator", "step", "rtol", "atol", "drift")}
+    options = {
+        name: getattr(problem, name)
+        for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent")
+    }
 
     def one(state: SingleState) -> Timeline:
         changing = ChangingRun(

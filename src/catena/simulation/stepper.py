@@ -162,7 +162,8 @@ class Stepper:
             self._past[NEAR] = b[NEAR]
         if mover.motors:
             given = (*given, FORCE_INPUTS)
-        self._senses = {name: b[name] for name in (("sense", *STICKING_NUMBERS) if mover.sticks else ())}
+        senses = ("sense", *(("loop_sense",) if mover.loops_stick else ()))
+        self._senses = {name: b[name] for name in ((*senses, *STICKING_NUMBERS) if mover.sticks else ())}
         given, found = (*given, *self._past, *self._senses), (*found, *self._past, *self._senses)
         self._whole = session.piece(0, None, given, found)
         self._first = session.piece(0, session.row("closing"), given, ())
@@ -328,7 +329,7 @@ class Stepper:
             before, past = (self._q.copy(), self._v.copy()), {n: x.copy() for n, x in self._past.items()}
             self._since += 1
             if self._senses:
-                self._mover.take_senses(self._v)
+                self._mover.take_senses(self._q, self._v)
                 for name, x in self._senses.items():
                     x[:] = self._mover.kept[name]
             if self._every == 1 or self._since % self._every == 0:
@@ -346,7 +347,8 @@ class Stepper:
             elif NEAR in self._past:
                 self._mover.near[:] = self._past[NEAR]
             if self._senses and not stays:
-                self._mover.kept["sense"][:] = self._senses["sense"]
+                for name in self._senses.keys() - set(STICKING_NUMBERS):
+                    self._mover.kept[name][:] = self._senses[name]
         self.t += self.size
         if self.batch:
             return self.q, self.v

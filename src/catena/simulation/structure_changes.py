@@ -290,7 +290,9 @@ class ChangingRun:
             problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
             self.following.through(self._new_of)
             self.last = Run(problem, q, v, TimeSpan(t, until), events, None, self.following, False, beginning)
-            return self.last.go()
+            found = self.last.go()
+            self.transitions += self.last.transitions
+            return found
         except Exception as error:
             if t > self.span.start:
                 names = ", ".join(repr(name) for name in system.joints)

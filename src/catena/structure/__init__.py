@@ -1,5 +1,6 @@
 """Structure: from the graph of a mechanism to a tree, its loops and flat arrays. Graph theory, no physics."""
 
+from catena.structure.branches import Branches, branches
 from catena.structure.bridges import bridge_joints
 from catena.structure.canonical import canonical
 from catena.structure.comparison import JointComparison, PlanComparison, compare_plans
@@ -13,6 +14,7 @@ from catena.structure.welding import Welds, weld
 
 __all__ = [
     "BodyGoes",
+    "Branches",
     "Connectivity",
     "JointComparison",
     "PlanComparison",
@@ -25,6 +27,7 @@ __all__ = [
     "Term",
     "Tree",
     "Welds",
+    "branches",
     "bridge_joints",
     "canonical",
     "connectivity",

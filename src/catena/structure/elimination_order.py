@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from catena.structure.branches import branches
 from catena.structure.plan import Plan
 
 
@@ -76,17 +77,20 @@ class _GraphElimination:
             children[parent[i]] += 1
         # Among bodies held by as many loops the one that came up last goes first: it is near what was just
         # done.
-        ready: list[tuple[int, int, int]] = []
+        ready: list[tuple[bool, int, int, int]] = []
+        # Where the halves of a long row meet is left for last, so that it is eliminated from both ends.
+        parts = branches(self.plan)
+        late, turn = parts.late, parts.turn
         for i in range(1, self.plan.n):
             if children[i] == 0:
-                heappush(ready, (self.degree(i), 0, i))
+                heappush(ready, (i in late, self.degree(i), turn.get(i, 0), i))
         gone = [False] * self.plan.n
         while ready:
-            degree, time, i = heappop(ready)
+            is_late, degree, time, i = heappop(ready)
             if gone[i]:
                 continue
             if degree != self.degree(i):
-                heappush(ready, (self.degree(i), time, i))
+                heappush(ready, (is_late, self.degree(i), time, i))
                 continue
             gone[i] = True
             self.release_single(i)
@@ -95,10 +99,10 @@ class _GraphElimination:
             children[p] -= 1
             now = -len(self.steps)
             if p and children[p] == 0:
-                heappush(ready, (self.degree(p), now, p))
+                heappush(ready, (p in late, self.degree(p), now, p))
             for j in touched:
                 if j and children[j] == 0 and not gone[j]:
-                    heappush(ready, (self.degree(j), now, j))
+                    heappush(ready, (j in late, self.degree(j), now, j))
         return self._oriented()
 
     def degree(self, i: int) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +13,21 @@ import numpy as np
 from catena.errors import CatenaError, CatenaWarning, StateError
 from catena.formats.files import load
 from catena.formats.toml import write
-from catena.mechanism import generators
-from catena.mechanism.validation import known
+from catena.studio.edits.document import ALL_DIGITS
+from catena.studio.gallery import RUN, gallery, gallery_text
+from catena.studio.insight import branches_of, mode_course, modes_of, structure, turned
 from catena.studio.motions import pulled, swing
 from catena.studio.parts import sorts
+from catena.studio.quantities import quantity, value_of
 from catena.studio.reading import TextReading
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, EditingSession
+from catena.studio.worker import ENDINGS
 from catena.validation import shown
 from catena.view.movie import movie
 from catena.view.player.payload import payload
 
-RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"
-"""The run that a mechanism of the gallery begins with."""
 Question = Mapping[str, Any]
-
-
-def gallery() -> list[dict[str, str]]:
-    """The mechanisms that come along, with what they are."""
-    found = []
-    for name in generators.__all__:
-        function = getattr(generators, name)
-        if not name.startswith("random") and not _asked(function):
-            about = (function.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
-            found.append({"name": name, "about": about.partition(". ")[0].rstrip(".") + "."})
-    return found
-
-
-def _asked(function: Callable[..., Any]) -> bool:
-    """Whether a generator wants to know something."""
-    return any(each.default is Parameter.empty for each in signature(function).parameters.values())
 
 
 class Answers:
@@ -51,17 +35,23 @@ class Answers:
 
     def __init__(self, session: EditingSession, runner: Runner) -> None:
         self.session, self.runner = session, runner
+        self.address: Callable[[], str] = str
+        """Tells the address of the page, once there is one."""
         self.table: dict[str, Callable[[Question], dict[str, Any]]] = {
             "state": self.state, "act": self.act, "text": self.text, "undo": self.undo, "redo": self.redo,
             "pose": self.pose, "drop": self.drop, "wait": self.wait, "save": self.save, "open": self.open,
             "resume": self.resume, "bring": self.bring,
-            "pull": self.pull, "wiggle": self.wiggle, "sorts": lambda question: {"sorts": sorts()},
+            "pull": self.pull, "wiggle": self.wiggle, "turn": self.turn, "place": self.place, "mesh": self.mesh,
+            "sorts": lambda question: {"sorts": sorts()},
+            "structure": lambda question: structure(self._shown()), "modes": lambda question: modes_of(self._shown()),
+            "branches": lambda question: branches_of(self._shown()), "mode": self.mode,
+            "link": self.link, "follow": self.follow,
             "gallery": lambda question: {"gallery": gallery(), "files": self._files()},
             "cancel": self.cancel, "python": lambda question: {"python": session.python()},
         }  # fmt: skip
         self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {
             "run": self.run,
-            "share": self.share,
+            "export": self.export,
         }
 
     def state(self, question: Question) -> dict[str, Any]:
@@ -109,6 +99,10 @@ class Answers:
         reading, base = self._shown(), _base(question)
         assert reading.scenario is not None
         q = np.asarray(reading.questions.answer({"q": question.get("q")})["q"])
+        return self._drop(reading, q, base)
+
+    def _drop(self, reading: TextReading, q: np.ndarray, base: int) -> dict[str, Any]:
+        assert reading.scenario is not None
         system = reading.scenario.system
         if reading.document.get("linkage") and not any(
             reading.document.get(word) for word in ("body", "chain")
@@ -139,10 +133,7 @@ class Answers:
         """Begin with another text: {"blank": true}, {"generator": name} or {"file": name}."""
         base = _base(question)
         if "generator" in question:
-            names = [each["name"] for each in gallery()]
-            name = known("mechanism", question["generator"], names, "the gallery")
-            mechanism = getattr(generators, name)()
-            text = write(mechanism, f"{name}.toml", None) + RUN
+            name, text = gallery_text(question["generator"])
             self.session.open(text, f"{name}.toml", None, base)
         elif "file" in question:
             file = self.session.path(question["file"])
@@ -171,7 +162,9 @@ class Answers:
         traces = question.get("traces")
         traces = [str(name) for name in traces] if isinstance(traces, list) else []
         revision = session.revision
-        for answer in self.runner.run(session.text, session.name, session.folder, traces, what):
+        forces = question.get("forces")
+        forces = [str(name) for name in forces] if isinstance(forces, list) else []
+        for answer in self.runner.run(session.text, session.name, session.folder, traces, what, forces):
             yield answer | {"revision": revision}
 
     def wiggle(self, question: Question) -> dict[str, Any]:
@@ -191,9 +184,60 @@ class Answers:
             raise StateError("there is no mechanism yet to move.")
         return reading
 
-    def share(self, question: Question) -> Iterator[dict[str, Any]]:
-        """Run the scenario as it is, and give the page that stands alone."""
-        yield from self._ordered(question, "page")
+    def export(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario as it is, and give it as a file: {"ending", "traces", "forces"}."""
+        ending = question.get("ending")
+        if ending not in ENDINGS:
+            raise StateError(f"ending is {shown(ending)}; give one of {', '.join(ENDINGS)}.")
+        yield from self._ordered(question, str(ending))
+
+    def mode(self, question: Question) -> dict[str, Any]:
+        """One of the modes, to be played: {"mode"}."""
+        return {"movie": payload(movie(mode_course(self._shown(), question.get("mode")), progress=False))}
+
+    def turn(self, question: Question) -> dict[str, Any]:
+        """Turn a bar that is pinned to the ground to a direction, as one step of the history: {"bar", "angle",
+        "base"}."""
+        reading, base, bar = self._shown(), _base(question), question.get("bar")
+        angle = value_of(
+            quantity(question.get("angle"), "angle", f"the direction of {bar}", names=reading.parameters())
+        )
+        places = reading.points_at(turned(reading, bar, angle))
+        self.session.act("move points", {"places": places, "digits": ALL_DIGITS}, base)
+        return self.session.state()
+
+    def place(self, question: Question) -> dict[str, Any]:
+        """Move a coordinate of a joint to a place that is typed, as one step of the history: {"joint", "component",
+        "value", "base"}."""
+        reading, base, joint = self._shown(), _base(question), question.get("joint")
+        names = reading.parameters()
+        value = value_of(
+            quantity(question.get("value"), "angle or length", f"the place of {joint}", names=names), names
+        )
+        asked = {
+            "q": reading.q.tolist(),
+            "joint": joint,
+            "component": question.get("component", 0),
+            "value": value,
+        }
+        moved = reading.questions.answer(asked)
+        if moved["note"]:
+            raise StateError(f"{moved['note']}.")
+        return self._drop(reading, np.asarray(moved["q"]), base)
+
+    def mesh(self, question: Question) -> dict[str, Any]:
+        """Keep a mesh file that was dropped onto the page in the folder: {"name", "content"}, base64. A file that is
+        there with another content stays."""
+        return {"path": self.session.keep_mesh(question.get("name"), question.get("content"))}
+
+    def link(self, question: Question) -> dict[str, Any]:
+        """A name under which the text as it is can be asked for again as long as the studio is served."""
+        return {"link": f"{self.address()}?link={self.session.link()}"}
+
+    def follow(self, question: Question) -> dict[str, Any]:
+        """Show the text that a link was made of: {"link", "base"}."""
+        self.session.follow(question.get("link"), _base(question))
+        return self.session.state()
 
     def bring(self, question: Question) -> dict[str, Any]:
         """Begin with a model file that was dropped onto the page: {"name", "content", "base"}. It reaches no others,

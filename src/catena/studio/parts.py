@@ -76,6 +76,17 @@ def value_from(text: Any, who: str) -> Any:
 def field_text(value: Any) -> str:
     """A value as it is typed into a field."""
     plain = value.unwrap() if hasattr(value, "unwrap") else value
-    if isinstance(plain, str):
-        return plain
-    return tomlkit.item(plain).as_string()
+    return plain if isinstance(plain, str) else str(_inline(plain).as_string())
+
+
+def _inline(plain: Any) -> Any:
+    """A value on one line, tables in it too."""
+    if isinstance(plain, dict):
+        table = tomlkit.inline_table()
+        table.update({key: _inline(x) for key, x in plain.items()})
+        return table
+    if isinstance(plain, list):
+        row = tomlkit.array()
+        row.extend(_inline(x) for x in plain)
+        return row
+    return tomlkit.item(plain)

@@ -31,11 +31,17 @@ QUANTITY_KINDS: dict[str, QuantityKind] = {
     "mass": QuantityKind("kg", "a mass such as 2 kg", _KG),
     "density": QuantityKind("kg/m", "a mass for each metre such as 1 kg/m", added(_KG, scaled(_M, -1))),
     "speed": QuantityKind("rad/s", "a speed such as 60 rpm", scaled(_S, -1)),
+    "velocity": QuantityKind("m/s", "a speed such as 0.2 m/s", added(_M, scaled(_S, -1))),
     "time": QuantityKind("s", "a time such as 1.5 s", _S),
     "moment": QuantityKind("N m", "a moment such as 2 N*m", added(_N, _M)),
     "stiffness": QuantityKind("N/m", "a stiffness such as 500 N/m", added(_N, scaled(_M, -1))),
     "damping": QuantityKind("N s/m", "a damping such as 5 N*s/m", added(added(_N, _S), scaled(_M, -1))),
     "acceleration": QuantityKind("m/s^2", "an acceleration such as 9.81 m/s^2", added(_M, scaled(_S, -2))),
+    "force": QuantityKind("N", "a force such as 10 N", _N),
+    "mass_density": QuantityKind("kg/m^3", "a density such as 7850 kg/m^3", added(_KG, scaled(_M, -3))),
+    "angle or length": QuantityKind("rad or m", "an angle such as 30 deg or a length such as 0.2 m", _NONE),
+    "rate": QuantityKind("rad/s or m/s", "a speed such as 60 rpm or 0.2 m/s", scaled(_S, -1)),
+    "inertia": QuantityKind("kg m^2", "a moment of inertia such as 0.1 kg*m^2", added(_KG, scaled(_M, 2))),
     "number": QuantityKind("", "a number", _NONE),
 }
 
@@ -58,10 +64,11 @@ def quantity(
     except (CatenaError, ValueError, TypeError) as error:
         raise StateError(f"{who} is {shown(text)}; give {wanted.example}.") from error
     found = formula.dimension
+    either = {"angle or length": ("angle", "length"), "rate": ("speed", "velocity")}.get(sort, (sort,))
     turns = re.search(r"\b(m?rad|deg|rev)\b", text) is not None and not (found and any(found))
-    if turns and sort not in ("angle", "number"):
+    if turns and not {*either} & {"angle", "number"}:
         raise StateError(f"{who} is {shown(text)}, which is an angle; give {wanted.example}.")
-    if found is not None and any(found) and found != wanted.dimension:
+    if found is not None and any(found) and all(found != QUANTITY_KINDS[one].dimension for one in either):
         raise StateError(f"{who} is {shown(text)}, which is {dimension_text(found)}; give {wanted.example}.")
     if not math.isfinite(value):
         raise StateError(f"{who} is {shown(text)}, which is not finite; give {wanted.example}.")

@@ -20,6 +20,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.file.loading import read_scenario, source_of
+from catena.studio.edits.chains import cells
 from catena.studio.parts import SORTS, field_text
 from catena.studio.quantities import value_of
 from catena.view.live.questions import Questions
@@ -201,16 +202,22 @@ class TextReading:
             "springs": [_plain(table) for table in document.get("spring", [])],
             "changes": [_plain(table) for table in document.get("change", [])],
             "motors": _motors(document),
+            "controllers": _controllers(document),
             "tables": {
                 word: [{str(key): field_text(x) for key, x in table.items()} for table in document[word]]
                 for word in SORTS
                 if word in document
             },
+            "start_speeds": {
+                str(name): str(_plain(x)) for name, x in document.get("initial", {}).get("v", {}).items()
+            },
+            "chains": [cells(chain) for chain in document.get("chain", [])],
             "duration": str(_plain(document.get("run", {}).get("duration", 1.0))),
         }
         if self.scenario is not None:
             m, s = self.scenario.mechanism, self.scenario.system
             found["gravity"] = float(-m.gravity[2])
+            found["frames"] = list(m.frames)
             found["joints"] = [
                 {
                     "name": name, "kind": type(joint.kind).__name__, "parent": joint.parent, "child": joint.child,
@@ -223,7 +230,7 @@ class TextReading:
             ]
         else:
             gravity = document.get("mechanism", {}).get("gravity", [0.0, 0.0, -9.81])
-            found |= {"gravity": -_number(gravity[2], values), "joints": [], "bodies": []}
+            found |= {"gravity": -_number(gravity[2], values), "joints": [], "bodies": [], "frames": []}
         return found
 
 
@@ -288,6 +295,21 @@ def _motors(document: Any) -> list[dict[str, Any]]:
         if table.get("kind") == "formula":
             found += [{"joint": str(j), "moment": str(_plain(x))} for j, x in table.get("forces", {}).items()]
     return found
+
+
+def _controllers(document: Any) -> list[dict[str, str]]:
+    """The controllers that lead one joint each, with their targets and gains as they are typed."""
+    found = []
+    for table in document.get("controller", []):
+        if table.get("kind") == "pid" and len(table.get("reference", {})) == 1:
+            joint = next(iter(table["reference"]))
+            gains = {key: str(_gain(_plain(table.get(key, 0.0)), str(joint))) for key in ("kp", "ki", "kd")}
+            found.append({"joint": str(joint), "target": str(_plain(table["reference"][joint])), **gains})
+    return found
+
+
+def _gain(given: Any, joint: str) -> Any:
+    return given.get(joint, 0.0) if isinstance(given, dict) else given
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,11 @@ class Runner:
             )  # fmt: skip
 
     def run(
-        self, text: str, name: str, folder: Path | None, traces: list[str], what: str = "movie"
-    ) -> Iterator[dict[str, Any]]:
+        self, text: str, name: str, folder: Path | None, traces: list[str], what: str = "movie",
+        forces: Sequence[str] = (),
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
         """The answers to an order, of which the last is done, failed or cancelled; what is done is the movie of a run,
-        or its page."""
+        or a file of it by its ending, a film with the forces that are named."""
         with self._turn:
             self._cancelled.clear()
             self.start()
@@ -52,7 +53,7 @@ class Runner:
             self._count += 1
             order = {
                 "id": self._count, "text": text, "name": name, "folder": str(folder or ""), "traces": traces,
-                "what": what,
+                "what": what, "forces": list(forces),
             }  # fmt: skip
             try:
                 process.stdin.write(json.dumps(order) + "\n")

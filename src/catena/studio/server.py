@@ -8,6 +8,7 @@ comes from, and from elsewhere none is answered. Of files only those of the page
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from http.cookies import CookieError, SimpleCookie
@@ -22,6 +23,8 @@ from catena.view.live.server import Handler, Server
 LONGEST = 8 << 20
 """Bytes of the longest question."""
 HEADER = "X-Catena"
+LINK = re.compile(r"\?link=([A-Za-z0-9_-]{1,40})$")
+"""What an address has behind it that leads to one state of the text."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -30,6 +33,7 @@ SORTS = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
+    ".webp": "image/webp",
 }
 
 
@@ -58,7 +62,9 @@ class StudioHandler(Handler):
         path = self.path.partition("?")[0]
         if self.desk.takes_ticket(self.path) or path == f"/{self.desk.secret}/":
             cookie = f"{self.desk.cookie}={self.desk.secret}; HttpOnly; SameSite=Strict; Path=/"
-            self.send(302, b"", "text/plain", {"Location": "/", "Set-Cookie": cookie})
+            link = LINK.search(self.path)
+            home = f"/?link={link[1]}" if link else "/"
+            self.send(302, b"", "text/plain", {"Location": home, "Set-Cookie": cookie})
             return
         if not self._is_known():
             self.reply(403, {"error": "open the address that the studio has printed"})
@@ -138,7 +144,8 @@ def resources() -> Mapping[str, tuple[bytes, str]]:
     """The files of the page by their paths, with what they are."""
     own, player = files("catena.studio").joinpath("page"), files("catena.view.player")
     found: dict[str, tuple[bytes, str]] = {}
-    for where, folder in (("/", own), ("/vendor/", own.joinpath("vendor"))):
+    for where in ("/", "/vendor/", "/gallery/"):
+        folder = own.joinpath(where.strip("/")) if where != "/" else own
         for file in folder.iterdir():
             ending = file.name[file.name.rfind(".") :]
             if file.is_file() and ending in SORTS:

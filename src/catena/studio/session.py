@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,7 +33,11 @@ atol = 1e-10
 LONGEST = 2_000_000
 """Characters of a text."""
 MOST = 500
-"""Texts that the history keeps."""
+"""Texts that the history keeps, and links."""
+
+
+MESHES = (".stl", ".obj")
+"""Endings of meshes that may be dropped."""
 
 
 class Stale(StateError):
@@ -56,6 +62,7 @@ class EditingSession:
         self.revision = 0
         self._past = [HistoryEntry(text, "open")]
         self._future: list[HistoryEntry] = []
+        self._links: dict[str, str] = {}
         self._lock = threading.RLock()
         self.name = name
         self.reading = TextReading(text, name, folder)
@@ -117,6 +124,29 @@ class EditingSession:
             self.saved = text if file is not None else ""
             self._push(HistoryEntry(text, f"open {name}"), TextReading(text, name, self.folder))
 
+    def link(self) -> str:
+        """Keep the text as it is under a name that nobody guesses, and return that; the oldest ones are forgotten."""
+        with self._lock:
+            name = next(
+                (key for key, text in self._links.items() if text == self.text), secrets.token_urlsafe(9)
+            )
+            self._links[name] = self.text
+            while len(self._links) > MOST:
+                del self._links[next(iter(self._links))]
+            return name
+
+    def follow(self, name: Any, base: int) -> None:
+        """Show the text that a link was made of; the one before stays in the history."""
+        with self._lock:
+            self._require(base)
+            if not isinstance(name, str) or name not in self._links:
+                raise StateError(
+                    "the link leads nowhere: the studio that made it has ended, or it was very long ago."
+                )
+            if self._links[name] != self.text:
+                text = self._links[name]
+                self._push(HistoryEntry(text, "follow a link"), TextReading(text, self.name, self.folder))
+
     def save(self, name: Any, base: int, over: bool = False) -> Path:
         """Write the text to a .toml file of the folder, complete or not at all. A file that somebody else has changed
         since it was read or written here is kept, unless `over` says to write over it."""
@@ -163,6 +193,25 @@ class EditingSession:
                 self.draft.unlink(missing_ok=True)
             else:
                 write_complete(self.draft, self.text.encode("utf-8"))
+
+    def keep_mesh(self, name: Any, content: Any) -> str:
+        """Write a mesh file (base64) to the folder and return its name; what is there with another content stays."""
+        plain = Path(name).name if isinstance(name, str) and "\0" not in name else ""
+        if Path(plain).suffix.lower() not in MESHES or len(plain) > 100 or plain.startswith("."):
+            raise FormatError(
+                f"a mesh is called {shown(name)}; drop a file that ends in {' or '.join(MESHES)}."
+            )
+        try:
+            data = base64.b64decode(content, validate=True) if isinstance(content, str) else b""
+        except ValueError:
+            data = b""
+        if not data:
+            raise FormatError(f"{plain} is empty or did not arrive whole; drop it again.")
+        file = self.folder / plain
+        if file.exists() and file.read_bytes() != data:
+            raise FormatError(f"there is another {plain} in the folder already; give the file another name.")
+        write_complete(file, data)
+        return plain
 
     def path(self, name: Any) -> Path:
         """The file of a name, which lies in the folder."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import webbrowser
 from pathlib import Path
 
-from catena.errors import FormatError, StateError
+from catena.errors import FormatError
 from catena.formats.files import load, read_text
 from catena.formats.source import Source
 from catena.formats.toml import write
@@ -14,54 +13,33 @@ from catena.studio.answers import Answers
 from catena.studio.runs import Runner
 from catena.studio.server import StudioServer
 from catena.studio.session import BLANK, EditingSession
+from catena.view.live.served import Served
 
 
-class Studio:
+class Studio(Served):
     """A page at `url` in which a scenario is edited and run; `show` opens it, `wait` keeps it, `close` ends it.
 
     It may be used in a `with` block.
     """
 
+    noun = "studio"
+
     def __init__(self, session: EditingSession, host: str = "127.0.0.1", port: int = 0) -> None:
         self.session = session
         self.runner = Runner()
-        self.server: StudioServer | None = StudioServer(Answers(session, self.runner), host, port)
+        answers = Answers(session, self.runner)
+        super().__init__(StudioServer(answers, host, port))
+        answers.address = lambda: self.url
         self.runner.start()
-
-    @property
-    def url(self) -> str:
-        """The address of the page, with the secret in it."""
-        if self.server is None:
-            raise StateError("the studio is closed; make another one.")
-        return self.server.url
 
     def show(self) -> None:
         """Open the page in the browser of this computer; where there is none, the address is printed."""
-        url = self.url
-        assert self.server is not None
-        if not webbrowser.open(self.server.ticket_url()):
-            print(f"There is no browser to open here; the studio is at {url}")
-
-    def wait(self) -> None:
-        """Keep the studio alive until Ctrl-C or `close`."""
-        try:
-            while self.server is not None:
-                self.server.join(0.2)
-        except KeyboardInterrupt:
-            self.close()
+        self.open()
 
     def close(self) -> None:
-        """End the studio; what was not saved is lost to all but pages that are still open."""
-        if self.server is not None:
-            server, self.server = self.server, None
-            server.close()
-            self.runner.close()
-
-    def __enter__(self) -> Studio:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+        """End the studio; what was not saved lies beside the file, and the next studio offers to resume it."""
+        super().close()
+        self.runner.close()
 
 
 def studio(

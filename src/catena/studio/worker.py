@@ -1,18 +1,21 @@
 """The process that computes runs, so that the studio stays awake and a run can be ended at any moment.
 
-Orders and answers are lines of JSON: {"id", "text", "name", "folder", "traces", "what"} comes in, {"id", "kind"} and
-more goes out, where the kind is "part", "done" or "failed". {"cancel": id} ends the run of an order behind its next
-step, and what there is of it is done. The process ends when nobody gives orders any more.
+Orders and answers are lines of JSON: {"id", "text", "name", "folder", "traces", "what", "forces"} comes in, {"id",
+"kind"} and more goes out, where the kind is "progress", "part", "done" or "failed". {"cancel": id} ends the run of an
+order behind its next step, and what there is of it is done. The process ends when nobody gives orders any more.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
+import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TextIO
@@ -22,14 +25,19 @@ import numpy as np
 from catena.errors import CatenaError
 from catena.simulation import Trajectory
 from catena.simulation.scenario import Scenario
+from catena.simulation.scenario.changes import change_list
 from catena.simulation.scenario.stream import Stream
 from catena.studio.reading import scenario_of
 from catena.view.course import Course
 from catena.view.movie import Movie, movie
-from catena.view.player import page
 from catena.view.player.payload import payload
 from catena.view.points import traceable
 
+FILMS = (".mp4", ".gif")
+ENDINGS = (".html", *FILMS, ".csv", ".nc")
+"""The files that a run is given as."""
+FILM = (960, 720)
+"""Pixels of a film."""
 EVERY = 0.1
 """Seconds on the clock between looks at a run that is under way."""
 FIRST = 0.6
@@ -93,23 +101,50 @@ def computed(
     traces = [name for name in order.get("traces", []) if name in known]
 
     def seen(run: Trajectory | Course) -> Movie:
-        return movie(run, traces=traces, progress=False)
+        made = movie(run, traces=traces, progress=False)
+        return replace(made, events=tuple((t, change_words(scenario, t) or name) for t, name in made.events))
 
     start, parts, shown_after = time.monotonic(), [], FIRST
     stream = streamed(scenario, order)
+    what = order.get("what", "movie")
     for part in stream:
         parts.append(part)
         gone = time.monotonic() - start
-        if gone > shown_after and order.get("what") != "page" and (course := so_far(parts)) is not None:
+        show({"kind": "progress", "share": share_done(scenario, float(part.t[-1]))})
+        if gone > shown_after and what == "movie" and (course := so_far(parts)) is not None:
             show({"kind": "part", "movie": payload(seen(course)), "t": float(part.t[-1])})
             shown_after = 2.0 * (time.monotonic() - start)
     run = stream.run
-    if order.get("what") == "page":
-        return {"kind": "done", "page": page(seen(run))}
+    if what != "movie":
+        return {
+            "kind": "done",
+            "content": base64.b64encode(file_of(run, what, traces, order.get("forces", []))).decode(),
+        }
     return {
-        "kind": "done", "movie": payload(seen(run)), "told": told(run), "digest": _digest(run), "states": states(run),
+        "kind": "done", "movie": payload(seen(run)), "told": told(run, scenario), "digest": _digest(run),
+        "states": states(run),
         "until": float(run.t[-1]), "is_whole": bool(run.t[-1] >= scenario.start + scenario.duration * (1.0 - 1e-9)),
     }  # fmt: skip
+
+
+def share_done(scenario: Scenario, t: float) -> float:
+    """Which part of the duration of a run is over at a time."""
+    return min(1.0, max(0.0, (t - scenario.start) / scenario.duration)) if scenario.duration else 1.0
+
+
+def file_of(run: Trajectory, ending: str, traces: list[str], forces: list[str]) -> bytes:
+    """A run as the content of a file, by its ending."""
+    with tempfile.TemporaryDirectory(prefix="catena_") as folder:
+        file = Path(folder) / f"run{ending}"
+        if ending == ".html":
+            run.save_html(file, traces=traces)
+        elif ending in FILMS:
+            run.save_video(file, size=FILM, traces=traces, forces=forces, progress=False)
+        elif ending == ".csv":
+            run.save(file, units=True)
+        else:
+            run.save(file)
+        return file.read_bytes()
 
 
 def so_far(parts: Sequence[Trajectory]) -> Course | None:
@@ -124,7 +159,18 @@ def so_far(parts: Sequence[Trajectory]) -> Course | None:
     )
 
 
-def told(run: Trajectory) -> dict[str, Any]:
+def change_words(scenario: Scenario, t: float) -> str:
+    """What the scenario changes at a time, in words such as "lock D"; empty where it changes nothing then."""
+    return "; ".join(
+        f"{action} {', '.join(getattr(change, action))}"
+        for change in change_list(scenario.changes)
+        if change.at is not None and abs(change.at - t) <= 1e-9 * max(1.0, abs(t))
+        for action in ("lock", "unlock", "detach")
+        if getattr(change, action)
+    )
+
+
+def told(run: Trajectory, scenario: Scenario) -> dict[str, Any]:
     """What a run says in words: the verdict of its audit, and what changed on the way."""
     audit = run.audit()
     return {
@@ -132,7 +178,8 @@ def told(run: Trajectory) -> dict[str, Any]:
         "audit": [{"level": line.level, "text": line.text} for line in audit],
         "changes": [
             {
-                "t": float(change.t), "name": change.name, "energy_loss": float(change.energy_loss),
+                "t": float(change.t), "name": change_words(scenario, float(change.t)) or change.name,
+                "energy_loss": float(change.energy_loss),
                 "told": list(change.told), "impulses": impulses(change.impulse),
             }
             for change in run.transitions

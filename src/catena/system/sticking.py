@@ -7,20 +7,27 @@ than there is begin to slip, those that would slip the other way stick, all at o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
 from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
+from catena.dynamics.loops.least_holding import held_still, least_holding
+from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.prescribed import prescribed_accelerations
-from catena.errors import SimulationError, StateError
+from catena.dynamics.loops.problem import LoopProblem
+from catena.errors import CatenaError, SimulationError, StateError
+from catena.forces.dry import slip_friction
 from catena.forces.smooth import smooth_sign
 from catena.kernels import Algorithm, arrays
+from catena.kinematics.loops.closure import forces_at_tree
 from catena.structure import Plan
 from catena.system.by_name import Given, as_arrays
 
@@ -31,18 +38,25 @@ if TYPE_CHECKING:
 LOOSE, STILL = 1e-10, 1e-11
 # All wrong senses change together so often, then one at a time; after that none are found.
 TOGETHER, PIVOTS = 8, 400
+# With loops joints are at rest below this velocity [rad/s or m/s], and below this part of the fastest of the tree.
+AT_REST, ROUNDED = 1e-11, 1e-10
+# Configurations at which it is looked whether loops hold joints still, and how far they are apart [rad or m].
+LOOKS, AWAY = 4, 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Sticking:
     """How a mechanism with dry friction goes on from states, each (..., nv): the accelerations `vdot`, the `force` of
     dry friction on each component, its `sense` (the sign of the slip, 0 where it sticks or there is none), and the
-    `limit` up to which it holds."""
+    `limit` up to which it holds. `at_loops` has the forces of dry friction in joints that close loops, {joint: (...,
+    nv of the joint)}, and `loop_senses` their senses."""
 
     vdot: np.ndarray
     force: np.ndarray
     sense: np.ndarray
     limit: np.ndarray
+    at_loops: Mapping[str, np.ndarray] = field(default_factory=dict)
+    loop_senses: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def holds(self) -> np.ndarray:
@@ -52,8 +66,9 @@ class Sticking:
 
 @dataclass(frozen=True, eq=False)
 class DryFriction:
-    """The dry friction of joints of the tree, each (nv,): that of a slip, by how much more holds at rest (`excess`),
-    how much of this falls with the slip (`fading`), and how fast, one over Stribeck's velocity squared (`fall`)."""
+    """The dry friction of joints, of those of the tree each (nv,), of those that close loops each (loops, 6), with
+    zeros behind: that of a slip, by how much more holds at rest (`excess`), how much of this falls with the slip
+    (`fading`), and how fast, one over Stribeck's velocity squared (`fall`)."""
 
     friction: np.ndarray
     excess: np.ndarray
@@ -62,22 +77,50 @@ class DryFriction:
 
     @staticmethod
     def of(system: System) -> DryFriction:
-        """Return that of a system."""
-        excess, fading, fall = np.zeros((3, system.nv))
+        """Return that of the tree of a system."""
+        found = DryFriction(system.plan.friction, *np.zeros((3, system.nv)))
         for name in system.joints:
-            joint, own = system.mechanism.joints.get(name), system.slice_v(name)
-            if joint is None or joint.static_friction is None:
-                continue
-            excess[own] = joint.static_friction - joint.friction
-            if joint.stribeck_velocity is not None:
-                fading[own], fall[own] = excess[own], joint.stribeck_velocity**-2.0
-        return DryFriction(system.plan.friction, excess, fading, fall)
+            found._take(system, name, system.slice_v(name))
+        return found
+
+    @staticmethod
+    def of_loops(system: System) -> DryFriction:
+        """Return that of the loops of a system; couplings come after them, and have none."""
+        plan = system.mechanics.evaluator.plan
+        found = DryFriction(*np.zeros((4, len(plan.loop_joints) + len(plan.couplings), COMPONENTS)))
+        for k in dry_loops(plan):
+            loop = plan.loop_joints[k]
+            found.friction[k, : loop.kind.nv] = loop.friction
+            found._take(system, loop.name, (k, slice(loop.kind.nv)))
+        return found
+
+    def without(self, still: np.ndarray) -> DryFriction:
+        """Return the same with none at components that are held `still` anyway: nothing holds there, and what a slip
+        would take fades at once."""
+        none = np.where(still, -self.friction, 0.0)
+        excess, fading = (np.where(still, none, x) for x in (self.excess, self.fading))
+        return DryFriction(self.friction, excess, fading, np.where(still, 0.0, self.fall))
+
+    def _take(self, system: System, name: str, own: Any) -> None:
+        """Take the numbers of a joint."""
+        joint = system.mechanism.joints.get(name)
+        if joint is None or joint.static_friction is None:
+            return
+        self.excess[own] = joint.static_friction - joint.friction
+        if joint.stribeck_velocity is not None:
+            self.fading[own], self.fall[own] = self.excess[own], joint.stribeck_velocity**-2.0
 
     @property
     def told(self) -> dict[str, np.ndarray]:
-        """Return what steps are told of it besides the friction of slips, where there is something to tell."""
+        """Return what steps are told of the tree besides the friction of slips, where there is something to tell."""
         found = {"excess": self.excess, "fading": self.fading, "fall": self.fall}
         return {name: x for name, x in found.items() if np.any(x)}
+
+    @property
+    def told_loops(self) -> dict[str, np.ndarray]:
+        """Return what steps are told of loops besides the friction of slips."""
+        found = {"loop_excess": self.excess, "loop_fading": self.fading, "loop_fall": self.fall}
+        return {name: x.ravel() for name, x in found.items()}
 
     @property
     def limit(self) -> np.ndarray:
@@ -86,7 +129,35 @@ class DryFriction:
 
     def of_slip(self, v: np.ndarray) -> np.ndarray:
         """Return what components take that slip at v (..., nv)."""
-        return np.asarray(self.friction + self.fading / (1.0 + self.fall * v * v))
+        return np.asarray(slip_friction(self.friction, self.fading, self.fall, v))
+
+
+def loop_rates(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return the velocities (..., loops, 6) of joints with dry friction that close loops, zero `at_rest`."""
+    plan = system.mechanics.evaluator.plan
+    found = np.zeros((*v.shape[:-1], len(plan.loop_joints) + len(plan.couplings), COMPONENTS))
+    for k in dry_loops(plan):
+        rate = system.joint_velocity(q, v, plan.loop_joints[k].name)
+        found[..., k, : rate.shape[-1]] = rate
+    return at_rest(found.reshape(*v.shape[:-1], -1), v).reshape(found.shape)
+
+
+def at_rest(rates: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Return velocities (..., n) of joints of a mechanism with loops that moves at v (..., nv), zero where they are no
+    more than rounding: what loops hold still, or what moves because the tree does, is never just zero."""
+    still = AT_REST + ROUNDED * np.max(np.abs(v), axis=-1, initial=0.0, keepdims=True)
+    return np.where(np.abs(rates) > still, rates, 0.0)
+
+
+def loop_senses(
+    system: System, q: np.ndarray, v: np.ndarray, dry: DryFriction, before: np.ndarray | None
+) -> np.ndarray:
+    """Return the senses (states, n) of joints with dry friction that close loops: as they move, and at rest those they
+    had `before` (states, n), or 0."""
+    rates = loop_rates(system, q, v)
+    rest = 0.0 if before is None else before.reshape(rates.shape)
+    senses = np.where(dry.limit > 0.0, np.where(rates != 0.0, np.sign(rates), rest), 1.0)
+    return senses.reshape(len(senses), -1)
 
 
 def sticking(
@@ -98,12 +169,14 @@ def sticking(
     driven, given, drives = prescribed_accelerations(
         system.mechanism, system.plan, {} if prescribed is None else prescribed
     )
-    if loop_tau is not None or drives:
+    if drives:
         raise StateError(
-            f"sticking: forces and prescribed accelerations at joints that close loops ({list(system.loops)}) are not "
-            f"taken here; keep these joints in the tree, m.system(keep=[...])."
+            f"sticking: prescribed accelerations at joints that close loops ({list(system.loops)}) are not taken here; "
+            f"keep these joints in the tree, m.system(keep=[...])."
         )
     tau = np.zeros(system.nv) if tau is None else tau
+    if loop_tau is not None:
+        tau = tau + forces_at_tree(system.mechanics.evaluator, q, loop_tau)
     told = {"q": q, "qd": v, "tau": tau}
     q, v, tau = (
         system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items()
@@ -117,27 +190,154 @@ def sticking(
     shape = (*batch, system.nv)
     v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, acting, given))
     q = np.broadcast_to(q, (*batch, system.nq))
-    dry = DryFriction.of(system)
-    limit, slipping = np.broadcast_to(dry.limit, shape), dry.of_slip(v)
-    rubs = (limit > 0.0) & ~driven
-    sense, algorithm = np.where(limit > 0.0, np.sign(v), 0.0), _algorithm(system.mechanics.effective_plan)
-    for turn in range(PIVOTS):
-        stuck = rubs & (sense == 0.0)
-        total = acting + dry.friction * smooth_sign(v) - slipping * sense
-        inputs = {"q": q, "qd": v, "tau": total, "driven": (stuck | driven) * 1.0, "qdd_given": given}
-        found = system.mechanics.evaluator.evaluate(algorithm, {**inputs, **outside})
-        held = found["drive"] - total
-        backwards = rubs & (v == 0.0) & (sense * found["qdd"] < -STILL)
-        wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * limit, backwards)
-        if not wrong.any():
-            force = np.where(stuck, held, -slipping * sense)
-            return Sticking(found["qdd"], force, sense, np.array(limit))
-        if turn >= TOGETHER:
-            wrong &= np.cumsum(wrong, axis=-1) == 1
-        sense = np.where(wrong, np.where(stuck, -np.sign(held), 0.0), sense)
-    raise SimulationError(
-        f"It was not found which joints of {system.mechanism.name!r} stick and which slip: they change without end."
-    )
+    return _SenseSearch(system, q, v, acting, driven, given, outside).found()
+
+
+class _SenseSearch:
+    """Which components of states q (..., nq), v (..., nv) stick, those of the tree first and those of loops behind."""
+
+    def __init__(
+        self, system: System, q: np.ndarray, v: np.ndarray, acting: np.ndarray, driven: np.ndarray, given: np.ndarray,
+        outside: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, given
+        self.inputs = {"q": q, "qd": v, "qdd_given": given, **outside}
+        plan = system.mechanics.effective_plan
+        self.loops = dry_loops(plan)
+        self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
+        self.of_loops = of_loops if self.loops else None
+        self.algorithm = _algorithm(plan, bool(self.loops))
+        rates, limit, slipping = (
+            at_rest(v, v) if system.mechanics.constrained else v,
+            self.dry.limit,
+            self.dry.of_slip(v),
+        )
+        if self.of_loops is not None:
+            flat = (*v.shape[:-1], -1)
+            loops = loop_rates(system, q, v)
+            rates = np.concatenate([rates, loops.reshape(flat)], axis=-1)
+            limit = np.concatenate([limit, self.of_loops.limit.ravel()])
+            slipping = np.concatenate([slipping, self.of_loops.of_slip(loops).reshape(flat)], axis=-1)
+        self.rates, self.limit, self.slipping = rates, np.broadcast_to(limit, rates.shape), slipping
+        free = np.zeros(rates.shape[-1], dtype=bool)
+        free[: system.nv] = driven
+        self.rubs = (self.limit > 0.0) & ~free
+
+    def found(self) -> Sticking:
+        """Return which senses go on together, and how."""
+        sense = np.where(self.limit > 0.0, np.sign(self.rates), 0.0)
+        for turn in range(PIVOTS):
+            stuck = self.rubs & (sense == 0.0)
+            vdot, rises, held = self._tried(sense, stuck)
+            backwards = self.rubs & (self.rates == 0.0) & (sense * rises < -STILL)
+            wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, backwards)
+            if not wrong.any():
+                force = np.where(stuck, held, -self.slipping * sense)
+                if self.system.mechanics.constrained:
+                    rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= self._still(vdot))
+                    force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
+                return self._told(vdot, force, sense)
+            if turn >= TOGETHER:
+                wrong &= np.cumsum(wrong, axis=-1) == 1
+            sense = np.where(wrong, np.where(stuck, -np.sign(held), 0.0), sense)
+        raise SimulationError(
+            f"It was not found which joints of {self.system.mechanism.name!r} stick and which slip: they change "
+            f"without end."
+        )
+
+    def _tried(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the accelerations (..., nv) with these senses, those of all components, and what is held with."""
+        nv = self.system.nv
+        total = self.acting + self.dry.friction * smooth_sign(self.v) - (self.slipping * sense)[..., :nv]
+        inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
+        if self.of_loops is not None:
+            # A component without friction slips, with none.
+            loop_sense = np.where(self.limit > 0.0, sense, 1.0)[..., nv:]
+            inputs |= {"loop_sense": loop_sense, **self.of_loops.told_loops}
+        found = self.system.mechanics.evaluator.evaluate(self.algorithm, inputs)
+        vdot, held = found["qdd"], found["drive"] - total
+        if self.of_loops is None:
+            return vdot, vdot, held
+        rise, hold = (found[name].reshape(*vdot.shape[:-1], -1) for name in ("rise", "hold"))
+        return vdot, np.concatenate([vdot, rise], axis=-1), np.concatenate([held, hold], axis=-1)
+
+    def _still(self, vdot: np.ndarray) -> np.ndarray:
+        """Return accelerations (..., 1) that are rounding beside those of the tree."""
+        return STILL * (1.0 + np.max(np.abs(vdot), axis=-1, initial=0.0, keepdims=True))
+
+    def _shared(self, rests: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Return the forces of friction where those components that rest share what they hold in the least way."""
+        chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
+        if not len(chosen):
+            return force
+        problem = motion_problem(self.system.mechanics.evaluator, self.inputs["q"])
+        flat = [x[..., chosen].reshape(problem.states, -1) for x in (rests, force, self.limit)]
+        found = np.array(force)
+        least = least_holding(problem, _rows(problem, chosen), *flat)
+        found[..., chosen] = least.reshape(rests[..., chosen].shape)
+        return found
+
+    def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
+        nv, joints = self.system.nv, self.system.mechanics.evaluator.plan.loop_joints
+        force, across = force[..., :nv], force[..., nv:].reshape(*force.shape[:-1], -1, COMPONENTS)
+        loop_sense = sense[..., nv:].reshape(across.shape)
+        names = {joints[k].name: (k, slice(joints[k].kind.nv)) for k in self.loops}
+        return Sticking(
+            vdot, force, sense[..., :nv], np.array(self.limit[..., :nv]),
+            {name: across[..., k, own] for name, (k, own) in names.items()},
+            {name: loop_sense[..., k, own] for name, (k, own) in names.items()},
+        )  # fmt: skip
+
+
+def _rows(problem: LoopProblem, components: np.ndarray) -> np.ndarray:
+    """Return the rows (states, c, nv) that give the velocities of components, those of the tree counted first."""
+    nv, rows = problem.plan.nv, []
+    for component in components.tolist():
+        if component < nv:
+            rows.append(np.broadcast_to(np.eye(nv)[component], (problem.states, nv)))
+        else:
+            loop, own = divmod(component - nv, COMPONENTS)
+            rows.append(problem.joint_rows(-1, loop)[:, own])
+    return np.stack(rows, axis=1)
+
+
+_still: WeakKeyDictionary[System, np.ndarray] = WeakKeyDictionary()
+
+
+def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFriction]:
+    """Return the dry friction of the tree and of the loops of a system whose states begin at q (nq,), without that of
+    joints that loops hold still."""
+    tree, loops = DryFriction.of(system), DryFriction.of_loops(system)
+    if not system.mechanics.constrained:
+        return tree, loops
+    if system.variants.laid_out not in _still:
+        # It is the same wherever a mechanism stands, so it is looked at once.
+        limit = np.concatenate([tree.limit, loops.limit.ravel()])
+        _still[system.variants.laid_out] = never_moving(system.variants.state(0), q, limit)
+    still = _still[system.variants.laid_out]
+    return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
+
+
+def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndarray:
+    """Return which components (n,) with friction (n,) loops hold still, those of the tree counted first: at q (nq,),
+    and where the mechanism may go from there, because at dead points joints rest that move elsewhere."""
+    still, looked = np.zeros(len(friction), dtype=bool), np.flatnonzero(friction > 0.0)
+    if not len(looked):
+        return still
+    at, rng = q, np.random.default_rng(0)
+    for _ in range(LOOKS):
+        problem = motion_problem(system.mechanics.evaluator, at)
+        looked = looked[held_still(problem, _rows(problem, looked))[0]]
+        if not len(looked):
+            return still
+        try:
+            _, v = system.project(at, rng.standard_normal(system.nv))
+            size = float(np.abs(v).max(initial=0.0))
+            at, _ = system.project(system.integrate(at, v * (AWAY / size if size else 0.0)), v)
+        except CatenaError:
+            break
+    still[looked] = True
+    return still
 
 
 def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, ArrayLike] | None) -> np.ndarray:
@@ -156,9 +356,10 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     return np.stack([least - free, least + free], axis=-1)
 
 
-def _algorithm(plan: Plan) -> Algorithm:
-    """Return the dynamics in which some accelerations are given."""
+def _algorithm(plan: Plan, loops_stick: bool) -> Algorithm:
+    """Return the dynamics in which some accelerations are given, and joints of loops may stick."""
     if not plan.loop_joints and not plan.couplings:
         return dynamics.tree_dynamics(plan, drives=True)
-    sort, modes = sort_for(plan), dynamics.most_modes(plan)
-    return flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
+    sort, modes = sort_for(plan, loops_stick), dynamics.most_modes(plan)
+    found = flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
+    return with_dry_loops(found) if loops_stick else found

@@ -164,7 +164,8 @@ def movie(
         ),
         np.concatenate([main.t for main, _ in parts]),
         tuple(_panels(run, motion)) if plots else (),
-        tuple(sorted(events)),
+        # A change that an event has made is one thing that happened, not two.
+        tuple(sorted({*events})),
         tuple(names),
         _pace(duration),
         factor,

@@ -19,6 +19,7 @@ from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.problem import Problem
+from tests.simulation.contacts.other_plans import beside_a_loop, placed, velocities
 
 
 def situation(seed, acts="nothing"):
@@ -173,25 +174,64 @@ def test_steps_in_a_row_are_those_one_by_one():
         now = one
 
 
-def test_contacts_that_say_the_same_are_told_as_redundant():
-    """Four corners of one box have more forces than needed: what is left of their blocks is next to nothing."""
+def box_on_corners():
+    """A box on four corners with contacts, and its free motion."""
     m = ct.Mechanism("box")
-    m.add_body("box", mass=2.0, inertia=0.1)
+    m.add_body("box", mass=2.0, inertia=(0.1, 0.12, 0.15))
     m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
-    corners = [(x, y, -0.1) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    corners = [(x, y, -0.1) for x in (-0.2, 0.25) for y in (-0.15, 0.2)]
     for k, p in enumerate(corners):
         m.add_frame(f"corner{k}", "box", ct.Pose(p=p))
     s = m.system()
-    free_motion = FreeMotion(
-        Problem(s), ContactPlaces(s, [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)])
-    )
+    contacts = [ct.Contact(f"corner{k}", friction=0.5) for k in range(4)]
+    q = s.neutral()
+    q[2] = 0.1
+    return s, q, FreeMotion(Problem(s), ContactPlaces(s, contacts))
+
+
+@pytest.mark.parametrize("modes", [("slide",) * 4, ("stick",) * 4, ("slide", "open", "slide", "slide")])
+def test_contacts_that_say_the_same(modes):
+    """Four corners of one box have more forces than needed: what is left of their blocks is next to nothing, and the
+    least forces are those that a singular value decomposition finds, however slips turn."""
+    s, q, free_motion = box_on_corners()
+    v = np.array([0.0, 0.0, 2.0, 0.5, 0.1, 0.0]) if modes[0] == "slide" else np.zeros(s.nv)
     inside = Inside(free_motion.places)
-    holding = Holding(
-        free_motion, Standing(("slide",) * 4, np.tile([1.0, 0.0], (4, 1))), 0.4, np.tile([1.0, 0.0], (4, 1))
-    )
-    quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0)
-    quick.tell(inside.told(holding, np.zeros(4)))
-    assert quick.look(0.0, s.neutral(), np.zeros(s.nv))[:, 7].min() < 1e-12
+    holding = Holding(free_motion, Standing(modes, np.zeros((4, 2))), 0.4, np.tile([1.0, 0.0], (4, 1)))
+    holding.begin(0.0, q, v)
+    told = []
+    for least in (False, True):
+        quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 0.4, 1e-4, 1.0, least=least)
+        quick.tell(inside.told(holding, np.zeros(4)))
+        told.append(quick.look(0.0, q, v))
+    if "open" not in modes:
+        assert np.nanmin(told[0][:, 7]) < 1e-12
+    assert told[1][:, 7].min() == 1.0
+    expected = holding.forces(np.zeros(1), q[None], v[None], np.zeros((1, s.nv))).f[0]
+    assert np.abs(told[1][holding.closed, :3] - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("friction", [0.2, 0.8])
+def test_a_box_on_its_corners_beside_a_loop(friction):
+    """A box that lands on four corners, slides, turns and rests goes the same way where its forces are found in the
+    compiled step and where Python finds them, and no force pulls or leaves its cone."""
+    alone, q, free_motion = box_on_corners()
+    q = alone.integrate(q, np.array([0.06, -0.04, 0.2, 0.0, 0.0, 0.0]))
+    q[2] += 0.01 - free_motion.places.gaps(q[None]).min()
+    v, runs = np.array([0.0, 0.0, 1.0, 0.4, -0.2, 0.0]), []
+    contacts = [ct.Contact(f"corner{k}", friction=friction) for k in range(4)]
+    for s in (alone, beside_a_loop(alone.mechanism.copy()).system()):
+        start = placed(s, alone, q), velocities(s, alone, v)
+        runs.append(ct.simulate(s, *start, 0.4, contacts=contacts, rtol=1e-8, atol=1e-10, check=False))
+    assert all("compiled steps" in run.settings["steps taken by"] for run in runs[0].segments)
+    for t in np.linspace(0.0, 0.4, 9):
+        at = [
+            np.concatenate([run.system.pose(run.at(t)[0], f"corner{k}").p for k in range(4)]) for run in runs
+        ]
+        assert np.abs(at[0] - at[1]).max() < 1e-6
+    for force in runs[0].contact_forces.values():
+        size = np.abs(force).max()
+        assert force[:, 2].min() > -1e-6 * size
+        assert (np.hypot(force[:, 0], force[:, 1]) - friction * force[:, 2]).max() < 1e-5 * size
 
 
 @pytest.mark.parametrize("acts", ACTS)

@@ -319,3 +319,25 @@ def test_the_woodpecker_toy_pecks_in_its_published_limit_cycle():
     # What it falls by pays for friction and impacts: energy only ever goes.
     assert np.diff(run.energy).max() < 1e-9 * np.ptp(run.energy)
     assert all(change.energy_loss >= 0.0 for change in run.transitions)
+
+
+def test_a_box_comes_to_rest_in_a_trough():
+    """Two planes that meet in a valley of 90 degrees, tilted unevenly: without friction each bears the weight's part
+    along its normal, and all four corners of the two lower edges stay on their planes."""
+    m = ct.Mechanism("trough")
+    for name, roll in (("left", 0.5), ("right", 0.5 - np.pi / 2)):
+        m.add_frame(name, "ground", ct.Pose(rpy=(roll, 0, 0)))
+    m.add_body("box", mass=3.0, inertia=0.02)
+    m.add_collision("box", ct.shapes.Box((0.3, 0.2, 0.2)))
+    m.add_joint("moves", "ground", "box", ct.Free(), actuated=False)
+    contacts = ct.contacts_of(m, on=["left", "right"], friction=0.0)
+    assert len(contacts) == 16 and {c.on for c in contacts} == {"left", "right"}
+    s = m.system()
+    q = s.integrate(s.neutral(), [0.5, 0, 0, 0, 0, 0])
+    normals = [np.array([0, -np.sin(roll), np.cos(roll)]) for roll in (0.5, 0.5 - np.pi / 2)]
+    q[:3] = (0.1 + 1e-3) * (normals[0] + normals[1])
+    run = ct.simulate(s, q, np.zeros(6), 0.4, contacts=contacts)
+    assert np.abs(run.v[-1]).max() < 1e-6
+    for plane, normal in zip(("left", "right"), normals, strict=True):
+        pressed = sum(run.contact_forces[c.label][-1, 2] for c in contacts if c.on == plane)
+        assert pressed == pytest.approx(3.0 * G * normal[2], rel=1e-6)

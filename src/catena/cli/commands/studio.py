@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from catena.cli.console import Console, Exit
+from catena.cli.console import Console
 from catena.cli.parsing import Commands, names_and_files
+from catena.cli.serving import add_serving, serve
 from catena.formats.files import FORMATS
 
 ABOUT = "draw a mechanism, run it, change it and save it, in a browser"
@@ -23,11 +24,7 @@ def add(commands: Commands) -> None:
     action = parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a scenario or a model")
     names_and_files(action, "scenario", [], tuple(FORMATS))
     parser.add_argument("--folder", metavar="FOLDER", type=Path, help="where files are opened and saved")
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="the address to serve at (127.0.0.1: this computer only)"
-    )
-    parser.add_argument("--port", type=int, default=0, help="the port to serve at (one that is free)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    add_serving(parser)
 
 
 def execute(arguments: Namespace, console: Console) -> int:
@@ -37,9 +34,4 @@ def execute(arguments: Namespace, console: Console) -> int:
     made = studio(
         arguments.file, folder=arguments.folder, host=arguments.host, port=arguments.port, show=False
     )
-    console.result(made.url)
-    if not arguments.no_browser:
-        made.show()
-    console.say("Ctrl-C ends it.")
-    made.wait()
-    return Exit.OK
+    return serve(made, arguments, console)

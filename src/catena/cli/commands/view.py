@@ -10,6 +10,7 @@ from catena.cli.console import Console, Exit, UsageError
 from catena.cli.models import gallery_names
 from catena.cli.options import MODEL, add_settings, add_state, add_trust, initial_state, model_of
 from catena.cli.parsing import Commands, by_name, names_and_files
+from catena.cli.serving import add_serving, serve
 from catena.formats.files import FORMATS
 from catena.simulation import load_run
 
@@ -34,11 +35,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--save", metavar="FILE", type=Path, help="write the page of a run to FILE.html instead"
     )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="the address to serve at (127.0.0.1: this computer only)"
-    )
-    parser.add_argument("--port", type=int, default=0, help="the port to serve at (one that is free)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
+    add_serving(parser)
 
 
 def execute(arguments: Namespace, console: Console) -> int:
@@ -64,9 +61,4 @@ def execute(arguments: Namespace, console: Console) -> int:
         system = model_of(arguments).system()
         q, _ = initial_state(system, by_name(arguments.q), by_name(arguments.v))
         made = view(system, q, **where)
-    console.result(made.url)
-    if not arguments.no_browser:
-        made.show()
-    console.say("Ctrl-C ends it.")
-    made.wait()
-    return Exit.OK
+    return serve(made, arguments, console)

@@ -16,6 +16,10 @@ forces. A contact is a point or a ball over a plane or around another ball, as
 `simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
 A rigid stop of a joint is a contact too, of which a unit force is one of that joint. Joints whose motion is given do
 not yield (D^-1 is zero there), and what drives them feels the contacts.
+
+Where contacts are redundant (more points touch a body than hold it) the system H x = b of what is demanded is singular,
+and the least x is taken: x = H^T y with (H H^T + Delta) y = b, and a small Delta that makes every elimination possible
+and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +41,8 @@ PULL = 20.0
 PULLS = 1e-7
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
 FIRM = 1e-11
+# The part of what contacts do that is added where they may be redundant, and how often that is taken back.
+SOFT, REFINEMENTS = 1e-11, 3
 # So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
 FEW = 4
 
@@ -416,6 +422,27 @@ def turn_round(block: Any, other_block: Any, left: Any) -> None:
     left.part = array([absolute(determinant) / left.part[0]])
 
 
+@on_call
+def demand_only(pushed: Any, block: Any) -> None:
+    """A block that leaves of three rows what is demanded."""
+    demanded = [1.0 - x for x in pushed.rest]
+    block.numbers = array([demanded[0], 0.0, 0.0, 0.0, demanded[1], 0.0, 0.0, 0.0, demanded[2]])
+
+
+@on_call
+def soften(block: Any, left: Any) -> None:
+    """What is added to the diagonal of a block, so that it can be eliminated."""
+    own = block.numbers
+    left.rest = array([*(where(own[k] > 0.0, SOFT * own[k], 1.0) for k in (0, 4, 8)), 0.0])
+    left.part = array([1.0])
+
+
+@on_call
+def vouch(left: Any) -> None:
+    """Nothing is lost where the least forces are taken."""
+    left.part = array([1.0])
+
+
 def inverse_of(m: Sequence[Sequence[Any]]) -> tuple[np.ndarray, Any]:
     """The inverse of a matrix of three rows, row after row, by elimination of the first unknown and a closed form for
     the other two, and its determinant."""
@@ -452,10 +479,12 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
 
 
 class Felt:
-    """What contacts do to joints and to each other, as work on matrices. `nodes` say for each contact who meets in it.
-    Joints that the same contacts move are taken together."""
+    """What contacts do to joints and to each other, as work on matrices. `nodes` say for each contact who meets in it;
+    where contacts may be redundant, the `least` forces are found. Joints that the same contacts move are taken
+    together."""
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes, least: bool = False) -> None:
+        self.least = least
         self.nodes = tuple((pair.node, pair.on) for pair in nodes)
         self.floor = tuple(not pair.on and not pair.is_round for pair in nodes)
         self.stopped = tuple(pair.stopped for pair in nodes)
@@ -602,7 +631,9 @@ class Felt:
             self.couple(G, members, own)
             for at, i in enumerate(members):
                 work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
-            if len(members) == count <= FEW:
+            if self.least:
+                self._take_least(G, members)
+            elif len(members) == count <= FEW:
                 rests = work.matrix(3 * count, 1)
                 for i in members:
                     work.copy(rests.part(three(i), range(1)), self.of(i, "rest", 3, 1))
@@ -688,6 +719,59 @@ class Felt:
             work.product(x.part(three(at), range(1)), inverse[at], h)
         for at, i in enumerate(members if not in_a_row else ()):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
+
+    def _take_least(self, G: MatrixPanel, members: list[int]) -> None:
+        """Find the least x with H x = b, the rows of G x = its last column that are demanded."""
+        work, n, every = self.work, 3 * len(members), range(3 * len(members))
+        H, M, b = work.matrix(n, n), work.matrix(n, n), G.part(every, range(n, n + 1))
+        for at, i in enumerate(members):
+            demanded = work.matrix(3, 3)
+            work.step(demand_only, self.pushed[i], demanded.place)
+            work.product(H.part(three(at), every), demanded, G.part(three(at), every))
+        work.product(M, H, H.T)
+        inverse, factors = self._factors(M, members)
+        x, y, r, h = (work.matrix(n, 1) for _ in range(4))
+        for again in range(1 + REFINEMENTS):
+            if again:
+                work.product(r, H, x, start=b, minus=True)
+            else:
+                work.copy(r, b)
+            for at, factor in enumerate(factors):
+                below = range(3 * at + 3, n)
+                rest = r.part(below, range(1))
+                work.product(rest, factor, r.part(three(at), range(1)), start=rest, minus=True)
+            for at in reversed(range(len(members))):
+                beyond, own = range(3 * at + 3, n), r.part(three(at), range(1))
+                if beyond:
+                    work.product(
+                        h.part(three(at), range(1)), M.part(three(at), beyond), y.part(beyond, range(1)), start=own,
+                        minus=True,
+                    )  # fmt: skip
+                    own = h.part(three(at), range(1))
+                work.product(y.part(three(at), range(1)), inverse[at], own)
+            work.product(x, H.T, y, start=x if again else None)
+        for at, i in enumerate(members):
+            work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
+            work.step(vouch, self.left[i])
+
+    def _factors(self, M: MatrixPanel, members: list[int]) -> tuple[list[MatrixPanel], list[MatrixPanel]]:
+        """Eliminate contact after contact in a symmetric matrix, softened a little, and return the inverses of its
+        blocks (3, 3) and by what each contact acts on those behind it; M keeps what is right of the diagonal."""
+        work, n = self.work, 3 * len(members)
+        inverse, own, factors = [work.matrix(3, 3) for _ in members], [work.matrix(3, 3) for _ in members], []
+        for at, i in enumerate(members):
+            work.copy(own[at], M.part(three(at), three(at)))
+            work.step(soften, own[at].place, self.left[i])
+        for at, i in enumerate(members):
+            work.copy(own[at], M.part(three(at), three(at)))
+            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+            below = range(3 * at + 3, n)
+            if below:
+                factors.append(work.matrix(len(below), 3))
+                work.product(factors[-1], M.part(below, three(at)), inverse[at])
+                rest = M.part(below, below)
+                work.product(rest, factors[-1], M.part(three(at), below), start=rest, minus=True)
+        return inverse, factors
 
     def press(self, f: list[MatrixPanel]) -> None:
         """Let joints feel the forces f (3, 1) of all contacts."""
@@ -791,9 +875,10 @@ def recall_contacts(ground: Any) -> None:
     ground.told_now = array([where(taken, x, y) for x, y in zip(ground.told_now, ground.told, strict=True)])
 
 
-def contact_sweeps(nodes: Nodes, driven: bool) -> list[Sweep]:
-    """The sweeps that come right after those of the dynamics, in which some joints may be `driven`."""
-    return [*seeing(nodes), OnMatrices(Pushing(nodes)), give_way_driven if driven else give_way]
+def contact_sweeps(nodes: Nodes, driven: bool, least: bool) -> list[Sweep]:
+    """The sweeps that come right after those of the dynamics, in which some joints may be `driven`; the `least` forces
+    where contacts may be redundant."""
+    return [*seeing(nodes), OnMatrices(Pushing(nodes, least)), give_way_driven if driven else give_way]
 
 
 def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -829,6 +914,8 @@ def meeting(nodes: Nodes) -> tuple[OnCall, ...]:
     return (stand_still, touch, touch_floor, *stops, carry_one)
 
 
-def solving(count: int) -> tuple[OnCall, ...]:
-    """The steps by which the forces of so many contacts are found."""
+def solving(count: int, least: bool = False) -> tuple[OnCall, ...]:
+    """The steps by which the forces of so many contacts are found, or the `least` ones."""
+    if least:
+        return (demand_only, soften, turn_round, vouch, tell)
     return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

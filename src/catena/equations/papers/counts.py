@@ -8,10 +8,13 @@ multiplications and 6 additions each, and with full inertia tensors.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from catena import dynamics
 from catena.dynamics.loops.elimination import loop_elimination, sort_for
 from catena.equations.building import unrolled_graph
 from catena.equations.counting import OperationCount, count_graph
+from catena.equations.dataflow import DataFlow
 from catena.equations.fitting import Fit, fit
 from catena.equations.graph import ExpressionGraph
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
@@ -54,6 +57,44 @@ def lilly_orin_mechanism(m: int, N: int, n_c: int) -> tuple[float, float]:
     """Multiplications and additions of m chains and the reference member, tables 2 and 3 together."""
     M, A = lilly_orin_chain(N, n_c)
     return m * M + 86, m * A + 27 * m + 71
+
+
+def lilly_orin_flow(m: int, N: int, n_c: int) -> DataFlow:
+    """The data flow of Lilly and Orin's method with a chain as a task, their section on parallel computation: each of m
+    chains is opened by itself, what they add to the reference member is summed up as a tree, its acceleration is found,
+    and each chain closes. All costs are those of tables 2 and 3, so that the critical path is O(N) + O(log m)."""
+    chain, closing, one_sum = sum(lilly_orin_chain(N, n_c)), 2 * 36 + 2 * 6 * N, 27.0
+    cost = [chain - closing] * m
+    before: list[tuple[int, ...]] = [()] * m
+    labels = [f"open chain {k + 1}" for k in range(m)]
+    # The member's own inertia and force are there from the beginning, as one more term.
+    terms: list[tuple[int, ...]] = [(), *((k,) for k in range(m))]
+    while len(terms) > 1:
+        paired = []
+        for pair in zip(terms[::2], terms[1::2], strict=False):
+            paired.append((len(cost),))
+            cost.append(one_sum)
+            before.append(pair[0] + pair[1])
+            labels.append("sum of two")
+        terms = paired + terms[2 * len(paired) :]
+    solved = len(cost)
+    cost += [86.0 + 71.0, *[closing] * m]
+    before += [terms[0], *[(solved, k) for k in range(m)]]
+    labels += ["acceleration of the reference member", *(f"close chain {k + 1}" for k in range(m))]
+    whose = tuple("reference member" if "chain" not in label else label.split(" ", 1)[1] for label in labels)
+    nothing = np.zeros(0, dtype=np.int64)
+    graph = ExpressionGraph("lilly_orin", (), nothing, nothing, np.zeros(0), {}, {}, nothing)
+    steps = tuple(label.split(" ", 1)[0] for label in labels)
+    return DataFlow(
+        f"{m} chains on a reference member",
+        np.array(cost),
+        tuple(before),
+        tuple(labels),
+        whose,
+        steps,
+        graph,
+        nothing,
+    )
 
 
 def count_of(name: str, mechanism: Mechanism) -> OperationCount:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import CatenaError, warn
 from catena.forces.smooth import smooth_sign
 from catena.system import System, tree_forces
@@ -23,8 +24,8 @@ Wrenches = Mapping[str, np.ndarray]
 class Besides:
     """What is known of joints at the states of a run besides the control forces at those of the tree, each
     {joint: (..., n)}: the control forces of `motors` at joints that close loops, the forces of rigid `stops` at joints
-    of the tree and by how much friction that sticks there differs from the smooth one, and the positions `near` which
-    loop joints are next to, so that whole turns count."""
+    of the tree and by how much friction that sticks at any joint differs from the smooth one, and the positions
+    `near` which loop joints are next to, so that whole turns count."""
 
     motors: Wrenches = field(default_factory=dict)
     stops: Wrenches = field(default_factory=dict)
@@ -45,18 +46,28 @@ NOTHING = Besides()
 def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> np.ndarray:
     """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
     what motors at loop joints do at the tree."""
-    tau = with_stops(system, tau, besides)
-    return tau + tree_forces(system, q, besides.motors) if besides.motors else tau
+    tau, across = with_stops(system, tau, besides), at_loops(system, besides)
+    return tau + tree_forces(system, q, across) if across else tau
 
 
 def with_stops(system: System, tau: np.ndarray, besides: Besides) -> np.ndarray:
-    """Return the joint forces tau (..., nv) and those of stops."""
+    """Return the joint forces tau (..., nv) and those of stops at joints of the tree."""
     if not besides.stops:
         return tau
     tau = np.array(tau)
     for joint, force in besides.stops.items():
-        tau[..., system.slice_v(joint)] += force
+        if joint not in system.loops:
+            tau[..., system.slice_v(joint)] += force
     return tau
+
+
+def at_loops(system: System, besides: Besides) -> Wrenches:
+    """Return the forces of motors and stops at joints that close loops, {joint: (..., nv of the joint)}."""
+    found = dict(besides.motors)
+    for joint, force in besides.stops.items():
+        if joint in system.loops:
+            found[joint] = found[joint] + force if joint in found else force
+    return found
 
 
 def accelerations(
@@ -102,8 +113,10 @@ def with_drives_or_nan(
 
 
 def dry_joints(system: System) -> tuple[str, ...]:
-    """Return the joints of the tree that have dry friction."""
-    return tuple(j for j in system.joints if np.any(system.plan.friction[system.slice_v(j)] > 0.0))
+    """Return the joints that have dry friction, those that close loops behind those of the tree."""
+    plan = system.plan
+    of_tree = (j for j in system.joints if np.any(plan.friction[system.slice_v(j)] > 0.0))
+    return (*of_tree, *(plan.loop_joints[k].name for k in dry_loops(plan)))
 
 
 def sticking(
@@ -115,7 +128,14 @@ def sticking(
     acting, near = given(system, q, tau, besides), besides.near or None
     found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
     beyond = found.force + system.plan.friction * smooth_sign(v)
-    return {joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system)}
+    differs = {
+        joint: beyond[..., system.slice_v(joint)] for joint in dry_joints(system) if joint in system.joints
+    }
+    for k in dry_loops(system.plan):
+        loop = system.plan.loop_joints[k]
+        smooth = loop.friction * smooth_sign(system.joint_velocity(q, v, loop.name))
+        differs[loop.name] = found.at_loops[loop.name] + smooth
+    return differs
 
 
 def reactions(
@@ -125,7 +145,8 @@ def reactions(
     """Return the wrench (..., 6) that each joint passes to its child. What sits in a joint (motors, springs, stops)
     passes its force through it, in the tree or where it closes a loop; `vdot` are accelerations that are known."""
     return system.reactions(
-        q, v, with_stops(system, tau, besides), f_ext=wrenches or None, vdot=vdot, at_loops=besides.motors,
+        q, v, with_stops(system, tau, besides), f_ext=wrenches or None, vdot=vdot,
+        at_loops=at_loops(system, besides),
         near=besides.near or None,
     )  # fmt: skip
 
@@ -144,7 +165,7 @@ def coupling_forces(
         v,
         with_stops(system, tau, besides),
         wrenches or None,
-        at_loops=besides.motors,
+        at_loops=at_loops(system, besides),
         near=besides.near or None,
     )
 
@@ -156,7 +177,7 @@ def powers(
     """Return the powers (...) by source: "actuators", "friction" (with dampers, never positive), "wrenches" (given
     and of the mechanism) and "motion" (what drives the `driven` joints)."""
     outside = [_power(system, q, v, frame, wrench) for frame, wrench in wrenches.items()]
-    stopped = [_dot(x, v[..., system.slice_v(joint)]) for joint, x in besides.stops.items()]
+    stopped = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.stops.items()]
     # Stops give and take nothing; what is left of it rubs.
     turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
     own, nothing = system.forces.powers(q, v, besides.near), np.zeros(v.shape[:-1])

@@ -19,7 +19,7 @@ from catena.validation import entries, shown
 
 def contacts_of(
     mechanism: Mechanism,
-    on: str = GROUND,
+    on: str | Iterable[str] = GROUND,
     bodies: Iterable[str] | None = None,
     *,
     friction: float = 0.0,
@@ -30,15 +30,16 @@ def contacts_of(
     the frames that they name, an edit like `add_frame`: plan it afterwards.
 
     Shapes of all bodies, or of those in `bodies`, touch the x-y plane of the frame `on`, ground unless given, from
-    above: a sphere as a ball, a capsule as the balls of its two ends, a box as its eight corners. With `between`
-    spheres of different bodies touch each other too, unless a joint connects the bodies. `friction` and `restitution`
-    are those of every contact. Shapes that a plane does not touch in points (cylinders, ellipsoids, meshes) are named
+    above, or the planes of several frames, as those of a trough or of a floor that meets walls and ramps: a sphere
+    as a ball, a capsule as the balls of its two ends, a box as its eight corners. With `between` spheres of
+    different bodies touch each other too, unless a joint connects the bodies. `friction` and `restitution` are
+    those of every contact. Shapes that a plane does not touch in points (cylinders, ellipsoids, meshes) are named
     in one warning and left out.
     """
     if not isinstance(mechanism, Mechanism):
         raise StateError(f"contacts_of: {shown(mechanism)} is no mechanism; give one.")
-    known("frame", on, [*mechanism.bodies, *mechanism.frames], "contacts_of")
-    under = mechanism.frames[on].body if on in mechanism.frames else on
+    planes = _planes(mechanism, on)
+    under = {mechanism.frames[plane].body if plane in mechanism.frames else plane for plane in planes}
     try:
         chosen = list(mechanism.bodies) if bodies is None else [str(name) for name in entries(bodies)]
     except ValueError as error:
@@ -49,7 +50,7 @@ def contacts_of(
     numbers: dict[str, Any] = {"friction": friction, "restitution": restitution}
     for name in chosen:
         body = mechanism.bodies[known("body", name, mechanism.bodies, "contacts_of")]
-        if name in (under, GROUND):
+        if name in under | {GROUND}:
             continue
         for k, shape in enumerate(body.collisions):
             label = shape.name or f"{name} {type(shape).__name__.lower()} {k + 1}"
@@ -61,7 +62,9 @@ def contacts_of(
             for n, point in enumerate(points):
                 frame = _free(mechanism, label if len(points) == 1 else f"{label} {n + 1}")
                 mechanism.add_frame(frame, name, shape.pose * Pose(p=point))
-                contacts.append(Contact(frame, on, radius=radius, **numbers))
+                for plane in planes:
+                    label_on = f"{frame} on {plane}" if len(planes) > 1 else ""
+                    contacts.append(Contact(frame, plane, radius=radius, name=label_on, **numbers))
                 if isinstance(shape, Sphere):
                     balls.append((frame, name, radius))
     if between:
@@ -72,6 +75,17 @@ def contacts_of(
             f"{', '.join(map(repr, unknown[:12]))}{f' and {len(unknown) - 12} more' if len(unknown) > 12 else ''}."
         )
     return contacts
+
+
+def _planes(mechanism: Mechanism, on: str | Iterable[str]) -> list[str]:
+    """The frames whose planes are touched."""
+    try:
+        planes = [str(name) for name in entries(on)]
+    except ValueError as error:
+        raise StateError(f"contacts_of: on is {shown(on)} ({error}); give names of frames.") from None
+    if not planes or len(set(planes)) < len(planes):
+        raise StateError(f"contacts_of: on is {shown(on)}; give one or several different frames.")
+    return [known("frame", name, [*mechanism.bodies, *mechanism.frames], "contacts_of") for name in planes]
 
 
 def _points(shape: Shape) -> list[np.ndarray] | None:

@@ -200,6 +200,10 @@ class QuickStretch:
             if k in lost:
                 return (self._given_up(path, at),)
             now = path.state(at)
+            instead = self._otherwise(now) if changes and self.quick.least else None
+            if instead is not None:
+                made = path.stretch(at, instead, None, False, quick.steps)
+                return (replace(made, otherwise=True),)
             if changes and at == self.begun:
                 path.end_before()
                 return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
@@ -211,6 +215,18 @@ class QuickStretch:
             if at and k in slow:
                 return (self._given_up(path, at + 1),)
         return None
+
+    def _otherwise(self, state: ContactState) -> ContactState | None:
+        """Return a state at which the least forces of redundant contacts pull or leave their cones with others that do
+        not; None where there are none, or something else changes."""
+        holding, margins = self.holding, self._margins(state.told)
+        if any(x < 0.0 for (kind, _), x in zip(self.watched, margins.values, strict=True) if kind in (0, 3)):
+            return None
+        holding.redundant = True
+        rows = (np.array([state.t]), *(x[None] for x in (state.q, state.v, state.tau)))
+        told = state.told.copy()
+        told[holding.closed, :3] = holding.forces(*rows).f[0]
+        return replace(state, told=told) if self._margins(told).are_above else None
 
     def _given_up(self, path: Path, count: int) -> Quick | None:
         """Return what there is of a motion that compiled steps cannot go on with, None if it is nothing."""

@@ -88,7 +88,8 @@ class Path:
 class Quick:
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
-    how many steps were tried, and whether works were counted."""
+    how many steps were tried, whether works were counted, and whether contacts go on with other forces than the least
+    ones, which compiled steps do not find."""
 
     t: np.ndarray
     q: np.ndarray
@@ -100,6 +101,7 @@ class Quick:
     stiff: bool
     steps: int
     counts: bool = True
+    otherwise: bool = False
     events: tuple[EventHit, ...] = ()
     ended: str = ""
 

@@ -77,7 +77,8 @@ class ContactSteps:
 class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
     careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
-    follows the run is told by `tick` how far it is, and may cancel it."""
+    follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
+    forces are found."""
 
     def __init__(
         self,
@@ -88,13 +89,14 @@ class QuickSteps:
         h: float,
         at_hand: float,
         tick: Callable[[float], None] = nobody_follows,
+        least: bool = False,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
         self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
-        problem = replace(
-            free_motion.problem, control=None, touching=Touching(inside.nodes, inside.numbers.reshape(-1))
-        )
+        touching = Touching(inside.nodes, inside.numbers.reshape(-1), least)
+        problem = replace(free_motion.problem, control=None, touching=touching)
+        self.least = least
         system = self.system = free_motion.system
         self.excitation = excitation = ActingForces(problem, ())
         excitation.use_paths(window.begin)

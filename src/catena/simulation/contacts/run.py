@@ -133,7 +133,11 @@ class ContactRun:
         self.h = CAREFUL * min(falls, self.duration)
         free = {name for group in free_groups(system.mechanism) for name in group}
         self.is_free = len(free) >= len(system.mechanism.bodies) - 1 and not motion
-        self.quick: QuickSteps | None = None
+        self.quick: dict[bool, QuickSteps] = {}
+        self.redundant: set[tuple[str, ...]] = set()
+        """Modes with which contacts are known to be redundant."""
+        self.by_python: Standing | None = None
+        """What contacts do where redundant ones bear other forces than the least, which only Python finds."""
         self.impulses: ImpulseSteps | None = None
         self.watch = StiffnessWatch(self.free_motion)
         self.is_inside = can_be_inside(problem)
@@ -183,8 +187,8 @@ class ContactRun:
     def advance(self, until: float) -> None:
         """Move on to a time, or to where an event ends the motion."""
         self.end, self.more = until, True
-        if self.quick is not None:
-            self.quick.window = self.window
+        for quick in self.quick.values():
+            quick.window = self.window
         play(self, until)
 
     def goes_on(self, until: float) -> bool:
@@ -269,22 +273,13 @@ class ContactRun:
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
             return None
-        t, q, v = self.now, self.q, self.v
-        if self.quick is None:
-            tick = self.changing.following.tick
-            at_hand = energy_at_hand(self.system, q[None], v[None])
-            self.quick = QuickSteps(
-                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick
-            )
-        stretch = QuickStretch(self.quick, holding)
-        try:
-            made = stretch.go(t, q, v, self.first, self._events(t, q, v))
-        except BaseException:
-            # Whatever went wrong in a user's function, what there is must not be lost.
-            made = stretch.so_far()
-            if made is not None:
-                self._keep_quick(made, holding)
-            raise
+        if self.by_python is self.standing:
+            return None
+        modes = holding.standing.modes
+        made = None if modes in self.redundant else self._moved_quickly(holding, False)
+        if made is None and holding.closed:
+            self.redundant.add(modes)
+            made = self._moved_quickly(holding, True)
         if made is None:
             return None
         run = self._keep_quick(made, holding)
@@ -294,8 +289,30 @@ class ContactRun:
             # Behind a change steps are small again, about as small as they were behind the last one.
             self.first = min(self.longest, max(self.h, AGAIN * float(made.t[1] - made.t[0])))
         self._come_to(run)
+        if made.otherwise:
+            self.by_python = self.standing
+            return []
         stiff = SLOWLY if holding.rubs else STUCK
         return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
+
+    def _moved_quickly(self, holding: Holding, least: bool) -> Quick | None:
+        """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant; None where
+        they cannot vouch for it."""
+        t, q, v = self.now, self.q, self.v
+        if least not in self.quick:
+            tick, at_hand = self.changing.following.tick, energy_at_hand(self.system, q[None], v[None])
+            self.quick[least] = QuickSteps(
+                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick, least
+            )
+        stretch = QuickStretch(self.quick[least], holding)
+        try:
+            return stretch.go(t, q, v, self.first, self._events(t, q, v))
+        except BaseException:
+            # Whatever went wrong in a user's function, what there is must not be lost.
+            made = stretch.so_far()
+            if made is not None:
+                self._keep_quick(made, holding)
+            raise
 
     def _come_to(self, run: Segment) -> None:
         """Be at the end of a run."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.errors import UnknownNameError
+from catena.errors import CatenaError, FormulaError, UnknownNameError
 from catena.simulation.keeping.choice import Keep, Signal
 from catena.simulation.keeping.tally import Tally
 from catena.simulation.results.segment import Segment
@@ -42,11 +42,11 @@ def keeping(run: Trajectory, keep: Keep, parameters: Mapping[str, float], sample
 
 def _require_known(one: Signal, run: Trajectory, parameters: Mapping[str, float]) -> None:
     """Raise an error where a signal names what no segment has."""
-    unknown: UnknownNameError | None = None
+    unknown: CatenaError | None = None
     for part in run.segments:
         try:
             one.on(part.system, parameters)
-        except UnknownNameError as error:
+        except (FormulaError, UnknownNameError) as error:
             unknown = unknown or error
         else:
             return
@@ -65,7 +65,7 @@ def _of_segment(one: Signal, part: Segment, parameters: Mapping[str, float]) -> 
             tuple(replace(each, name=each.tally) for each in tallies), part.system, parameters, part.t[:1], part.q[:1],
             part.v[:1], PARTS,
         )  # fmt: skip
-    except UnknownNameError:
+    except (FormulaError, UnknownNameError):
         return np.full(len(part.t) if not one.tally else len(_NEEDED[one.tally]), np.nan)
     if len(part.t) > 1:
         who = np.zeros(len(part.t) - 1, dtype=np.int64)

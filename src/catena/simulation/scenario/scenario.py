@@ -19,7 +19,7 @@ from catena.simulation.arguments import event_list, initial_state, sample_times,
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
-from catena.simulation.problem import Applied, Control, Prescribed, check_settings
+from catena.simulation.problem import Applied, Control, Prescribed, check_coordinates, check_settings
 from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
@@ -30,7 +30,7 @@ from catena.simulation.scenario.plots import VIEW, WORDS, Plot, plot_list
 from catena.simulation.scenario.resolving import motions, named_numbers
 from catena.simulation.stepping.drift import Remedy
 from catena.system import System
-from catena.validation import real_array, shown
+from catena.validation import entries, real_array, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.origin import Origin
@@ -90,6 +90,8 @@ class Scenario:
     plots: Sequence[Plot] | Plot = ()
     view: Mapping[str, Any] = field(default_factory=_nothing)
     keep: str | Sequence[str] | Mapping[str, Any] | None = None
+    coordinates: str = "joint"
+    independent: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         planned = self.mechanism if isinstance(self.mechanism, System) else None
@@ -196,6 +198,12 @@ class Scenario:
         check_changes(listed, self.mechanism, [event.label for event in self.events])  # type: ignore[union-attr]
 
     def _check_settings(self) -> None:
+        if self.independent is not None:
+            self._set("independent", entries(self.independent))
+        if self.contacts and self.coordinates != "joint":
+            raise StateError(
+                f"Scenario: coordinates={self.coordinates!r} are for runs without contacts; with these leave them out."
+            )
         Keep.of(self.keep)
         if isinstance(self.keep, Mapping):
             self._set("keep", FrozenMapping(self.keep))
@@ -392,7 +400,7 @@ class Scenario:
             "integrator": self.integrator, "step": self.step, "rtol": self.rtol, "atol": self.atol, "drift": self.drift,
             "events": self.events, "samples": self.samples, "contacts": self.contacts, "changes": self.changes,
             "parameters": self.parameters or None, "near": self.near or None, "start": self.start,
-            "keep": self.keep,
+            "keep": self.keep, "coordinates": self.coordinates, "independent": self.independent,
         }  # fmt: skip
 
     @property
@@ -433,6 +441,7 @@ def check_run(given: Mapping[str, Any]) -> None:
     """Refuse settings of a run, by name, that no run can have; those that are not given have their defaults."""
     wanted: dict[str, Any] = {**{one.name: one.default for one in fields(Scenario)}, **given}
     check_settings(*(wanted[name] for name in ("integrator", "step", "rtol", "atol", "drift")))
+    check_coordinates(*(wanted[name] for name in ("coordinates", "independent", "integrator", "drift")))
     sample_times(wanted["samples"], time_span(wanted["start"], wanted["duration"]), False)
 
 

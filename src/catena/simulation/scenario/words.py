@@ -99,4 +99,5 @@ def _settings(scenario: Scenario) -> str:
         if samples is None
         else f", {samples if isinstance(samples, int) else len(np.asarray(samples))} samples"
     )
-    return f"{scenario.duration:g} s by {scenario.integrator}, {chosen}, drift {_told(scenario.drift)}{kept}"
+    other = f", {scenario.coordinates} coordinates" if scenario.coordinates != "joint" else ""
+    return f"{scenario.duration:g} s by {scenario.integrator}, {chosen}, drift {_told(scenario.drift)}{other}{kept}"

@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.dynamics import most_modes
 from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
@@ -38,7 +39,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
-from catena.system.sticking import DryFriction
+from catena.system.sticking import DryFriction, dry_friction, loop_senses
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -98,9 +99,12 @@ class CompiledSteps:
         self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
         self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
         self.controls = excitation.is_asked_always and law is None
+        sticks = friction_sticks(problem, self.method)
         variant = StepVariant(
             self.method,
-            sort_for(self.system.mechanics.effective_plan) if drift.couples and not drift.in_python else None,
+            sort_for(self.system.mechanics.effective_plan, sticks)
+            if drift.couples and not drift.in_python
+            else None,
             bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,
@@ -115,11 +119,19 @@ class CompiledSteps:
             pulls=drift.pulls and not drift.in_python,
             modes=most_modes(self.system.plan),
             touches=problem.touching.nodes if problem.touching else (),
+            least=problem.touching is not None and problem.touching.least,
             turns=bool(excitation.counted) and not excitation.has_python_elements,
-            sticks=friction_sticks(problem, self.method),
+            sticks=sticks,
+            loops_stick=sticks
+            and not drift.in_python
+            and bool(dry_loops(self.system.mechanics.effective_plan)),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
-        self.judges, self.sticks = judges_works(variant), variant.sticks
+        self.judges, self.sticks, self.loops_stick = (
+            judges_works(variant),
+            variant.sticks,
+            variant.loops_stick,
+        )
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -127,7 +139,10 @@ class CompiledSteps:
         wrench = "f_given" if excitation.placed else "f_ext"
         # Forces that do not compile are told as joint forces and wrenches on nodes.
         self.absent = frozenset({"a_base"} if excitation.has_python_elements else {"a_base", wrench})
-        self.dry = DryFriction.of(self.system) if self.sticks else None
+        self.dry: DryFriction | None = None
+        self.loop_friction: DryFriction | None = None
+        if self.sticks:
+            self.dry, self.loop_friction = dry_friction(self.system, drift.start)
         if self.dry is not None:
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
         self.start_acceleration = start_acceleration(self.method)
@@ -166,6 +181,8 @@ class CompiledSteps:
             found[FORCE_INPUTS] = np.zeros(6 * len(self.excitation.forces) + len(self.motors))
         if self.dry is not None:
             found |= self.dry.told
+        if self.loop_friction is not None and self.loops_stick:
+            found |= self.loop_friction.told_loops
         if self.drift.feedback is not None:
             found["feedback_given"] = np.array(self.drift.feedback)
         if self.drift.strength is not None:
@@ -190,6 +207,8 @@ class CompiledSteps:
         if self.sticks:
             self.kept["sense"] = np.ones((states, self.system.nv))
             self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
+        if self.loop_friction is not None and self.loops_stick:
+            self.kept["loop_sense"] = np.ones((states, self.loop_friction.friction.size))
         self._near = np.zeros((states, self.near_width))
         if self.turns:
             self.kept[NEAR] = self._near
@@ -259,7 +278,7 @@ class CompiledSteps:
         if not self.adaptive:
             self._choose_fixed_steps(t, ends)
         if self.sticks:
-            self.take_senses(v)
+            self.take_senses(q, v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
         if self.method == "implicit_leapfrog" and not self.past:
@@ -288,9 +307,13 @@ class CompiledSteps:
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
 
-    def take_senses(self, v: np.ndarray) -> None:
+    def take_senses(self, q: np.ndarray, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
-        rubs = self.system.plan.friction > 0.0
+        if self.loop_friction is not None and self.loops_stick:
+            before = self.kept["loop_sense"] if self.begun else None
+            self.kept["loop_sense"] = loop_senses(self.system, q, v, self.loop_friction, before)
+        assert self.dry is not None
+        rubs = self.dry.limit > 0.0
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
         self.kept["sense"] = np.where(rubs, sense, 1.0)
         self.begun = True
@@ -626,10 +649,10 @@ class CompiledSteps:
 
 
 def friction_sticks(problem: Problem, method: str) -> bool:
-    """Return whether the dry friction of joints of the tree sticks in steps of a method: one without a past, in which
-    contacts do not hold on to bodies."""
-    is_told = problem.sticks and problem.touching is None and method != "abm4"
-    return is_told and bool(np.any(problem.system.plan.friction > 0.0))
+    """Return whether the dry friction of joints sticks in steps of a method: one without a past, in which contacts do
+    not hold on to bodies."""
+    is_told, plan = problem.sticks and problem.touching is None and method != "abm4", problem.system.plan
+    return is_told and bool(np.any(plan.friction > 0.0) or dry_loops(plan))
 
 
 def counts_work(excitation: ActingForces, drift: Drift) -> bool:

@@ -1,4 +1,5 @@
-"""Stiff problems by SciPy's implicit methods, one state after the other, in local coordinates of each step's start."""
+"""Steps by solvers of SciPy, one state after the other: of stiff problems, and of motions in other coordinates than
+those of joints. Coordinates are local ones (`charts`), of where each stretch of steps begins."""
 
 from __future__ import annotations
 
@@ -8,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, LoopError, SimulationError
-from catena.kernels import VELOCITY, Algorithm, each_body
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.excitation import ActingForces
-from catena.simulation.stepping.drift import Drift
+from catena.simulation.results.transition import Transition
+from catena.simulation.stepping.charts import AbsoluteChart, Chart, JointChart, MinimalChart
+from catena.simulation.stepping.charts.chart import Charted
+from catena.simulation.stepping.drift import Drift, Projection
 from catena.simulation.stepping.faults import crawling_message, require_bounds
-from catena.simulation.stepping.integrators import SOLVERS
+from catena.simulation.stepping.integrators import EXPLICIT, SOLVERS
 from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
 from catena.simulation.stepping.record import StepRecord
 from catena.simulation.turns import Count
 from catena.system import correction
 
-# Local coordinates are good short of half a turn.
-FAR = 1.0
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-15
 # Progress is judged over so many steps, more than begin a motion: at their pace there must not be that many left.
@@ -32,21 +33,6 @@ OPEN = 10.0
 INCREMENT = 1.5e-8
 # Gauss-Legendre points and weights on [-1, 1]: so many because LSODA takes long steps of up to twelfth order.
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
-
-
-def _ground(ground: object) -> None:
-    """Do nothing: the ground has no coordinates."""
-
-
-@each_body
-def _local(body: Any) -> None:
-    """Compute the rate of the local coordinates of a joint."""
-    body.rate = body.joint.local_rate(body.xi, body.qd)
-
-
-local_rate = Algorithm(
-    "local_rate", _ground, (_local,), inputs={"xi": VELOCITY, "qd": VELOCITY}, outputs={"rate": VELOCITY}
-)
 
 
 class StiffSteps:
@@ -62,9 +48,13 @@ class StiffSteps:
         self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
         self.steps, self.states, self.state, self.horizon = 0, 0, 0, horizon
-        self.curved = any(kind is not None and kind.turning for kind in self.system.plan.kind)
+        self.coordinates, self.independent = problem.coordinates, problem.independent
         self.held = tuple(excitation.motion) if excitation.motion else None
-        self._local = self.system.mechanics.program(local_rate)
+        self._charts: dict[int, Chart] = {}
+        """The coordinates that each state of the batch moves in."""
+        self.chart: Chart = JointChart(self.system, None)
+        self.changes: list[Transition] = []
+        """Where other coordinates became independent."""
         self.owner = np.arange(0)
         """Which state of the batch each state is."""
         self.sources = len(SOURCES) if excitation.exchanges_energy else 0
@@ -133,25 +123,33 @@ class StiffSteps:
             self.drift_of_all.alone(self.state),
         )
         self.system = self.excitation.system
-        solver_class = getattr(scipy.integrate, SOLVERS[self.method])
+        self.chart = chart = self._charts.setdefault(self.state, self._chart(self.state))
+        solver_class = getattr(scipy.integrate, (SOLVERS | EXPLICIT)[self.method])
+        first: float | None = None
         held = None if self.excitation.is_asked_always else tau
-        nv, closes = self.system.nv, self.drift.projects
+        nv, closes = self.system.nv, self.drift.projects and self.coordinates != "minimal"
+        places = self.coordinates == "absolute" and isinstance(self.drift.remedy, Projection)
         while t < end:
-            origin, t0 = q, t
+            t0 = t
 
-            def rate(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
-                return self._rates(time, origin, y[None], held)[0]
+            def rate(time: float, y: np.ndarray) -> np.ndarray:
+                return self._rates(time, y[None], held)[0]
 
-            def jacobian(time: float, y: np.ndarray, origin: np.ndarray = origin) -> np.ndarray:
-                return self._jacobian(time, origin, y, held)
+            def jacobian(time: float, y: np.ndarray) -> np.ndarray:
+                return self._jacobian(time, y, held)
 
+            # A method without a past goes on with the step that it has come to.
+            one_step = self.method in EXPLICIT
+            options: dict[str, Any] = {"first_step": first} if one_step else {"jac": jacobian}
             solver = solver_class(
-                rate, t, np.concatenate([np.zeros(nv), v]), end, rtol=self.rtol, atol=self.atol, jac=jacobian,
-                max_step=self.excitation.longest,
+                rate, t, chart.begin(t, q, v), end, rtol=self.rtol, atol=self.atol,
+                max_step=self.excitation.longest, **options,
             )  # fmt: skip
             while solver.status == "running":
                 self._begin_count(state, float(solver.t), q, v)
-                start = rate(solver.t, solver.y)[nv:] if nodes is not None else np.zeros(nv)
+                start = np.zeros(nv)
+                if nodes is not None:
+                    start = self._accelerations(solver.t, chart.states(solver.t, solver.y[None]), held)[0]
                 force = self._command(solver.t, q, v) if held is None else tau
                 before, message = solver.t, self._step(solver, state)
                 self.steps += 1
@@ -163,17 +161,17 @@ class StiffSteps:
                         f"far is in the attribute `trajectory` of this error."
                     )
                 t = float(solver.t)
-                q = self.system.integrate(origin, solver.y[:nv])
-                v = solver.y[nv:].copy()
+                at = chart.states(t, solver.y[None])
+                (q,), (v,), _ = at
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
                 self._require_progress(state, t, q)
                 if self.sources:
-                    self.work[state, : self.sources] += self._gain(solver, origin, held, state)
-                moved = False
-                if self.excitation.motion:
-                    (q,), (v,), _ = self.excitation.imposed(t, q[None], v[None])
+                    self.work[state, : self.sources] += self._gain(solver, held, state)
+                # Methods with a past begin anew only where they must.
+                slack = 0.0 if one_step else OPEN * (self.rtol + self.atol)
+                moved = places and chart.gap(solver.y, at) > slack
                 if closes:
-                    moved = self._gap(q, v) > OPEN * (self.rtol + self.atol)
+                    moved = moved or self._gap(q, v) > slack
                     q, v = self._close(t, q, v)
                 if self.count is not None:
                     self.work[state, self.sources :] = self.count.at(np.array([t]), q[None], v[None])[0]
@@ -189,10 +187,38 @@ class StiffSteps:
                     )
                     nodes.add(*row)
                 self.tick(t)
-                if moved or (self.curved and np.max(np.abs(solver.y[:nv])) > FAR):
+                if chart.is_spent(at) or moved:
+                    first = min(solver.h_abs, end - t) if one_step and t < end else None
                     break
             assert t > t0
         return q, v
+
+    def _chart(self, state: int) -> Chart:
+        """Return the coordinates that one state of the batch moves in."""
+        excitation, system = self.excitation, self.system
+
+        def imposed(t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return excitation.imposed(t, q, v)[:2]
+
+        prescribed = imposed if excitation.motion else None
+        if self.coordinates == "absolute":
+            return AbsoluteChart(system, prescribed)
+        if self.coordinates == "joint":
+            return JointChart(system, prescribed)
+        driven = np.zeros(system.nv, dtype=bool)
+        for joint in excitation.motion:
+            driven[system.slice_v(joint)] = True
+        index = (
+            () if not excitation.batch else tuple(int(k) for k in np.unravel_index(state, excitation.batch))
+        )
+
+        def told(t: float, before: list[str], after: list[str]) -> None:
+            words = f"{', '.join(before)} do not determine the others here; {', '.join(after)} do"
+            self.changes.append(
+                Transition(t, "independent coordinates", 0.0, {}, float("nan"), told=(words,), state=index)
+            )
+
+        return MinimalChart(system, prescribed, driven, self.independent, told)
 
     def _begin_count(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Count the turns of loop joints on from where they are at a time."""
@@ -230,11 +256,11 @@ class StiffSteps:
         if t > before and left > ENDLESS * pace:
             raise SimulationError(crawling_message(self.system, self.state, t, q, pace, left, implicit=True))
 
-    def _gain(self, solver: Any, origin: np.ndarray, held: np.ndarray | None, state: int) -> np.ndarray:
+    def _gain(self, solver: Any, held: np.ndarray | None, state: int) -> np.ndarray:
         """Return the works (sources,) of the step that the solver has taken. Where joints are driven it is halved until
         they are resolved, because the step knows nothing of forces then."""
         found, left = np.zeros(len(SOURCES)), [(float(solver.t_old), float(solver.t))]
-        known = {span: self._gained(solver, origin, held, *span) for span in left}
+        known = {span: self._gained(solver, held, *span) for span in left}
         while left:
             span = left.pop()
             whole, middle = known.pop(span), 0.5 * (span[0] + span[1])
@@ -242,7 +268,7 @@ class StiffSteps:
                 found += whole
                 continue
             parts = (span[0], middle), (middle, span[1])
-            known |= {part: self._gained(solver, origin, held, *part) for part in parts}
+            known |= {part: self._gained(solver, held, *part) for part in parts}
             both = known[parts[0]] + known[parts[1]]
             moved = (
                 self.excitation.energy
@@ -258,25 +284,25 @@ class StiffSteps:
                 left += parts
         return found
 
-    def _gained(
-        self, solver: Any, origin: np.ndarray, held: np.ndarray | None, start: float, end: float
-    ) -> np.ndarray:
+    def _gained(self, solver: Any, held: np.ndarray | None, start: float, end: float) -> np.ndarray:
         """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the
         integrals of the powers along its polynomials, on the loops."""
         half = 0.5 * (end - start)
         times = (start + half * (1.0 + _POINTS)).tolist()
         excitation, system, nv = self.excitation, self.system, self.system.nv
-        y = solver.dense_output()(np.array(times)).T
-        q = system.integrate(np.broadcast_to(origin, (len(y), len(origin))), y[:, :nv])
-        v, driven = y[:, nv:], {}
+        y = np.ascontiguousarray(solver.dense_output()(np.array(times)).T)
+        driven: dict[str, np.ndarray] = {}
         if excitation.motion:
-            imposed = [excitation.imposed(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
-            q, v, vdot = (np.concatenate(part) for part in zip(*imposed, strict=True))
-            driven = {joint: vdot[:, system.slice_v(joint)] for joint in excitation.motion}
-        if self.drift.projects:
+            states = [self.chart.states(t, y[[k]]) for k, t in enumerate(times)]
+            q, v, _ = (np.concatenate(part) for part in zip(*states, strict=True))
+            given = [excitation.prescribed(t) for t in times]
+            driven = {joint: np.stack([each[joint][2] for each in given]) for joint in excitation.motion}
+        else:
+            q, v, _ = self.chart.states(start, y)
+        if self.drift.projects and self.coordinates != "minimal":
             q, v = self._close(solver.t, q, v)
-        given = [excitation.wrenches(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
-        wrenches = {frame: np.concatenate([each[frame] for each in given]) for frame in excitation.forces}
+        pushes = [excitation.wrenches(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
+        wrenches = {frame: np.concatenate([each[frame] for each in pushes]) for frame in excitation.forces}
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
@@ -299,14 +325,10 @@ class StiffSteps:
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
 
-    def _rates(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """Return the rates (rows, 2 nv) of rows y (rows, 2 nv) of local coordinates and velocities."""
-        nv = self.system.nv
-        xi, v = np.ascontiguousarray(y[:, :nv]), np.ascontiguousarray(y[:, nv:])
-        q = self.system.integrate(np.broadcast_to(origin, (len(y), len(origin))), xi)
-        if self.excitation.motion:
-            q, v, _ = self.excitation.imposed(t, q, v)
-        if self.drift.is_fragile:
+    def _accelerations(self, t: float, at: Charted, held: np.ndarray | None) -> np.ndarray:
+        """Return the accelerations (rows, nv) of states at a time."""
+        q, v = at.q, at.v
+        if self.drift.is_fragile and self.coordinates != "minimal":
             q, v = self.system.project(q, v, held=self.held)
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
@@ -318,15 +340,22 @@ class StiffSteps:
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
         if self.drift.pulls:
             vdot = vdot + self.drift.pull(q, v)
-        rate = self._local.run({"xi": xi, "qd": v}, len(v))[1]["rate"] if self.curved else v
-        return np.concatenate([rate, vdot], axis=1)
+        return vdot
 
-    def _jacobian(self, t: float, origin: np.ndarray, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
-        """Return the derivatives (2 nv, 2 nv) of the rates by central differences, all in one batch. SciPy would
+    def _rates(self, t: float, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """Return the rates (rows, n) of coordinates y (rows, n); NaN where these belong to no state, so that the solver
+        tries a shorter step."""
+        at = self.chart.states(t, y)
+        if not np.isfinite(at.q).all():
+            return np.full_like(y, np.nan)
+        return self.chart.rates(at, self._accelerations(t, at, held))
+
+    def _jacobian(self, t: float, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
+        """Return the derivatives (n, n) of the rates by central differences, all in one batch. SciPy would
         choose the increments by itself, and lets them grow without bound where nothing depends on a coordinate."""
         h = INCREMENT ** (2 / 3) * np.maximum(1.0, np.abs(y))
         rows = np.concatenate([y + np.diag(h), y - np.diag(h)])
-        up, down = np.split(self._rates(t, origin, rows, held), 2)
+        up, down = np.split(self._rates(t, rows, held), 2)
         found: np.ndarray = ((up - down) / (2.0 * h[:, None])).T
         return found
 

@@ -12,11 +12,11 @@ from typing import Any
 import tomlkit
 
 from catena.errors import StateError
-from catena.studio.edits import acting, linkages, tables
+from catena.studio.edits import acting, chains, linkages, space, tables
 from catena.studio.edits.registry import EDITS
 from catena.validation import shown
 
-__all__ = ["EDITS", "acting", "apply", "linkages", "tables"]
+__all__ = ["EDITS", "acting", "apply", "chains", "linkages", "space", "tables"]
 
 
 def apply(text: str, name: str, arguments: Mapping[str, Any]) -> str:

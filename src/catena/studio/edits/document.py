@@ -16,6 +16,8 @@ Document = tomlkit.TOMLDocument
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = 6
 """Decimals of a metre that a place which was pointed at keeps: micrometres."""
+ALL_DIGITS = 15
+"""Decimals of a metre that a place which follows from typed numbers keeps."""
 
 
 def linkage_of(document: Document) -> Any:
@@ -28,7 +30,7 @@ def linkage_of(document: Document) -> Any:
 def inner(table: Any, key: str) -> Any:
     """A table inside of a table, made where it is not there."""
     if key not in table:
-        table[key] = tomlkit.table()
+        table[key] = _apart(tomlkit.table())
     return table[key]
 
 
@@ -37,11 +39,17 @@ def append(document: Document, word: str, table: Table) -> None:
         document[word] = tomlkit.aot()
     tables = document[word]
     if isinstance(tables, AoT):
-        tables.append(table)
+        tables.append(_apart(table))
     else:
         inline = tomlkit.inline_table()
         inline.update(table.unwrap())
         tables.append(inline)
+
+
+def _apart(table: Table) -> Table:
+    """A table with an empty line before it, as people write them."""
+    table.trivia.indent = "\n"
+    return table
 
 
 def drop_empty(table: Any, key: str) -> None:
@@ -88,9 +96,9 @@ def pair(place: Any) -> list[float]:
     return [value_of(x.unwrap() if isinstance(x, Item) else x) for x in place]
 
 
-def coordinates(place: Any) -> list[float]:
+def coordinates(place: Any, digits: int = DIGITS) -> list[float]:
     try:
-        x, z = (round(float(value), DIGITS) + 0.0 for value in place)
+        x, z = (round(float(value), digits) + 0.0 for value in place)
     except (TypeError, ValueError):
         raise StateError(f"a place is {shown(place)}; give (x, z) in metres.") from None
     if not np.isfinite([x, z]).all() or max(abs(x), abs(z)) > 1e6:

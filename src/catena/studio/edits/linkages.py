@@ -95,14 +95,15 @@ def slide_point(document: Document, point: str, angle: Any = 0.0) -> None:
 
 
 @edit
-def move_points(document: Document, places: Mapping[str, Any]) -> None:
-    """Move points of a linkage to other places; bars keep their lengths, so that only a drawing that fits stays."""
+def move_points(document: Document, places: Mapping[str, Any], digits: int = DIGITS) -> None:
+    """Move points of a linkage to other places, kept to so many decimals of a metre; bars keep their lengths, so that
+    only a drawing that fits stays."""
     linkage = linkage_of(document)
     for point, place in places.items():
         key = "fixed" if point in linkage["fixed"] else "sketch"
         if point not in linkage[key]:
             raise StateError(f"no point is called {shown(point)}.")
-        linkage[key][point] = coordinates(place)
+        linkage[key][point] = coordinates(place, digits)
 
 
 @edit

@@ -2,7 +2,9 @@
 // follow the eye. Tools are told where the pointer is in the plane of the drawing, x to the right and z up, in metres.
 
 import { Player, shown_number } from "./player.js";
-import { act, ask, drop, say, selected, shown_run, state, tool, try_act } from "./store.js";
+import { PLACES } from "./build.js";
+import { direction_of, feature_at, out_of } from "./features.js";
+import { act, ask, drop, in_space, picks, say, selected, shown_run, state, tool, try_act } from "./store.js";
 
 const NEAR = 12; // pixels within which a point is meant
 const SVG = "http://www.w3.org/2000/svg";
@@ -12,13 +14,25 @@ export class Stage {
   constructor(root, plots) {
     this.overlay = make("svg", { class: "drawing", "aria-hidden": "true" }); this.paper = make("svg", { class: "drawing paper", "aria-hidden": "true" }); this.preview = null; this.moved = null; this.updates = 0;
     this.hosts = { aside: plots, keys: false, flat: true, drawn: (camera) => this.draw(camera) };
-    this.player = new Player(root, state.value.scene, this.hosts); this.revision = state.value.revision;
+    this.player = new Player(root, this.scene(), this.hosts); this.revision = state.value.revision;
     this.player.canvas.after(this.paper, this.overlay); this.tip = document.createElement("p"); this.tip.className = "tip"; this.tip.hidden = true; this.player.stage.append(this.tip);
-    this.player.live = this; this.busy = false; this.grip = null; this.player.touched = true; this.opened = state.value.name;
+    this.player.live = this; this.busy = false; this.grip = null; this.player.touched = true; this.opened = this.about();
     this.q = state.value.scene.live ? state.value.scene.live.q : null; this.hosts.flat = this.player.planar;
     window.catena = window.catena || {}; window.catena.studio = this.player; window.catena.stage = this;
     this.listen();
   }
+
+  // What is shown of the text. Where somebody builds in space the eye looks from an angle, whatever there is so far.
+  scene() {
+    const scene = structuredClone(state.value.scene); if (!in_space.value) return scene;
+    const [first] = scene.scenes; if (!first.camera.planar && state.value.scene.live) return scene;
+    first.camera = { towards: [0.55, -0.75, 0.42], up: [0, 0, 1], planar: false }; first.has_grid = true; first.floor = false;
+    if (!state.value.scene.live) scene.bounds = [[-0.6, -0.6, 0], [0.6, 0.6, 0.5]];
+    return scene;
+  }
+
+  // Bodies are taken hold of by the tool that selects only; the others point at them.
+  get grabs() { return this.is_run || tool.value === "select"; }
 
   get is_run() { return shown_run.value !== null; }
   get drawing() { const { points, bars } = state.value.drawing; return { points: this.moved ? Object.fromEntries(Object.entries(points).map(([name, point]) => [name, this.moved[name] ? { ...point, at: this.moved[name] } : point])) : points, bars }; }
@@ -33,14 +47,16 @@ export class Stage {
       if (!this.sees_all()) this.player.fit();
       if (time !== null) { this.player.set_time(time); if (was_playing) this.player.play(); }
       this.shows = run;
-    } else if ((this.shows && !this.shows.is_wiggle) || this.revision !== state.value.revision) {
-      this.player.load(structuredClone(state.value.scene), this.opened !== state.value.name); this.opened = state.value.name; this.shows = null; this.moved = null;
+    } else if ((this.shows && !this.shows.is_wiggle) || this.revision !== state.value.revision || this.opened !== this.about()) {
+      this.player.load(this.scene(), this.opened !== this.about()); this.opened = this.about(); this.shows = null; this.moved = null;
     }
     // The eye stays when the room around the scene changes; whoever wants to see all of it says so.
     this.player.touched = true; this.revision = state.value.revision; this.hosts.flat = this.player.planar;
     this.q = state.value.scene.live ? state.value.scene.live.q : null;
     this.use_tool();
   }
+
+  about() { return `${state.value.name} ${in_space.value}`; }
 
   // Whether everything that the movie shows is inside the picture.
   sees_all() {
@@ -65,7 +81,7 @@ export class Stage {
   get step() { const a = this.pixel([0, 0]), b = this.pixel([1, 0]), metre = Math.abs(b[0] - a[0]) || 1; for (let power = -5; power < 6; power++) for (const x of [1, 2, 5]) if (x * 10 ** power * metre >= 16) return x * 10 ** power; return 1; }
 
   // Tools that draw take the pointer; otherwise the player has it.
-  use_tool() { this.overlay.style.pointerEvents = this.is_run || tool.value === "select" || !this.player.planar ? "none" : "all"; this.overlay.style.cursor = "crosshair"; this.player.redraw(); }
+  use_tool() { this.overlay.style.pointerEvents = this.is_run || tool.value === "select" || !this.player.planar || in_space.value ? "none" : "all"; this.overlay.style.cursor = "crosshair"; this.player.redraw(); }
 
   // What a pixel means: a point that is there, or a place, on the grid unless Alt is held.
   meant(at, free = false, except = "") {
@@ -106,7 +122,36 @@ export class Stage {
         parts.push(make("line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: "preview" }), make("circle", { cx: b[0], cy: b[1], r: this.preview.snaps ? 9 : 5, class: `preview${this.preview.snaps ? " snaps" : ""}` }), make("text", { x: b[0] + 14, y: b[1] - 12, class: "length" }, words));
       }
     }
+    if (in_space.value && !this.is_run) parts.push(...this.marks());
     overlay.replaceChildren(...parts); paper.replaceChildren(...grid);
+  }
+
+  // The features that are pointed at: a ring, and a line along the axis.
+  marks() {
+    const { rows, eye, look } = this.player, shown = this.pointed && tool.value in PLACES && picks.value.length < PLACES[tool.value] ? [...picks.value, this.pointed] : picks.value; if (!rows) return [];
+    const flat = (p) => { const q = eye.project(look.camera, p); return [((q[0] + 1) / 2) * this.player.stage.clientWidth, ((1 - q[1]) / 2) * this.player.stage.clientHeight]; };
+    return shown.flatMap((each, k) => {
+      const at = out_of(rows, each.index, each.p), way = direction_of(rows, each.index, each.z), long = 0.16 * eye.distance * Math.tan(eye.fov / 2), [x, y] = flat(at), [a, b] = [-1, 1].map((s) => flat(at.map((q, i) => q + s * long * way[i]))), is_set = k < picks.value.length;
+      return [make("line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: `feature${is_set ? " set" : ""}` }), make("circle", { cx: x, cy: y, r: 7, class: `feature${is_set ? " set" : ""}` }), make("text", { x: x + 12, y: y - 10, class: "length" }, each.words)];
+    });
+  }
+
+  // The feature under a pixel, with what forms want to know of it.
+  feature(at) {
+    const { player } = this, found = feature_at(player, [...at, player.stage.clientWidth, player.stage.clientHeight], 0.05); if (!found) return null;
+    const world = out_of(player.rows, found.index, found.p), row = (index) => player.rows.slice(12 * index, 12 * index + 12), own = row(found.index);
+    // The rotation of this body seen from another one, row by row.
+    const turned_from = (index) => { const a = row(index); return [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => a[i] * own[j] + a[4 + i] * own[4 + j] + a[8 + i] * own[8 + j])); };
+    return { ...found, world, turned_from };
+  }
+
+  // A click in space: a feature for what is built, or what is chosen.
+  point_at(at) {
+    if (tool.value in PLACES) { const found = this.feature(at); if (!found) { say("Click the floor or a body."); return; } const room = PLACES[tool.value]; picks.value = [...picks.value.slice(0, room - 1), found]; this.player.redraw(); return; }
+    const found = this.player.grab([...at, this.player.stage.clientWidth, this.player.stage.clientHeight]), joint = found && found.role !== "body" && state.value.parts.joints.some((one) => one.name === found.name) ? found.name : "";
+    if (tool.value === "motor") { if (joint) { selected.value = { kind: "joint", name: joint }; this.give_motor(joint); } else say("Click a joint, the dark part between two bodies."); return; }
+    if (tool.value === "erase") { if (joint) try_act("remove", { sort: "joint", name: joint }); else if (found) try_act("remove body", { body: found.name }); selected.value = null; return; }
+    if (tool.value === "trace" && found) this.toggle_trace(found.name);
   }
 
   // Drawing with the tools.
@@ -138,9 +183,13 @@ export class Stage {
     // A click without a drag chooses what is there.
     let pressed = null; const { canvas } = this.player;
     canvas.addEventListener("pointerdown", (event) => { pressed = at(event); });
-    canvas.addEventListener("pointerup", (event) => { const now = at(event); if (pressed && Math.hypot(now[0] - pressed[0], now[1] - pressed[1]) < 4) this.choose(now); pressed = null; });
-    canvas.addEventListener("pointermove", (event) => this.hover_arrow(at(event)));
+    canvas.addEventListener("pointerup", (event) => { const now = at(event); if (pressed && Math.hypot(now[0] - pressed[0], now[1] - pressed[1]) < 4) { if (in_space.value && !this.is_run && tool.value !== "select") this.point_at(now); else this.choose(now); } pressed = null; });
+    canvas.addEventListener("pointermove", (event) => { this.hover_arrow(at(event)); if (in_space.value && !this.is_run && tool.value in PLACES && !event.buttons) this.point_soon(at(event)); });
+    canvas.addEventListener("pointerleave", () => { this.pointed = null; this.player.redraw(); });
   }
+
+  // What a click would mean, shown as the pointer goes, once a picture at most.
+  point_soon(at) { if (this.pointing) return; this.pointing = true; requestAnimationFrame(() => { this.pointing = false; this.pointed = this.feature(at); this.player.redraw(); }); }
 
   stretch(from, to) {
     const d = [to.place[0] - from.place[0], to.place[1] - from.place[1]], length = Math.hypot(...d);

@@ -14,6 +14,8 @@ export const running = signal(null); // { since } while a run is computed
 export const lost = signal(false);
 export const is_starting = signal(true);
 export const is_guiding = signal(false);
+export const in_space = signal(false); // whether bodies and joints are placed, and no bars are drawn
+export const picks = signal([]); // features that were pointed at for what is being built
 export const kept_count = signal(0);
 export const mechanism_name = computed(() => (state.value ? state.value.name.replace(/\.toml$/, "") : ""));
 
@@ -38,11 +40,11 @@ export function take(found) { if (found && found.text !== undefined) state.value
 export const say = (words, is_fault = false) => { message.value = words ? { words, is_fault } : null; };
 
 // Edits go one after the other, each on the revision that the one before has left.
-let turn = Promise.resolve();
-export function in_turn(work) { const done = turn.then(work); turn = done.catch(() => {}); return done; }
+let queue = Promise.resolve();
+export function in_turn(work) { const done = queue.then(work); queue = done.catch(() => {}); return done; }
 
 const asked = (name) => (question = {}) => in_turn(async () => { const found = take(await ask(name, { ...question, base: state.value.revision })); message.value = null; return found; });
-export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), resume = asked("resume"), set_text = asked("text");
+export const undo = asked("undo"), redo = asked("redo"), save = asked("save"), open = asked("open"), drop = asked("drop"), bring = asked("bring"), resume = asked("resume"), set_text = asked("text"), turn = asked("turn"), place = asked("place"), follow_link = asked("follow");
 const edit = asked("act");
 export const act = (name, args, merge = "") => edit({ name, arguments: args, merge });
 
@@ -65,7 +67,7 @@ export async function* lines(name, question) {
 // Runs.
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-let wanted = false;
+let wanted = false, named = 0;
 
 // Compute a run of the text as it is. One is under way at a time; of what is asked for meanwhile the last is computed next.
 export async function compute({ replaces = false, traces = [] } = {}) {
@@ -75,6 +77,7 @@ export async function compute({ replaces = false, traces = [] } = {}) {
     for await (const answer of lines("run", { traces })) {
       if (answer.kind === "failed") say(answer.error, true);
       if (answer.kind === "cancelled") say("The run was cancelled.");
+      if (answer.kind === "progress") running.value = { ...running.value, share: answer.share };
       if (answer.kind === "part") { running.value = { ...running.value, t: answer.t }; shown_run.value = { id: "part", movie: answer.movie, revision: answer.revision, digest: [], told: { accuracy: "not known yet", audit: [], changes: [] }, is_part: true }; }
       if (answer.kind === "done" && !answer.is_whole) say(`The run was ended at ${answer.until.toPrecision(4)} s.`);
       if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest, states: answer.states };
@@ -83,14 +86,29 @@ export async function compute({ replaces = false, traces = [] } = {}) {
   batch(() => {
     running.value = null;
     if (!made) { if (shown_run.value && shown_run.value.is_part) shown_run.value = shown; return; }
-    const last = shown && runs.value.find((run) => run.id === shown.id);
-    const before = last && !last.is_kept ? last : null;
+    // A run that nobody keeps makes room for the next one, which takes its name over.
+    const before = runs.value.find((run) => !run.is_kept);
     made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown ? shown.ghost || shown.movie : null;
-    made.name = before ? before.name : LETTERS[(runs.value.length) % 26];
+    made.name = before ? before.name : LETTERS[named++ % 26];
     runs.value = [...runs.value.filter((run) => run !== before), made]; shown_run.value = made;
   });
   const next = wanted; wanted = false; if (next) return compute(next);
   return made;
+}
+
+// Hand a file over to the browser.
+export function hand_over(content, name, type) { const link = document.createElement("a"); link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })); link.download = name; link.click(); setTimeout(() => URL.revokeObjectURL(link.href), 10000); }
+
+// The run of the text as it is, as a file.
+export async function save_run(ending, name, question) {
+  running.value = { since: performance.now() }; say("The file is being written.");
+  try {
+    for await (const answer of lines("export", { ending, ...question })) {
+      if (answer.kind === "progress") running.value = { ...running.value, share: answer.share };
+      if (answer.kind === "done") { const raw = atob(answer.content), bytes = new Uint8Array(raw.length); for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k); hand_over(new Blob([bytes]), name + ending); say(`${name + ending} is among your downloads.`); }
+      if (answer.kind === "failed" || answer.kind === "cancelled") say(answer.error, answer.kind === "failed");
+    }
+  } catch (error) { say(error.message, true); } finally { running.value = null; }
 }
 
 export const cancel = () => ask("cancel").catch((error) => say(error.message, true));

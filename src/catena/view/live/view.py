@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import sys
-import webbrowser
 from collections.abc import Callable
 from html import escape
 from typing import Any
@@ -16,6 +15,7 @@ from catena.mechanism import Mechanism
 from catena.system import System
 from catena.validation import shown
 from catena.view.live.questions import Questions
+from catena.view.live.served import Served
 from catena.view.live.server import Server
 from catena.view.movie import Motion, Movie, checked_options, movie, still
 from catena.view.player import page
@@ -25,27 +25,22 @@ HEIGHT = 560
 """Pixels that a view takes in a notebook."""
 
 
-class View:
+class View(Served):
     """A page that a local server holds ready at `url`; `show` opens it, `wait` keeps it, `close` ends it.
 
     In a notebook it shows itself. It may be used in a `with` block.
     """
+
+    noun = "view"
 
     def __init__(self, shown_movie: Movie, questions: Questions | None, host: str, port: int) -> None:
         self.movie = shown_movie
         self.questions = questions
         self._text = ""
         answer = questions.answer if questions else None
-        self.server: Server | None = Server(self.html, answer, host, port)
+        super().__init__(Server(self.html, answer, host, port))
         self._is_opened = False
         atexit.register(self._leave)
-
-    @property
-    def url(self) -> str:
-        """The address of the page; it works on this computer only, unless another host was asked for."""
-        if self.server is None:
-            raise StateError("the view is closed; make another one.")
-        return self.server.url
 
     def html(self) -> str:
         """The page itself."""
@@ -60,33 +55,13 @@ class View:
             from IPython.display import HTML, display
 
             return display(HTML(self._frame(height)))
-        url = self.url
-        assert self.server is not None
-        self._is_opened = webbrowser.open(self.server.ticket_url())
-        if not self._is_opened:
-            print(f"There is no browser to open here; the view is at {url}")
+        self._is_opened = self.open()
         return None
-
-    def wait(self) -> None:
-        """Keep the page alive until Ctrl-C or `close`."""
-        try:
-            while self.server is not None:
-                self.server.join(0.2)
-        except KeyboardInterrupt:
-            self.close()
 
     def close(self) -> None:
         """End the view; a page that is open keeps playing, but its joints no longer move."""
-        if self.server is not None:
-            server, self.server = self.server, None
-            server.close()
-            atexit.unregister(self._leave)
-
-    def __enter__(self) -> View:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+        super().close()
+        atexit.unregister(self._leave)
 
     def __repr__(self) -> str:
         where = "closed" if self.server is None else f"at {self.url}"

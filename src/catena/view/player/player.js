@@ -94,11 +94,11 @@ class Player {
     root.classList.add("catena"); root.tabIndex = -1; if (root.parentElement === document.body) root.setAttribute("role", "main");
     root.innerHTML = `<div class="stage"><canvas class="gl" aria-label="The mechanism in space"></canvas><div class="names"></div>
       <header><strong role="heading" aria-level="1"></strong><span class="facts"></span></header>
-      <div class="tools" role="toolbar" aria-label="View"></div><div class="options" hidden></div><p class="note" role="status" hidden></p><p class="key" hidden></p></div>
+      <div class="tools" role="toolbar" aria-label="View"></div><div class="options" hidden></div><svg class="gizmo" viewBox="-30 -30 60 60" aria-hidden="true"></svg><p class="note" role="status" hidden></p><p class="key" hidden></p></div>
       <aside></aside><footer></footer>`;
     this.stage = root.querySelector(".stage"); this.canvas = root.querySelector("canvas.gl"); this.names = root.querySelector(".names");
     root.querySelector("strong").textContent = data.title;
-    this.note = root.querySelector(".note"); this.key = root.querySelector(".key");
+    this.gizmo = root.querySelector(".gizmo"); this.note = root.querySelector(".note"); this.key = root.querySelector(".key");
     this.build_tools(); this.fill();
   }
 
@@ -213,8 +213,10 @@ class Player {
     const wide = this.track ? this.track.clientWidth - 16 : 0; if (wide <= 0) return;
     this.track.querySelectorAll(".event").forEach((mark) => mark.remove()); const groups = [];
     for (const [t, name] of this.data.events) { const x = (wide * (t - this.start)) / (this.end - this.start), last = groups[groups.length - 1]; if (last && x - last.x < 12) last.names.push([t, name]); else groups.push({ x, t, names: [[t, name]] }); }
-    for (const { x, t, names } of groups) {
-      const mark = element("button", "event", names.length > 1 ? String(names.length) : ""); mark.type = "button"; mark.tabIndex = -1; mark.style.left = `${8 + x}px`;
+    for (const at of groups) {
+      const { x, t, names } = at;
+      const next = groups[groups.indexOf(at) + 1], room = (next ? next.x : wide) - x, word = names[0][1], label = names.length > 1 ? String(names.length) : room > 7 * Math.min(word.length, 18) + 16 ? (word.length > 18 ? `${word.slice(0, 17)}\u2026` : word) : "";
+      const mark = element("button", names.length === 1 && label ? "event named" : "event", label); mark.type = "button"; mark.tabIndex = -1; mark.style.left = `${8 + x}px`;
       mark.title = names.slice(0, 12).map(([at, name]) => `${shown_number(at)} s: ${name}`).join("\n") + (names.length > 12 ? `\nand ${names.length - 12} more` : ""); mark.setAttribute("aria-label", mark.title);
       mark.onclick = () => { this.pause(); this.set_time(t); }; this.track.append(mark);
     }
@@ -421,7 +423,14 @@ class Player {
       if (options.frames) gl.draw([kept.triads]);
       if (options.masses) gl.draw([kept.masses]);
     }
-    this.place_names(scene, camera); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera); if (this.hosts.drawn) this.hosts.drawn(camera);
+    this.place_names(scene, camera); this.draw_gizmo(); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera); if (this.hosts.drawn) this.hosts.drawn(camera);
+  }
+
+  // The axes of ground as the eye sees them, in a corner; what points away is drawn first and fainter.
+  draw_gizmo() {
+    const { right, above, towards } = this.eye, key = [...right, ...above].map((x) => x.toFixed(3)).join(); if (this.turned === key) return; this.turned = key;
+    const axes = ["x", "y", "z"].map((name, k) => ({ name, k, x: 21 * right[k], y: -21 * above[k], far: towards[k] })).sort((a, b) => a.far - b.far);
+    this.gizmo.innerHTML = axes.map(({ name, k, x, y, far }) => (Math.hypot(x, y) < 2 ? "" : `<g opacity="${far < -0.05 ? 0.55 : 1}"><line x2="${x.toFixed(1)}" y2="${y.toFixed(1)}" stroke="${AXES[k]}" stroke-width="2.5" stroke-linecap="round"/><text x="${(1.28 * x).toFixed(1)}" y="${(1.28 * y + 3.5).toFixed(1)}" fill="${AXES[k]}">${name}</text></g>`)).join("");
   }
 
   spans({ scene, rod, coils, moving }) {
@@ -572,11 +581,11 @@ class Player {
     const place = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top, box.width, box.height]; };
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId); held.set(event.pointerId, place(event));
-      if (held.size === 1 && event.button === 0 && this.live && !event.shiftKey) { grip = this.grab(place(event)); if (grip) this.live.drag_start(grip); }
+      if (held.size === 1 && event.button === 0 && this.live && this.live.grabs !== false && !event.shiftKey) { grip = this.grab(place(event)); if (grip) this.live.drag_start(grip); }
       if (held.size === 2) { const [a, b] = [...held.values()]; apart = Math.hypot(a[0] - b[0], a[1] - b[1]); }
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (!held.has(event.pointerId)) { if (this.live && event.pointerType === "mouse") this.hover(place(event)); return; }
+      if (!held.has(event.pointerId)) { if (this.live && this.live.grabs !== false && event.pointerType === "mouse") this.hover(place(event)); return; }
       const was = held.get(event.pointerId), is = place(event), dx = is[0] - was[0], dy = is[1] - was[1]; held.set(event.pointerId, is);
       if (grip) { this.live.drag(this.eye.at_distance((2 * is[0]) / is[2] - 1, 1 - (2 * is[1]) / is[3], grip.far)); return; }
       this.touched = true;
@@ -595,16 +604,19 @@ class Player {
     canvas.addEventListener("dblclick", () => this.fit());
   }
 
-  // The body under a place of the picture, the point of it there, and how far it is from the eye.
-  grab([x, y, w, h]) {
+  // What is under a place of the picture: part, body (0 is ground), the point of it there and how far that is from the eye.
+  under([x, y, w, h]) {
     const kept = this.kept_scene(this.segment_at(this.data.segments, this.time).scene, false), { canvas } = this;
     const found = this.renderer.pick(kept.batches, this.look, Math.floor((x / w) * canvas.width), Math.floor((1 - y / h) * canvas.height));
     this.redraw();
     if (!found || found.part >= kept.scene.parts.length) return null;
-    const [name, role, , carrier] = kept.scene.parts[found.part], on = kept.scene.flexings.find((f) => carrier >= f.first && carrier < f.first + f.s.length / 3), body = on ? on.body : carrier; if (body === 0) return null;
+    const [name, role, , carrier] = kept.scene.parts[found.part], on = kept.scene.flexings.find((f) => carrier >= f.first && carrier < f.first + f.s.length / 3), body = on ? on.body : carrier;
     const point = this.eye.point((2 * x) / w - 1, 1 - (2 * y) / h, found.depth);
-    return { body, name, role, point, far: this.eye.distance_of(point) };
+    return { part: found.part, carrier, body, name, role, point, far: this.eye.distance_of(point), scene: kept.scene };
   }
+
+  // What can be taken hold of there.
+  grab(at) { const found = this.under(at); return found && found.body ? found : null; }
 
   hover(at) {
     if (this.hovering) return; this.hovering = true;

@@ -41,9 +41,15 @@ SORTS = (
 )
 
 
-def sort_for(plan: Plan) -> EliminationShape:
-    """The sort with the fewest columns that serves all loops of a plan, and its couplings."""
-    most = max((loop.constraints for loop in plan.loop_joints), default=0)
+def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
+    """The sort with the fewest columns that serves all loops of a plan, and its couplings; where friction `sticks`,
+    loop joints that have some may hold along all their motions besides."""
+    held = [
+        loop.kind.nv if sticks and any(x != 0.0 for x in loop.friction) else 0 for loop in plan.loop_joints
+    ]
+    most = max(
+        (loop.constraints + more for loop, more in zip(plan.loop_joints, held, strict=True)), default=0
+    )
     coupled = bool(plan.couplings)
     return next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
 

@@ -133,13 +133,21 @@ class FlexibleSteps:
 
     def order(self, at: Any, **options: Any) -> list[Entry]:
         """The calls for one mechanism: those of rigid bodies, with the steps of this elimination in their places."""
-        noted = _FloatingFrameMarks(at)
-        return self._own(at, noted, schedule(noted, **options))
+        return self.dressed(partial(schedule, **options))(at)
 
-    def pulling(self, at: Any) -> list[Entry]:
+    def dressed(self, order: Callable[[Any], list[Entry]]) -> Callable[[Any], list[Entry]]:
+        """The calls of rigid bodies in an order, with the steps of this elimination in their places."""
+
+        def own(at: Any) -> list[Entry]:
+            noted = _FloatingFrameMarks(at)
+            return self._own(at, noted, order(noted))
+
+        return own
+
+    @property
+    def pulling(self) -> Callable[[Any], list[Entry]]:
         """The calls by which forces at the loops pull them together."""
-        noted = _FloatingFrameMarks(at)
-        return self._own(at, noted, pulling(noted))
+        return self.dressed(pulling)
 
     def _own(self, at: Any, noted: Any, entries: list[Entry]) -> list[Entry]:
         found = []

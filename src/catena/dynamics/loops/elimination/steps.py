@@ -117,9 +117,31 @@ def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.has_constant_motion_space else loop.joint.coordinates(X))
     v = along(S, v_joint)
-    effort = friction_at(loop.damping, loop.friction, v)
-    # The wrench in the span of S that does this work; any other differs by what the constraints take up.
-    f = Force((S * (gram_inverse(S) @ effort)).array)
+    drag_by(
+        loop,
+        child,
+        parent,
+        ground,
+        X,
+        S.array @ gram_inverse(S),
+        friction_at(loop.damping, loop.friction, v),
+        v,
+    )
+
+
+def drag_by(
+    loop: Any,
+    child: Any,
+    parent: Any,
+    ground: Any,
+    X: Transform,
+    T: np.ndarray,
+    effort: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """Take the joint force `effort` (nv,) from both bodies of a loop whose joint moves at v (nv,), as a wrench T effort
+    in the span of its motions that does this work; any other differs by what the constraints take up."""
+    f = Force(T @ effort)
     loop.drag_child = loop.on_child.pull(f)
     loop.drag_parent = -loop.on_parent.pull(X.pull(f))
     child.p += loop.drag_child

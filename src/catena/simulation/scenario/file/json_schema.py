@@ -16,6 +16,7 @@ from catena.simulation.scenario.file.words import (
     PATHS,
     REMEDIES,
 )
+from catena.simulation.stepping.charts.chart import COORDINATES
 from catena.simulation.stepping.integrators import INTEGRATORS
 
 NUMBERS: Schema = {"$ref": "#/$defs/numbers"}
@@ -36,6 +37,8 @@ SORTS: dict[str, Schema] = {
     "index": {"type": "integer", "minimum": 0},
     "direction": {"enum": list(DIRECTIONS)},
     "integrator": {"enum": list(INTEGRATORS)},
+    "coordinates": {"enum": list(COORDINATES)},
+    "independent": {"type": "array", "items": NAME},
     "samples": {"anyOf": [{"type": "integer", "minimum": 2}, {"type": "array", "items": NUMBER}]},
     "drift": {"anyOf": [{"enum": list(REMEDIES)}, {"$ref": "#/$defs/remedy"}]},
     "plan": {"$ref": "#/$defs/plan"},

@@ -263,8 +263,11 @@ class RunTables:
         for key in ("duration", "start", "step", "rtol", "atol"):
             if key in table:
                 found[key] = table.numbers(key)
-        if "integrator" in table:
-            found["integrator"] = table.text("integrator")
+        for key in ("integrator", "coordinates"):
+            if key in table:
+                found[key] = table.text(key)
+        if "independent" in table:
+            found["independent"] = table.texts("independent")
         if "samples" in table:
             whole = isinstance(table.content["samples"], int)
             found["samples"] = table.integers("samples") if whole else table.numbers("samples")

@@ -91,6 +91,8 @@ KEYS: dict[str, Keys] = {
             "rtol",
             "atol",
             "drift",
+            "coordinates",
+            "independent",
             "samples",
             "keep",
             "near",

@@ -214,10 +214,12 @@ def _pose(pose: Pose) -> dict[str, Any]:
 
 def _run(scenario: Scenario) -> Pairs:
     for one in fields(scenario):
-        if one.name in ("duration", "start", "integrator", "step", "rtol", "atol", "samples"):
+        if one.name in ("duration", "start", "integrator", "step", "rtol", "atol", "samples", "coordinates"):
             value = getattr(scenario, one.name)
             if value is not one.default and not (isinstance(value, float | str) and value == one.default):
                 yield one.name, _row(value)
+    if scenario.independent is not None:
+        yield "independent", list(scenario.independent)
     if scenario.drift != "projection":
         yield "drift", _drift(scenario.drift)
     if scenario.near:

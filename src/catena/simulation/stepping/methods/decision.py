@@ -44,7 +44,7 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False, sti
     gives way."""
 
     def judge_step(ground: Any) -> None:
-        sure, before = ground.doubt < 0.5, ground.h
+        sure, before = ground.doubt < 0.5, {name: getattr(ground, name) for name in ("h", "row", "wish")}
         if method is None or not method.is_adaptive:
             if corrections:
                 sure = both(sure, ground.shift <= TWO_CORRECTIONS)
@@ -95,7 +95,7 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False, sti
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
         if sticks:
-            weigh_senses(ground, method is not None and method.is_adaptive, before)
+            sure = weigh_senses(ground, method is not None and method.is_adaptive, before, sure)
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
         ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5

@@ -1,12 +1,13 @@
 """The accelerations of one stage of a step: what acts, the dynamics, how far these can be trusted, and the powers."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from catena.dynamics import articulated_body, flexible_dynamics
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.elements.force_sweeps import force_sweeps
 from catena.dynamics.loops.elimination import loop_elimination
+from catena.dynamics.loops.elimination.dry_loops import at_dry_loops, holding, with_dry_loops
 from catena.dynamics.loops.elimination.feedback import elimination_with_feedback
 from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
@@ -66,7 +67,10 @@ class Stages:
     @cached_property
     def dynamics(self) -> Algorithm:
         """Return the algorithm for the accelerations."""
-        found = telling(_dynamics(self.variant)) if self.variant.pulls else _dynamics(self.variant)
+        found = _dynamics(self.variant)
+        if self.variant.loops_stick:
+            found = with_dry_loops(found)
+        found = telling(found) if self.variant.pulls else found
         if self.variant.touches:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
@@ -82,7 +86,11 @@ class Stages:
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
         """Return the sweeps that close loops: joints that are driven or stick do not give way."""
-        return closing_sweeps(articulate_driven if self.variant.holds else articulate, self.flexible)
+        sweeps = closing_sweeps(articulate_driven if self.variant.holds else articulate, self.flexible)
+        if not self.variant.loops_stick:
+            return sweeps
+        close_positions, close_velocities = (Schedule(holding(sweep.order, False)) for sweep in sweeps)
+        return close_positions, close_velocities
 
     @cached_property
     def middle(self) -> int:
@@ -97,7 +105,17 @@ class Stages:
     def judging(self) -> sticking.Judging:
         """Return how it is judged whether friction goes on as it does."""
         middle = self.method.times[self.middle] if self.middle else 0.0
-        return sticking.Judging(self.method.first, middle, self.variant.driven, self.method.is_adaptive)
+        variant = self.variant
+        last = "qdd" if variant.sort is None else "qdd_last"
+        return sticking.Judging(
+            self.method.first, last, middle, variant.driven, self.method.is_adaptive, variant.loops_stick
+        )
+
+    @cached_property
+    def measuring(self) -> Schedule:
+        """Return the sweep that finds how joints of loops move that may stick."""
+        order = sticking.measured_rates
+        return Schedule(self.flexible.dressed(order) if self.flexible else order)
 
     @property
     def target(self) -> str:
@@ -113,7 +131,9 @@ class Stages:
         """Return the accelerations of a stage, whether they can be trusted, and the powers."""
         variant, dynamics, begun = self.variant, self.dynamics, self.count
         self.count += 1
-        touching = contact_forces.contact_sweeps(variant.touches, variant.driven) if variant.touches else []
+        touching: list[Sweep] = []
+        if variant.touches:
+            touching = contact_forces.contact_sweeps(variant.touches, variant.driven, variant.least)
         pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),
@@ -166,6 +186,11 @@ class Stages:
             sweeps.append(keep_force(self.target))
         if self.variant.sticks and self.count - 1 in (0, self.middle):
             sweeps.append(sticking.keep_hold("hold_0" if self.count == 1 else "hold_1"))
+            if self.variant.loops_stick:
+                keep = sticking.keep_start if self.count == 1 else sticking.keep_middle
+                sweeps.append(Schedule(partial(at_dry_loops, keep)))
+                if self.count == 1 and not self.method.times[0]:
+                    sweeps.append(Schedule(partial(at_dry_loops, sticking.keep_rate)))
         if self.variant.counts:
             table = self.method.tableau
             errors = tuple(row[self.count - 1] for row in table.errors) if self.judged and table else ()

@@ -21,11 +21,17 @@ of a call but the first (`reuses_last_stage`).
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
+from catena.dynamics.loops.elimination.dry_loops import (
+    at_dry_loops,
+    start_open_held,
+    start_opening_held,
+    tell_rate,
+)
 from catena.dynamics.loops.elimination.flexible import OWN
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loops.elimination.pulling import (
@@ -35,7 +41,7 @@ from catena.dynamics.loops.elimination.pulling import (
 )
 from catena.dynamics.loops.elimination.steps import accelerate, articulate
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
-from catena.kernels import NEAR, Algorithm, OnCall, Pause, Sweep, at_ground
+from catena.kernels import NEAR, Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
@@ -147,15 +153,19 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps += MOVES.get(method.name, runge_kutta.sweeps)(stages)
     occasional = (first, begun + stages.first) if stages.reuses else (0, 0)
     sweeps += _ahead(stages)
+    if variant.sticks:
+        with_loops = (sticking.keep_last, sticking.leave_still_with_loops)
+        sweeps += with_loops if variant.sort else (sticking.leave_still,)
     sweeps.append(Pause("closing"))
     if variant.sort and variant.projects:
         first = len(sweeps) + 1
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
+    sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
     sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
-    sweeps += [stages.judging.switch] if variant.sticks else []
+    sweeps += stages.judging.switch if variant.sticks else ()
     sweeps += _kept(stages)
     given = ground_inputs(stages)
 
@@ -170,7 +180,8 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
-        views={**dynamics.views, **(contact_forces.views(len(variant.touches)) if touching else {})},
+        views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
+        multiplier_outputs=("loop_sense",) if variant.loops_stick else (),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
         shared=SHARED if variant.forces else {},
@@ -188,6 +199,8 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [open_step(is_timed, variant.sticks), begin]
+    if variant.loops_stick and stages.method.times[0]:
+        sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
 
 
@@ -201,12 +214,19 @@ def _called(stages: Stages) -> list[Sweep]:
         sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
+        if variant.loops_stick:
+            sweeps += [start_open_held, start_opening_held, tell_rate]
+            sweeps += [sticking.keep_rate, sticking.keep_start, sticking.keep_middle]
+            sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
-        sweeps += [*contact_forces.meeting(variant.touches), *contact_forces.solving(len(variant.touches))]
+        sweeps += [
+            *contact_forces.meeting(variant.touches),
+            *contact_forces.solving(len(variant.touches), variant.least),
+        ]
     return sweeps
 
 
@@ -260,6 +280,14 @@ def _kept(stages: Stages) -> list[Sweep]:
         sweeps += [work.recall_power] if variant.counts else []
         sweeps += [contact_forces.recall_contacts] if variant.touches else []
     return sweeps
+
+
+def _views(stages: Stages) -> dict[str, Any]:
+    """Return the fields of neighbours that are no bodies."""
+    views, variant = dict(stages.dynamics.views), stages.variant
+    if variant.loops_stick:
+        views["multiplier"] = {**views["multiplier"], **sticking.LOOP_VIEW}
+    return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
 
 
 def _rewritten(stages: Stages) -> frozenset[str]:

@@ -1,10 +1,10 @@
-"""Dry friction in joints of the tree that sticks, inside a step and in each lane by itself.
+"""Dry friction in joints that sticks, inside a step and in each lane by itself.
 
 Every velocity component with friction has a `sense`: 0 where it sticks, and otherwise the sign of its slip, -1 or 1.
 Within a step senses stay as they are. A component that sticks is one whose acceleration is given, as zero
 (`hybrid_dynamics`), and the force that gives it, `drive - tau`, is what friction holds with. One that slips has a force
 that is smooth, sense (friction + fading / (1 + fall v^2)), also a little beyond the end of the slip, where no step will
-end.
+end. Joints that close loops do the same: what sticks there is held by one more column of the loop (`dry_loops`).
 
 A step is taken if its senses go on to its end:
 
@@ -19,14 +19,30 @@ A step is taken if its senses go on to its end:
 So what sticks neither moves nor creeps, and nothing is compiled when it does.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.blocks import ArrayView
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, tell_rate
+from catena.dynamics.loops.elimination.least_change import stand
+from catena.forces.dry import slip_friction, slips, sticks
 from catena.forces.smooth import smooth_sign
-from catena.kernels import VELOCITY, Sweep, at_ground, each_body, with_ground
+from catena.kernels import (
+    VELOCITY,
+    Entry,
+    OnCall,
+    Schedule,
+    Sweep,
+    at_ground,
+    each_body,
+    on_call,
+    with_ground,
+)
 from catena.simulation.stepping.methods.conditions import both, larger
 from catena.spatial.scalars import absolute, array, sqrt, where
 
@@ -40,8 +56,9 @@ FAR = 1e300
 """The size of the next step where no change is foreseen."""
 # A force that holds is too large beyond the first part of its limit; a step ends at the second, and up to the third.
 LOOSE, AIM, MOST = 1e-10, 5e-10, 1e-9
-# Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding.
-REST, STILL = 1e-12, 1e-11
+# Velocities [rad/s or m/s] from which nothing can slow down, and accelerations that are rounding; with loops as a part
+# of all that were summed up too.
+REST, STILL, ROUNDED = 1e-12, 1e-11, 1e-12
 # A slip ends where it is slower than so many tolerances, of which this is the largest part of a velocity.
 ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
@@ -97,8 +114,8 @@ def beyond_smooth(body: Any, beside_drives: bool) -> np.ndarray:
         sense = body.sense[k]
         if beside_drives:
             sense = where(body.prescribed[k] > 0.5, where(v > 0.0, 1.0, where(v < 0.0, -1.0, 0.0)), sense)
-        fades = body.fading[k] / (1.0 + body.fall[k] * v * v)
-        found.append(body.friction[k] * (smooth_sign(v) - sense) - sense * fades)
+        slipping = slip_friction(body.friction[k], body.fading[k], body.fall[k], v)
+        found.append(body.friction[k] * smooth_sign(v) - sense * slipping)
     return array(found)
 
 
@@ -117,121 +134,244 @@ def held(body: Any) -> np.ndarray:
 
 
 @at_ground
+def leave_still(ground: Any) -> None:
+    """Tell which accelerations are rounding."""
+    ground.still = STILL
+
+
+@at_ground
+def leave_still_with_loops(ground: Any) -> None:
+    """Tell which accelerations are rounding of those that were summed up: joints that loops hold have others."""
+    ground.still = STILL + ROUNDED * ground.size
+
+
+@at_ground
 def begin_judging(ground: Any) -> None:
     """Nothing is wrong, and nothing is passed yet."""
     ground.wrong, ground.goes_on, ground.rests_in, ground.pivoted = 0.0, 1.0, FAR, 0.0
 
 
 @dataclass(frozen=True)
+class Component:
+    """A velocity component with dry friction in a step: its sense, how much it can hold, and whether it rubs at all;
+    velocities and accelerations at the start and at the end of the step, and the forces with which it holds at the
+    start, in the middle, and at the end."""
+
+    sense: Any
+    limit: Any
+    rubs: Any
+    v0: Any
+    v1: Any
+    a0: Any
+    a1: Any
+    hold_0: Any
+    hold_1: Any
+    hold: Any
+
+    def is_wrong(self, still: Any) -> Any:
+        """Return whether the sense does not go on from the start of the step: more force is needed than there is, or a
+        slip that begins would go the other way, beyond accelerations that are `still`."""
+        backwards = both(self.sense * self.v0 <= REST, self.sense * self.a0 < -still)
+        too_much = absolute(self.hold_0) > (1.0 + LOOSE) * self.limit
+        wrong = where(sticks(self.sense), where(too_much, 1.0, 0.0), where(backwards, 1.0, 0.0)) > 0.5
+        return both(self.rubs, wrong)
+
+    @property
+    def holds(self) -> Any:
+        """Return whether it sticks."""
+        return both(self.rubs, sticks(self.sense))
+
+    @property
+    def slides(self) -> Any:
+        """Return whether it slips."""
+        return both(self.rubs, slips(self.sense))
+
+
+@dataclass(frozen=True)
 class Judging:
-    """How senses are judged: `first` names the accelerations with which a step began, the part `middle` of the step is
-    when forces were kept besides (zero where they are known at its start only), beside drives (`driven`) what is
-    prescribed does not count, and `adaptive` steps are as short as forces that hold need it."""
+    """How senses are judged: `first` and `last` name the accelerations with which a step began and ended, the part
+    `middle` of the step is when forces were kept besides (zero where they are known at its start only), beside drives
+    (`driven`) what is prescribed does not count, `adaptive` steps are as short as forces that hold need it, and with
+    `loops` the joints of loops are judged too."""
 
     first: str
+    last: str
     middle: float
     driven: bool
     adaptive: bool
+    loops: bool
 
     def look(self, body: Any, ground: Any) -> None:
         """Look where the senses of a joint do not go on."""
-        if not is_dry(body):
-            return
-        end = held(body)
-        for k, s in enumerate(body.sense):
-            v0, v1, a0, a1 = body.v0[k], body.qd[k], getattr(body, self.first)[k], body.qdd[k]
-            rubs, limit = self._rubs(body, k)
-            ground.wrong = ground.wrong + where(both(rubs, self._is_wrong(body, k, limit)), 1.0, 0.0)
-            slow = _slow(ground, v0)
-            back = both(both(rubs, slips(s)), s * v1 < -slow)
-            ends = _slip_ends(s * v0, s * a0 * ground.dt, s * v1, s * a1 * ground.dt)
-            part = where(back, ends, 1.0)
-            if self.middle:
-                torn = both(both(rubs, sticks(s)), absolute(end[k]) > (1.0 + MOST) * limit)
-                way = where(end[k] > 0.0, 1.0, -1.0)
-                over = [way * f - (1.0 + AIM) * limit for f in (body.hold_0[k], body.hold_1[k], end[k])]
-                part = where(torn, _hold_ends(over, self.middle), part)
-                if self.adaptive:
-                    missed = where(both(rubs, sticks(s)), self._missed(body, k, end[k], limit), 0.0)
-                    ground.error_0 = where(missed > ground.error_0, missed, ground.error_0)
-            ground.goes_on = where(part < ground.goes_on, part, ground.goes_on)
-            slows = both(both(rubs, slips(s)), both(s * v1 > slow, s * a1 < 0.0))
-            left = where(slows, s * v1 / where(slows, -s * a1, 1.0), FAR)
-            ground.rests_in = where(left < ground.rests_in, left, ground.rests_in)
+        for component in self._of_body(body):
+            self._look_at(component, ground)
+
+    def look_at_loop(self, loop: Any, child: Any, parent: Any, ground: Any) -> None:
+        """Look where the senses of a joint that closes a loop do not go on."""
+        for component in self._of_loop(loop):
+            self._look_at(component, ground)
 
     def change(self, body: Any, ground: Any) -> None:
         """Change senses of a joint: at the start, where a step was not taken because they are wrong, and at the end of
         one that was taken."""
         if not is_dry(body):
             return
-        end, senses, rates = held(body), [], []
+        senses = [self._changed(component, ground) for component in self._of_body(body)]
+        body.sense = array(senses)
+        body.qd = array([where(sticks(new), 0.0, v) for new, v in zip(senses, body.qd, strict=True)])
+
+    def change_in_loop(self, loop: Any, child: Any, parent: Any, ground: Any) -> None:
+        """Change senses of a joint that closes a loop; what is left of its velocity goes when loops are closed."""
+        senses = [self._changed(component, ground) for component in self._of_loop(loop)]
+        loop.loop_sense = array([*senses, *loop.loop_sense[len(senses) :]])
+
+    def _of_body(self, body: Any) -> list[Component]:
+        """Return the components of a joint of the tree."""
+        if not is_dry(body):
+            return []
+        end, found = held(body), []
+        for k, sense in enumerate(body.sense):
+            limit = body.friction[k] + body.excess[k]
+            rubs = both(limit > 0.0, body.prescribed[k] < 0.5) if self.driven else limit > 0.0
+            between = body.hold_1[k] if self.middle else 0.0
+            found.append(
+                Component(
+                    sense, limit, rubs, body.v0[k], body.qd[k], getattr(body, self.first)[k],
+                    getattr(body, self.last)[k], body.hold_0[k], between, end[k],
+                )
+            )  # fmt: skip
+        return found
+
+    def _of_loop(self, loop: Any) -> list[Component]:
+        """Return the components of a joint that closes a loop."""
+        found = []
+        for k in range(loop.joint.nv):
+            limit = loop.friction[k] + loop.loop_excess[k]
+            found.append(
+                Component(
+                    loop.loop_sense[k], limit, limit > 0.0, loop.rate_0[k], loop.rate[k], loop.rise_0[k], loop.rise[k],
+                    loop.loop_hold_0[k], loop.loop_hold_1[k], loop.hold[k],
+                )
+            )  # fmt: skip
+        return found
+
+    def _look_at(self, own: Component, ground: Any) -> None:
+        s, dt = own.sense, ground.dt
+        ground.wrong = ground.wrong + where(own.is_wrong(ground.still), 1.0, 0.0)
+        slow = _slow(ground, own.v0)
+        back = both(own.slides, s * own.v1 < -slow)
+        part = where(back, _slip_ends(s * own.v0, s * own.a0 * dt, s * own.v1, s * own.a1 * dt), 1.0)
+        if self.middle:
+            torn = both(own.holds, absolute(own.hold) > (1.0 + MOST) * own.limit)
+            way = where(own.hold > 0.0, 1.0, -1.0)
+            over = [way * f - (1.0 + AIM) * own.limit for f in (own.hold_0, own.hold_1, own.hold)]
+            part = where(torn, _hold_ends(over, self.middle), part)
+            if self.adaptive:
+                missed = where(own.holds, self._missed(own), 0.0)
+                ground.error_0 = where(missed > ground.error_0, missed, ground.error_0)
+        ground.goes_on = where(part < ground.goes_on, part, ground.goes_on)
+        slows = both(own.slides, both(s * own.v1 > slow, s * own.a1 < 0.0))
+        left = where(slows, s * own.v1 / where(slows, -s * own.a1, 1.0), FAR)
+        ground.rests_in = where(left < ground.rests_in, left, ground.rests_in)
+
+    def _changed(self, own: Component, ground: Any) -> Any:
+        """Return the sense of a component behind a step."""
+        s = own.sense
         taken, revised = ground.accepted > 0.5, both(ground.wrong > 0.5, ground.dt > 0.0)
-        for k, s in enumerate(body.sense):
-            rubs, limit = self._rubs(body, k)
-            others = where(ground.pivots > TOGETHER, ground.pivoted, 0.0)
-            wrong = both(both(revised, others < 0.5), both(rubs, self._is_wrong(body, k, limit)))
-            ground.pivoted = where(wrong, 1.0, ground.pivoted)
-            begins = where(body.hold_0[k] > 0.0, -1.0, 1.0)
-            new = where(wrong, where(sticks(s), begins, 0.0), s)
-            if self.middle:
-                tears = both(both(taken, rubs), both(sticks(s), absolute(end[k]) > (1.0 + LOOSE) * limit))
-                new = where(tears, where(end[k] > 0.0, -1.0, 1.0), new)
-            at_rest = both(s * body.qd[k] <= _slow(ground, body.v0[k]), s * body.qdd[k] < -STILL)
-            new = where(both(both(taken, rubs), both(slips(s), at_rest)), 0.0, new)
-            senses.append(new)
-            rates.append(where(sticks(new), 0.0, body.qd[k]))
-        body.sense, body.qd = array(senses), array(rates)
+        others = where(ground.pivots > TOGETHER, ground.pivoted, 0.0)
+        wrong = both(both(revised, others < 0.5), own.is_wrong(ground.still))
+        ground.pivoted = where(wrong, 1.0, ground.pivoted)
+        begins = where(own.hold_0 > 0.0, -1.0, 1.0)
+        new = where(wrong, where(sticks(s), begins, 0.0), s)
+        if self.middle:
+            tears = both(both(taken, own.holds), absolute(own.hold) > (1.0 + LOOSE) * own.limit)
+            new = where(tears, where(own.hold > 0.0, -1.0, 1.0), new)
+        at_rest = both(s * own.v1 <= _slow(ground, own.v0), s * own.a1 < -ground.still)
+        return where(both(both(taken, own.slides), at_rest), 0.0, new)
 
-    def _rubs(self, body: Any, k: int) -> tuple[Any, Any]:
-        """Return whether a component may stick, and with how much it holds."""
-        limit = body.friction[k] + body.excess[k]
-        rubs = limit > 0.0
-        return (both(rubs, body.prescribed[k] < 0.5) if self.driven else rubs), limit
-
-    def _missed(self, body: Any, k: int, end: Any, limit: Any) -> Any:
+    def _missed(self, own: Component) -> Any:
         """Return how far a force that holds is from a straight line within a step, as a part of what is allowed: where
         nothing moves, only that tells whether the step has followed it, or passed over what it did."""
-        change, left = end - body.hold_0[k], limit - absolute(body.hold_0[k])
-        bends = absolute(body.hold_1[k] - body.hold_0[k] - self.middle * change)
-        allowed = larger(STRAIGHT * absolute(change), FAR_OFF * left) + MOST * limit
+        change, left = own.hold - own.hold_0, own.limit - absolute(own.hold_0)
+        bends = absolute(own.hold_1 - own.hold_0 - self.middle * change)
+        allowed = larger(STRAIGHT * absolute(change), FAR_OFF * left) + MOST * own.limit
         return bends / where(allowed > 0.0, allowed, 1.0)
 
-    def _is_wrong(self, body: Any, k: int, limit: Any) -> Any:
-        """Return whether a sense does not go on from the start of the step: more force is needed than there is, or a
-        slip that begins would go the other way."""
-        s, v0, a0 = body.sense[k], body.v0[k], getattr(body, self.first)[k]
-        backwards = both(s * v0 <= REST, s * a0 < -STILL)
-        too_much = absolute(body.hold_0[k]) > (1.0 + LOOSE) * limit
-        return where(sticks(s), where(too_much, 1.0, 0.0), where(backwards, 1.0, 0.0)) > 0.5
+    @cached_property
+    def looking_at_loops(self) -> OnCall:
+        """Return the step by which senses of loops are looked at."""
+        return on_call(self.look_at_loop)
+
+    @cached_property
+    def changing_loops(self) -> OnCall:
+        """Return the step by which senses of loops change."""
+        return on_call(self.change_in_loop)
 
     @property
     def sweeps(self) -> tuple[Sweep, ...]:
         """Return what looks at senses before a step is decided about."""
-        return begin_judging, with_ground(but_particles(self.look))
+        own = begin_judging, with_ground(but_particles(self.look))
+        return (*own, Schedule(partial(at_dry_loops, self.looking_at_loops))) if self.loops else own
 
     @property
-    def switch(self) -> Sweep:
+    def switch(self) -> tuple[Sweep, ...]:
         """Return what changes them afterwards."""
-        return with_ground(but_particles(self.change))
+        own = (with_ground(but_particles(self.change)),)
+        return (*own, Schedule(partial(at_dry_loops, self.changing_loops))) if self.loops else own
 
 
-def sticks(sense: Any) -> Any:
-    """Return whether a component of this sense sticks."""
-    return absolute(sense) < 0.5
+LOOP_VIEW = dict.fromkeys(("rate_0", "rise_0", "loop_hold_0", "loop_hold_1"), ArrayView((COMPONENTS,)))
+"""What loops keep of the start and the middle of a step."""
 
 
-def slips(sense: Any) -> Any:
-    """Return whether a component of this sense slips."""
-    return absolute(sense) > 0.5
+@on_call
+def keep_rate(loop: Any) -> None:
+    """Keep how a loop joint moves where a step begins."""
+    loop.rate_0 = loop.rate
 
 
-def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
+@on_call
+def keep_start(loop: Any) -> None:
+    """Keep how a loop joint accelerates and holds where a step begins, or in its middle."""
+    loop.rise_0, loop.loop_hold_0 = loop.rise, loop.hold
+
+
+@on_call
+def keep_middle(loop: Any) -> None:
+    """Keep how a loop joint holds in the middle of a step."""
+    loop.loop_hold_1 = loop.hold
+
+
+@each_body
+@but_particles
+def keep_last(body: Any) -> None:
+    """Keep the accelerations of the last stage before loops are closed."""
+    body.qdd_last = body.qdd
+
+
+def measured_rates(at: Any) -> list[Entry]:
+    """Return the calls that find how loop joints move that may stick."""
+    plan = at.plan
+    bodies = [
+        Entry(stand, i, (at.body(i), at.flows(i), at.flows(int(plan.parent[i]))))
+        for i in range(1, plan.n)
+        if not plan.kind[i].is_particle
+    ]
+    return [*bodies, *at_dry_loops(tell_rate, at)] if dry_loops(plan) else []
+
+
+def weigh_senses(ground: Any, is_adaptive: bool, before: Mapping[str, Any], sure: Any) -> Any:
     """Decide besides about a step: it is taken only if its senses go on, and what it was rejected for says nothing
-    about the size `planned` before; the next one ends where the first of them changes."""
+    about the sizes planned `before`; the next one ends where the first of them changes. Return whether the step can be
+    vouched for: it can where its senses are wrong anyway, as of a joint that sticks where it turns round while others
+    go on."""
+    is_wrong = ground.wrong > 0.5
     right = both(ground.wrong < 0.5, ground.goes_on >= 1.0)
     if is_adaptive:
-        says_nothing = where(ground.wrong > 0.5, 1.0, where(right, 0.0, ground.accepted))
-        ground.h = where(says_nothing > 0.5, planned, ground.h)
+        says_nothing = where(is_wrong, 1.0, where(right, 0.0, ground.accepted))
+        ground.h = where(says_nothing > 0.5, before["h"], ground.h)
+        for name in ("row", "wish"):
+            setattr(ground, name, where(is_wrong, before[name], getattr(ground, name)))
     ground.accepted = where(right, ground.accepted, 0.0)
     taken, cut, moving = ground.accepted > 0.5, ground.capped > 0.5, ground.dt > 0.0
     sooner = where(ground.goes_on < 1.0, ground.goes_on * ground.dt, ground.cap)
@@ -242,12 +382,14 @@ def weigh_senses(ground: Any, is_adaptive: bool, planned: Any) -> None:
     if not is_adaptive:
         ground.part = where(both(moving, taken), where(cut, ground.whole - ground.dt, 0.0), ground.part)
     ground.halt = where(ground.pivots > PIVOTS, 1.0, ground.halt)
+    return where(is_wrong, 1.0, where(sure, 1.0, 0.0)) > 0.5
 
 
 def _slow(ground: Any, v: Any) -> Any:
-    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides."""
+    """Return the velocity at which a slip that began with v is at rest, whatever errors are allowed besides; what
+    rounding of accelerations makes of it counts."""
     tolerance, least = ground.atol + ground.rtol * absolute(v), REST + FINE * absolute(v)
-    return ENDED * where(tolerance < least, tolerance, least)
+    return ENDED * where(tolerance < least, tolerance, least) + ground.still * ground.dt
 
 
 def _slip_ends(f0: Any, d0: Any, f1: Any, d1: Any) -> Any:

@@ -57,8 +57,9 @@ class StepVariant:
     `driven` along prescribed motions, whether closure errors feed back into the accelerations, whether work is
     counted, whether driven joints follow polynomials (`paths`) or formulas (`guided`), the number of wrenches
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
-    the flexible body that has most (0: all are rigid), who meets in each contact (`touches`), whether forces look at
-    loop joints whose `turns` are counted, and whether dry friction `sticks`."""
+    the flexible body that has most (0: all are rigid), who meets in each contact (`touches`) and whether
+    these may be redundant, so that the `least` forces are taken, whether forces look at loop joints whose `turns` are
+    counted, and whether dry friction `sticks`, in joints that close loops too (`loops_stick`)."""
 
     method: str
     sort: EliminationShape | None
@@ -75,9 +76,11 @@ class StepVariant:
     pulls: bool = False
     modes: int = 0
     touches: tuple[Pair, ...] = ()
+    least: bool = False
     turns: bool = False
     guided: bool = False
     sticks: bool = False
+    loops_stick: bool = False
 
     @property
     def holds(self) -> bool:
@@ -103,9 +106,10 @@ class StepVariant:
             "pulled" if self.pulls else "",
             "forces" if self.forces else "",
             f"modes_{self.modes}" if self.modes else "",
-            f"touches_{code(self.touches)}" if self.touches else "",
+            f"touches_{code(self.touches)}{'_least' if self.least else ''}" if self.touches else "",
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
+            "in_loops" if self.loops_stick else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -1,0 +1,64 @@
+"""One state and one run of large mechanisms on one thread and on two, in turns."""
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+
+import numpy as np
+
+import catena as ct
+from benchmarks.table import Figure, figure_table
+from catena.mechanism import Mechanism
+from catena.mechanism.generators import arm7, arms_on_object, n_four_bars, tree
+
+MACHINES: dict[str, Callable[[], Mechanism]] = {
+    "32 arms on an object": partial(arms_on_object, 32),
+    "160 four-bars in a row": partial(n_four_bars, 160),
+    "tree of 1000 bodies": partial(tree, 1000),
+    "arm7": arm7,
+}
+# Calls of one state until threads help, and calls that are timed one by one in a burst.
+BEFORE, CALLS, BURSTS = 700, 200, 10
+
+NOT_SHOWN = (
+    "more than two threads; what other work on the machine takes from both: each figure is the best of many."
+)
+
+
+def report() -> str:
+    """The table of this benchmark as Markdown."""
+    rows = []
+    for name, make in MACHINES.items():
+        system = make().system()
+        q, v = system.assemble(), np.zeros(system.nv)
+        best = _in_turns(partial(system.forward_dynamics, q, v, v), BEFORE, CALLS)
+        rows += _rows(f"forward dynamics, {name}", best, 1e6, "us")
+        if name != "arm7":
+            run = partial(
+                ct.simulate, system, q, v, 0.1, integrator="rk4", step=1e-3, check=False, samples=[0.0, 0.1]
+            )
+            rows += _rows(f"0.1 s by rk4, {name}", _in_turns(run, 8, 1), 1e3, "ms")
+    return figure_table("One state on one thread and on two", rows, NOT_SHOWN)
+
+
+def _rows(name: str, best: dict[int, float], factor: float, unit: str) -> list[Figure]:
+    """The times of both, and their ratio."""
+    times = [Figure(f"{name}, threads: {count}", factor * t, unit) for count, t in best.items()]
+    return [*times, Figure(f"{name}, ratio", best[1] / best[2], "", ">= 1.6 where it is large")]
+
+
+def _in_turns(work: Callable[[], object], before: int, calls: int) -> dict[int, float]:
+    """The shortest time [s] of a call on one thread and on two."""
+    best = {1: np.inf, 2: np.inf}
+    ct.set_threads(2)
+    for _ in range(before):
+        work()
+    for _ in range(BURSTS):
+        for count in best:
+            ct.set_threads(count)
+            for _ in range(calls):
+                began = perf_counter()
+                work()
+                best[count] = min(best[count], perf_counter() - began)
+    ct.set_threads(1)
+    return best

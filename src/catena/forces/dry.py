@@ -1,0 +1,23 @@
+"""Dry friction with a sense: 0 where a component sticks, and otherwise the sign of its slip, -1 or 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catena.spatial.scalars import absolute
+
+
+def sticks(sense: Any) -> Any:
+    """Return whether a component of this sense sticks."""
+    return absolute(sense) < 0.5
+
+
+def slips(sense: Any) -> Any:
+    """Return whether a component of this sense slips."""
+    return absolute(sense) > 0.5
+
+
+def slip_friction(friction: Any, fading: Any, fall: Any, v: Any) -> Any:
+    """Return what friction takes of a component that slips at v: `friction`, and besides what has not faded yet of what
+    holds at rest, fading / (1 + fall v^2)."""
+    return friction + fading / (1.0 + fall * v * v)
