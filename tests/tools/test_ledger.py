@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = '"""What it is."""\n\nimport os\n# Why.\nx = 1  # a remark\n\n\ndef f():\n    """Two\n    lines."""\n    return os\n'
+SOURCE = '"""What it is."""\n\nimport os\n# Why.\nx = 1  # a remark\n\n\ndef f():\n    """Two\n    lines."""\n    return os\n'  # noqa: E501
 
 
 def ledger(*words):
