@@ -279,7 +279,10 @@ class _SenseSearch:
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
         nv, joints = self.system.nv, self.system.mechanics.evaluator.plan.loop_joints
-        force, across = force[..., :nv], force[..., nv:].reshape(*force.shape[:-1], -1, COMPONENTS)
+        force, across = (
+            force[..., :nv],
+            force[..., nv:].reshape(*force.shape[:-1], (force.shape[-1] - nv) // COMPONENTS, COMPONENTS),
+        )
         loop_sense = sense[..., nv:].reshape(across.shape)
         names = {joints[k].name: (k, slice(joints[k].kind.nv)) for k in self.loops}
         return Sticking(
