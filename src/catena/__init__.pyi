@@ -170,7 +170,9 @@ from .spatial import (
     Pose as Pose,
 )
 from .structure import (
+    Interconnection as Interconnection,
     connectivity_before as connectivity_before,
+    interconnection as interconnection,
 )
 from .studies import (
     Study as Study,
@@ -187,8 +189,13 @@ from .studies import (
     uniform as uniform,
 )
 from .system import (
+    BiasParts as BiasParts,
+    JointBases as JointBases,
+    JointWrench as JointWrench,
+    OperationalDynamics as OperationalDynamics,
     System as System,
     VelocityTransformation as VelocityTransformation,
+    bias_parts as bias_parts,
     branches as branches,
     check as check,
     compare_plans as compare_plans,
@@ -196,6 +203,9 @@ from .system import (
     contact_dynamics as contact_dynamics,
     energy_derivatives as energy_derivatives,
     inertial_parameters as inertial_parameters,
+    joint_bases as joint_bases,
+    joint_wrench as joint_wrench,
+    operational_dynamics as operational_dynamics,
     reach as reach,
     velocity_transformation as velocity_transformation,
 )

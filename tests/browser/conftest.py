@@ -8,6 +8,9 @@ import shutil
 
 import pytest
 
+from catena.studio import studio
+from tests.browser.studio_person import Person, opened as opened_studio
+
 FOUND = os.environ.get("CATENA_BROWSER") or next(
     filter(
         None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))
@@ -57,3 +60,15 @@ def open_page(browser):
     for page in pages:
         page.close()
     assert problems == []
+
+
+@pytest.fixture
+def person(browser, tmp_path):
+    with studio(folder=tmp_path, show=False) as made:
+        page = opened_studio(browser, made)
+        somebody = Person(page, made)
+        yield somebody
+        assert page.problems == []
+        home = made.url.rsplit("/", 2)[0]
+        assert all(url.startswith((home, "blob:", "data:")) for url in page.asked)
+        page.close()

@@ -1,9 +1,8 @@
 """The studio in a real browser: a person draws a four-bar, runs it, changes it, understands it and saves it.
 
-One page serves many facts, because pages cost more than they do. Pictures are kept where `CATENA_SHOTS` names a folder.
+One page serves many facts, because pages cost more than they do.
 """
 
-import os
 import subprocess
 import sys
 import time
@@ -14,130 +13,7 @@ import pytest
 
 import catena as ct
 from catena.studio import studio
-
-PLACE = """([x, z]) => { const s = catena.stage, p = s.pixel([x, z]), b = s.player.stage.getBoundingClientRect();
-  return [p[0] + b.left, p[1] + b.top]; }"""
-ASK = """([name, question]) => fetch(`/ask/${name}`, { method: "POST", body: JSON.stringify(question),
-  headers: { "Content-Type": "application/json", "X-Catena": "1" } })
-  .then((r) => r.json().then((j) => [r.status, j]))"""
-MIDDLE = """(name) => { const p = catena.stage.player, g = p.segment_at(p.data.segments, p.time);
-  let k = 0; while (k + 1 < g.t.length && g.t[k + 1] <= p.time + 1e-12) k++;
-  const a = p.shown_arrows(g).find((x) => x.name === name), scene = p.data.scenes[g.scene];
-  const e = p.arrow_ends(a, k, p.rows, a.body, scene, p.arrow_scale()), b = p.canvas.getBoundingClientRect();
-  const q = p.eye.project(p.look.camera, e[0].map((x, i) => 0.5 * (x + e[1][i])));
-  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height, g.t[k]]; }"""
-AT = """(name) => { const p = catena.stage.player, k = 12 * p.data.scenes[0].bodies.indexOf(name);
-  const l = p.data.scenes[0].labels.find((x) => x[0] === "body" && x[1] === name)[3], r = p.rows;
-  const at = [0, 4, 8].map((i) => r[k + i] * l[0] + r[k + i + 1] * l[1] + r[k + i + 2] * l[2] + r[k + i + 3]);
-  const q = p.eye.project(p.look.camera, at), b = p.canvas.getBoundingClientRect();
-  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
-SLIDE = """(x, value) => { x.value = value; for (const name of ["input", "change"])
-  x.dispatchEvent(new Event(name, { bubbles: true })); }"""
-COLOURS = """() => catena.studio.data.scenes.map((s) =>
-  Object.fromEntries(s.parts.filter((p) => p[1] === "body").map((p) => [p[0], p[2]])))"""
-TYPED = """([old, now]) => { const e = catena.editor, k = e.state.doc.toString().indexOf(old);
-  e.dispatch({ changes: { from: k, to: k + old.length, insert: now } }); }"""
-PATIENCE = 60_000
-
-
-class Person:
-    """Somebody who sits before the page."""
-
-    def __init__(self, page, made):
-        self.page, self.made, self.session = page, made, made.session
-        self.shots = os.environ.get("CATENA_SHOTS")
-
-    def at(self, x, z):
-        return self.page.evaluate(PLACE, [x, z])
-
-    def draw(self, start, end):
-        before = self.session.revision
-        self.page.mouse.move(*self.at(*start))
-        self.page.mouse.down()
-        self.page.mouse.move(*self.at(0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1])))
-        self.page.mouse.move(*self.at(*end))
-        self.page.locator("svg.drawing line.preview").wait_for(state="attached")
-        told = self.page.locator("svg.drawing text.length").all_text_contents()
-        self.page.mouse.up()
-        self.settled(before)
-        return told
-
-    def click(self, x, z):
-        before = self.session.revision
-        self.page.mouse.click(*self.at(x, z))
-        self.settled(before)
-
-    def press(self, key):
-        self.page.keyboard.press(key)
-
-    def settled(self, before=None):
-        """Wait until the page shows what the session has."""
-        end = time.monotonic() + 60.0
-        while before is not None and self.session.revision == before and time.monotonic() < end:
-            self.page.wait_for_timeout(20)
-        self.page.wait_for_function(f"() => catena.stage.revision === {self.session.revision}")
-        self.page.evaluate(
-            "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        )
-
-    def field(self, name, text):
-        box = self.page.locator(f"input[name='{name}']")
-        before = self.session.revision
-        box.fill(text)
-        box.press("Enter")
-        return box, before
-
-    def shot(self, name):
-        if self.shots:
-            self.page.wait_for_timeout(300)
-            self.page.screenshot(path=str(Path(self.shots) / f"studio-{name}.png"))
-
-    def words(self):
-        return self.page.locator(".status").inner_text()
-
-
-def opened(browser, made, size=(1280, 720), dark=False):
-    page = browser.new_page(
-        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
-    )
-    page.set_default_timeout(PATIENCE)
-    page.problems, page.asked = [], []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("request", lambda request: page.asked.append(request.url))
-    page.goto(made.url)
-    page.wait_for_function("() => window.catena && catena.stage && catena.studio.frames_drawn > 0")
-    return page
-
-
-@pytest.fixture
-def person(browser, tmp_path):
-    with studio(folder=tmp_path, show=False) as made:
-        page = opened(browser, made)
-        somebody = Person(page, made)
-        yield somebody
-        assert page.problems == []
-        home = made.url.rsplit("/", 2)[0]
-        assert all(url.startswith((home, "blob:", "data:")) for url in page.asked)
-        page.close()
-
-
-def drawn_four_bar(person, guided=True):
-    """Steps 1 to 5 of the script: from the start page to a four-bar."""
-    page = person.page
-    page.get_by_role("button", name="Blank plane").wait_for()
-    assert page.locator(".start .card").count() > 15
-    person.shot("01-start")
-    page.get_by_role("button", name="First build A four-bar" if guided else "Blank plane").click()
-    page.wait_for_function("() => !document.querySelector('.start')")
-    person.settled()
-    told = person.draw((0, 0), (0, 0.4))
-    assert any("0.400 m" in words and "90.0" in words for words in told)
-    person.draw((0, 0.4), (0.9, 0.8))
-    person.draw((0.9, 0.8), (1.0, 0))
-    assert set(person.session.reading.drawing()["bars"]) == {"A-B", "B-C", "C-D"}
-    person.press("g")
-    person.click(0, 0)
-    person.click(1.0, 0)
+from tests.browser.studio_person import ASK, AT, COLOURS, MIDDLE, SLIDE, TYPED, Person, drawn_four_bar, opened
 
 
 def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):

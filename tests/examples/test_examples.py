@@ -267,9 +267,21 @@ def check_sticking(report: str, pictures: set[str]) -> None:
     assert lost == had
 
 
+def check_looking_ahead(report: str, pictures: set[str]) -> None:
+    """Every hurdle is cleared, and what was foreseen with a springy floor is what a rigid one does."""
+    assert pictures == {"futures"}
+    clear = numbers(report, "    clear of the hurdles by [m]")
+    assert len(clear) == 3 and min(clear) > 0.0
+    # A bounce from a spring takes 16 ms, in which a ball at 4.3 m/s would go 0.07 m.
+    assert numbers(report, "    foreseen for the next decision to [m]")[0] < 0.07
+    # Processor time, whatever else the machine does: 64 futures are ahead of the world by far.
+    assert numbers(report, "    seconds of motion in one of the processor")[0] > 200.0
+
+
 CHECKS = {
     "15_hopper": check_hopper,
     "16_clutch_and_belt": check_sticking,
+    "17_looking_ahead": check_looking_ahead,
     "33_motor_sizing": check_motors,
     "34_fmu": check_fmu,
     "09_grapple_a_handle": check_grapple,

@@ -4,6 +4,7 @@ position against one equation written by hand."""
 import numpy as np
 import pytest
 
+import catena as ct
 from catena.mechanism.generators import hslm
 from catena.mechanism.generators.hslm import ACROSS, DROP
 
@@ -120,3 +121,26 @@ def test_away_from_the_default_position_it_falls_as_lagrange_says(system, height
     found = system.jacobian(q, "member") @ vdot + system.bias_acceleration(q, v, "member")
     np.testing.assert_allclose(found[:3], 0.0, atol=1e-9)
     assert found[4] == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(("legs", "drop", "across"), [(3, DROP, ACROSS), (4, 0.8, 0.5), (6, 1.2, 0.3)])
+def test_other_legs_let_the_member_fall_as_one_equation_says(legs, drop, across):
+    """At rest the member falls straight down: a leg of 2 kg slides by sin(alpha) and turns by cos(alpha) / length for
+    each metre, with its mass centre 0.5 m from its base."""
+    system = hslm(legs=legs, drop=drop, across=across).system()
+    q, rest = system.neutral(), np.zeros(system.nv)
+    assert np.abs(system.closure(q)[0]).max() < 1e-15
+    assert system.diagnose(q).mobility == 3
+    length = np.hypot(across, drop)
+    slides, turns = drop / length, across / length / length
+    inertia = 5.0 + legs * (0.5 + 2.0 * (slides**2 + (0.5 * turns) ** 2) + 0.5 * turns**2)
+    weight = 10.0 * (5.0 + legs * (0.5 + 2.0 * (slides**2 + 0.5 * turns * across / length)))
+    found = system.jacobian(q, "member") @ system.forward_dynamics(q, rest)
+    np.testing.assert_allclose(found, [0, 0, 0, 0, -weight / inertia, 0], atol=1e-9)
+
+
+def test_impossible_legs_are_refused():
+    with pytest.raises(ct.ModelError, match="three legs or more"):
+        hslm(legs=2)
+    with pytest.raises(ct.ModelError, match="above zero"):
+        hslm(drop=0.0)

@@ -113,6 +113,8 @@ def test_one_instant_is_the_same_for_all_cuts():
             sense = {j: at.loop_senses[j] if j in s.loops else at.sense[s.slice_v(j)] for j in "ABCD"}
             found.append([*np.concatenate([force[j] for j in "ABCD"]), *(sense[j][0] for j in "ABCD")])
         np.testing.assert_allclose(found[1:], [found[0]] * 3, atol=1e-9)
+    none = s.sticking(np.zeros((0, s.nq)), np.zeros((0, s.nv)))
+    assert none.vdot.shape == (0, s.nv) and none.at_loops["D"].shape == (0, 1)
     m = random_mechanism(0, 7, ["Revolute", "Prismatic"], loops=1)
     s = m.with_joint("joint3", friction=20.0).system(cut=["joint3"])
     assert s.diagnose(s.assemble()).mobility == 5

@@ -150,3 +150,63 @@ def test_a_function_that_repeats_itself_is_not_taken_for_a_number():
     inside = ct.simulate(s, [0.3], [0.0], 0.2, control=law)
     outside = ct.simulate(s, [0.3], [0.0], 0.2, control=lambda t, q, v: np.sin(60.0 * np.pi * t) + 0.0 * q)
     np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)
+
+
+def _with_ball():
+    """A branched tree with a ball joint, whose positions are no numbers to subtract."""
+    kinds = ("Revolute", "Spherical", "Prismatic")
+    return ct.generators.random_mechanism(4, bodies=5, kinds=kinds).system()
+
+
+@pytest.mark.parametrize("make", (lambda: arm7().system(), _with_ball))
+@pytest.mark.parametrize("chosen", ({"integrator": "rk4", "step": 1e-3}, {"rtol": 1e-9, "atol": 1e-11}))
+@pytest.mark.parametrize("rate", (500.0, None))
+def test_computed_torque_in_the_step_is_what_it_is_in_python(make, chosen, rate):
+    s = make()
+    goal = s.integrate(s.neutral(), 0.2 * np.ones(s.nv))
+    path = {}
+    for j in s.joints:
+        where = s.slice_q(j)
+        flat = where.stop - where.start == s.slice_v(j).stop - s.slice_v(j).start
+        ends = [s.neutral()[where], goal[where]]
+        path[j] = ct.quintic([0.0, 0.1], ends) if flat else goal[where]
+    law = ct.ComputedTorque(s, path, kp=200.0, rate=rate)
+    assert law.compiles
+    v = np.zeros(s.nv)
+    inside = ct.simulate(s, s.neutral(), v, 0.12, control=law, **chosen)
+    outside = ct.simulate(s, s.neutral(), v, 0.12, control=FromPython(law), **chosen)
+    assert inside.settings["steps taken by"] == "the compiled loop"
+    np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)
+    np.testing.assert_allclose(inside.v[-1], outside.v[-1], atol=1e-8)
+    np.testing.assert_allclose(inside.tau[-1], outside.tau[-1], atol=1e-6)
+
+
+def test_errors_under_compiled_computed_torque_decay_as_damped_oscillators():
+    s, kp, kd = arm7().system(), 36.0, 5.0
+    law = ct.ComputedTorque(s, dict.fromkeys(s.joints, 0.0), kp=kp, kd=kd)
+    run = ct.simulate(s, 0.1 * np.ones(7), np.zeros(7), 1.0, control=law)
+    rest, w = np.exp(-kd / 2 * run.t), np.sqrt(kp - kd**2 / 4)
+    expected = 0.1 * rest * (np.cos(w * run.t) + kd / (2 * w) * np.sin(w * run.t))
+    np.testing.assert_allclose(run.q, np.repeat(expected[:, None], 7, axis=1), atol=1e-9)
+
+
+def test_computed_torque_beside_forces_and_of_part_of_the_joints_stays_in_python():
+    m = arm7()
+    m.add_force("spring", ct.forces.JointSpring(3.0), joint="joint2")
+    s = m.system()
+    assert not ct.ComputedTorque(s, dict.fromkeys(s.joints, 0.0), kp=1.0).compiles
+    s = arm7().system()
+    assert not ct.ComputedTorque(s, {"joint1": 0.0}, kp=1.0).compiles
+
+
+def test_one_time_of_polynomial_references_is_that_of_many():
+    s = arm7().system()
+    path = ct.JointPath(s, {
+        "joint1": ct.cubic([0.0, 0.5, 1.0], [0.0, 1.0, -1.0]), "joint2": 0.3,
+        "joint3": ct.quintic([0.2, 0.7], [0.0, 1.0]), "joint5": ct.quintic([0.2, 0.7], [1.0, 2.0]),
+    })  # fmt: skip
+    times = np.array([-1.0, 0.0, 0.1, 0.2, 0.45, 0.5, 0.7, 1.0, 3.0])
+    many = path.given(times)
+    for k, t in enumerate(times.tolist()):
+        for one, all_of_them in zip(path.given(t), many, strict=True):
+            np.testing.assert_allclose(one, all_of_them[k], atol=1e-12)

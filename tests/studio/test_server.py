@@ -9,6 +9,7 @@ from importlib.resources import files
 
 import pytest
 
+import catena as ct
 from catena.mechanism import generators
 from catena.studio import studio
 
@@ -116,6 +117,62 @@ def test_models_that_are_dropped_become_texts_and_broken_ones_are_told(made, tmp
     for broken in (content[:200], content.replace("</robot>", ""), "", "<robot/>"):
         code, told = ask(made, "bring", name="x.urdf", content=broken, base=made.session.revision)
         assert code == 400 and "x.urdf" in told["error"] and "/tmp" not in told["error"]
+    assert made.session.text == before
+
+
+def test_runs_are_handed_out_as_tables_and_whole(made, tmp_path):
+    assert ask(made, "open", generator="four_bar", base=made.session.revision)[0] == 200
+    run = made.session.reading.scenario.run()
+    table = exported(made, ".csv").decode().splitlines()
+    assert len(table) - 1 == len(run.t) and table[0].startswith("t")
+    (tmp_path / "run.nc").write_bytes(exported(made, ".nc"))
+    assert (ct.load_run(tmp_path / "run.nc").q == run.q).all()
+    code, told = ask(made, "export", ending=".exe")
+    assert code == 400 and ".csv" in told["error"]
+
+
+def test_a_link_leads_back_to_the_text_that_it_was_made_of(made):
+    code, told = ask(made, "link")
+    name = told["link"].rpartition("=")[2]
+    text = made.session.text
+    assert code == 200 and told["link"].startswith(made.url)
+    assert (
+        ask(made, "act", name="set run", arguments={"duration": "3 s"}, base=made.session.revision)[0] == 200
+    )
+    assert made.session.text != text
+    assert ask(made, "follow", link=name, base=made.session.revision)[0] == 200 and made.session.text == text
+    for wrong in ("nothing", "", None, 3, "../x"):
+        assert ask(made, "follow", link=wrong, base=made.session.revision)[0] == 400
+    assert send(made, "GET", f"/{made.server.secret}/?link={name}")[1]["Location"] == f"/?link={name}"
+    assert send(made, "GET", f"/{made.server.secret}/?link=%0d%0aX:1")[1]["Location"] == "/"
+
+
+def test_meshes_are_kept_in_the_folder_only_and_replace_nothing(made):
+    content = base64.b64encode(b"v 0 0 0\n").decode()
+    assert ask(made, "mesh", name="../../part.obj", content=content)[1] == {"path": "part.obj"}
+    assert (made.session.folder / "part.obj").read_bytes() == b"v 0 0 0\n"
+    other = base64.b64encode(b"v 1 1 1\n").decode()
+    for name, given in (("part.obj", other), ("x.py", content), (".obj", content), ("x.stl", ""), ("x.stl", "%%"),
+                        ("x.stl", 3), (None, content), ("a\0.stl", content),
+                        ("x" * 300 + ".stl", content)):  # fmt: skip
+        assert ask(made, "mesh", name=name, content=given)[0] == 400
+    assert sorted(
+        file.name for file in made.session.folder.glob("*.*") if file.suffix in (".obj", ".stl", ".py")
+    ) == ["part.obj"]
+
+
+def test_it_listens_on_this_computer_only_and_no_python_comes_from_a_page(made, tmp_path):
+    assert made.server.address[0] == "127.0.0.1"
+    mark = tmp_path / "ran"
+    (made.session.folder / "evil.py").write_text(f"open({str(mark)!r}, 'w')\nclass Kind: pass\n")
+    before = made.session.text
+    text = before + '\n[[joint]]\nname = "x"\nkind = "evil:Kind"\nparent = "ground"\nchild = "crank"\n'
+    code, state = ask(made, "text", text=text, base=made.session.revision)
+    assert code == 200 and state["fault"] and not mark.exists()
+    assert ask(made, "undo", base=made.session.revision)[0] == 200
+    for formula in ("__import__('os').system('true')", "open('x')", "(lambda: 1)()"):
+        fields = {"name": "set run", "arguments": {"duration": formula}, "base": made.session.revision}
+        assert ask(made, "act", **fields)[0] == 400
     assert made.session.text == before
 
 

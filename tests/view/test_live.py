@@ -421,3 +421,20 @@ def test_bodies_that_stand_still_for_a_moment_are_told_with_what_drives_instead(
     assert {key.split()[0] for key, mark in told["marks"].items() if mark == "dead"} == {
         name for name in s.joints if abs(v[s.slice_v(name)][0]) < 1e-9
     }
+
+
+def test_a_rocker_that_is_dragged_beyond_its_dead_point_stays_there_and_says_what_drives_on():
+    """At the end of its way crank and coupler are one line: |AC| is their sum."""
+    drawn = ct.Linkage("crank-rocker", {"A": (0, 0), "D": (1, 0)}, gravity=0.0)
+    drawn.bars({"A-B": 0.4, "B-C": 1.0, "C-D": 0.8}).sketch({"B": (0, 0.4), "C": (0.9, 0.8)})
+    system = drawn.mechanism().system()
+    q = system.assemble()
+    mover = Mover(system, 1.0)
+    point = np.linalg.inv(system.body_poses(q)["C-D"]) @ [*system.pose(q, "C").p, 1.0]
+    for k in range(25):
+        moved = mover.drag(q, "C-D", point[:3], np.array([0.9 + 0.1 * k, 0.0, 0.8 - 0.1 * k]))
+        q = moved.q
+    A, C = (np.asarray(system.pose(q, name).p) for name in ("A", "C"))
+    assert np.linalg.norm(C - A) == pytest.approx(1.4, abs=1e-5)
+    assert "dead point" in moved.note and "A, which can drive" in moved.note
+    assert np.abs(system.closure(q)[0]).max() < 1e-9

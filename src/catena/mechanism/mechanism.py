@@ -46,6 +46,7 @@ from catena.mechanism.new_forces import (
     make_wrench,
 )
 from catena.mechanism.new_parts import (
+    inertia_of_euler_tensor,
     initial_values,
     make_actuator,
     make_body,
@@ -228,6 +229,7 @@ class Mechanism:
         collisions: Shape | Iterable[Shape] = (),
         physical: bool = True,
         flexible: FlexibleBody | None = None,
+        euler_tensor: ArrayLike | None = None,
     ) -> Body:
         """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
@@ -235,6 +237,8 @@ class Mechanism:
         The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes. What is
         left out is zero. Instead of the three a `density` [kg/m^3] may be given: it fills the visual shapes, or the
         collision shapes of a body without visual ones. `visuals` and `collisions` are shapes of `catena.shapes`.
+
+        In place of the inertia the `euler_tensor` (3, 3) about that centre may be given, the integral of r r^T.
 
         An inertia that no distribution of mass can have is refused, unless `physical` is False: model files often have
         such inertias, and where they sum up with others they may do no harm.
@@ -245,6 +249,8 @@ class Mechanism:
         from.
         """
         naming.require_new_frame(self, "body", name)
+        if euler_tensor is not None:
+            inertia = inertia_of_euler_tensor(name, inertia, euler_tensor)
         body = make_body(name, mass, com, inertia, density, visuals, collisions, physical, flexible)
         self._bodies[name] = body
         self._revision += 1

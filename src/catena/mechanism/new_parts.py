@@ -19,10 +19,26 @@ from catena.mechanism.naming import end_of_joint, moving_joint
 from catena.mechanism.parts import Body, Frame, Joint
 from catena.mechanism.shapes import Shape, as_shapes, filled
 from catena.spatial import Pose
-from catena.validation import is_not_negative, shown
+from catena.spatial.euler_tensor import inertia_tensor
+from catena.validation import is_not_negative, real_array, shown
 
 if TYPE_CHECKING:
     from catena.mechanism.mechanism import Mechanism
+
+
+def inertia_of_euler_tensor(name: str, inertia: ArrayLike | None, euler: ArrayLike) -> ArrayLike:
+    """Return the inertia of a body whose Euler tensor (3, 3) is given, and whose inertia is not."""
+    if inertia is not None:
+        raise ModelError(f"body {name!r}: it has an inertia and an euler_tensor: give the one or the other")
+    try:
+        J = real_array(euler)
+    except ValueError as error:
+        raise ModelError(
+            f"body {name!r}: euler_tensor is {shown(euler)} ({error}): give a 3x3 matrix"
+        ) from None
+    if J.shape != (3, 3):
+        raise ModelError(f"body {name!r}: euler_tensor has shape {J.shape}: give a 3x3 matrix")
+    return inertia_tensor(J)
 
 
 def make_body(

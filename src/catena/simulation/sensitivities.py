@@ -23,6 +23,7 @@ from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
 from catena.system import System
+from catena.system.sticking import friction_limits
 from catena.validation import entries, real_array, shown
 
 # Times that differ by less than this part of the duration are the same.
@@ -176,9 +177,9 @@ def sensitivities(
 
 def _require_slips(run: Any) -> None:
     """Refuse a motion in which dry friction sticks or turns round: what is next to it does so at other times."""
+    limits = friction_limits(run.system, run.q[0])
     for joint in run.stop_forces:
-        own = run.system.slice_v(joint)
-        v = run.v[:, own][:, run.system.plan.friction[own] > 0.0]
+        v = run.system.joint_velocity(run.q, run.v, joint)[:, limits[joint] > 0.0]
         slow = np.abs(v).min(initial=np.inf) < STANDSTILL
         if slow or np.any(np.sign(v) != np.sign(v[:1])):
             raise StateError(

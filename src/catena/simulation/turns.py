@@ -135,8 +135,12 @@ class Wound:
 
     def know(self, run: Segment) -> None:
         """Take over where joints are at the end of a run."""
-        self.positions |= {joint: np.array(x[-1]) for joint, x in run.loop_positions.items()}
+        self.know_loops(run)
         self.know_tree(run.system, run.q[-1])
+
+    def know_loops(self, run: Segment) -> None:
+        """Take over where joints that close loops are at the end of a run."""
+        self.positions |= {joint: np.array(x[-1]) for joint, x in run.loop_positions.items()}
 
     def know_tree(self, system: System, q: np.ndarray) -> None:
         """Take over where joints of the tree are at q (nq,)."""

@@ -7,12 +7,14 @@ from catena.structure.comparison import JointComparison, PlanComparison, compare
 from catena.structure.connectivity import Connectivity, Link, connectivity, connectivity_before
 from catena.structure.coupled import PlannedCoupling, Term
 from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
+from catena.structure.interconnection import Interconnection, interconnection
 from catena.structure.plan import Loop, Placements, Plan
 from catena.structure.planning import plan
 from catena.structure.spanning_tree import Tree, least_dof_tree
 from catena.structure.welding import Welds, weld
 
 __all__ = [
+    "Interconnection",
     "BodyGoes",
     "Branches",
     "Connectivity",
@@ -32,6 +34,7 @@ __all__ = [
     "canonical",
     "connectivity",
     "connectivity_before",
+    "interconnection",
     "elimination_order",
     "compare_plans",
     "least_dof_tree",

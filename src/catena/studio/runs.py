@@ -25,6 +25,7 @@ class Runner:
         self._turn = threading.Lock()
         self._count = 0
         self._cancelled = threading.Event()
+        self._is_closed = False
 
     @property
     def is_busy(self) -> bool:
@@ -33,7 +34,7 @@ class Runner:
 
     def start(self) -> None:
         """Start the process, so that the first run does not wait for it."""
-        if self._process is None or self._process.poll() is not None:
+        if not self._is_closed and (self._process is None or self._process.poll() is not None):
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "catena.studio.worker"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8",
@@ -49,7 +50,9 @@ class Runner:
             self._cancelled.clear()
             self.start()
             process = self._process
-            assert process is not None and process.stdin is not None and process.stdout is not None
+            if process is None or process.stdin is None or process.stdout is None:
+                yield {"kind": "failed", "error": "the studio is closed"}
+                return
             self._count += 1
             order = {
                 "id": self._count, "text": text, "name": name, "folder": str(folder or ""), "traces": traces,
@@ -90,11 +93,13 @@ class Runner:
             process.kill()
 
     def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
+        """End the process; no other one is started."""
+        self._is_closed = True
+        # Whoever waits for its answers forgets it when it ends.
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
-            self._process = None

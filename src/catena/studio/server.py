@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
+from itertools import chain
 from typing import Any
 
 from catena.errors import CatenaError
@@ -120,7 +121,9 @@ class StudioHandler(Handler):
         return kind == "application/json" and self.headers.get(HEADER) == "1" and site == "same-origin"
 
     def _stream(self, answers: Any) -> None:
-        """Answer in pieces, each a line of JSON that goes out at once."""
+        """Answer in pieces, each a line of JSON that goes out at once. What is wrong with the question is known before
+        the first of them."""
+        first: dict[str, Any] = next(answers, {})
         self.send_response(200)
         for key, value in (
             ("Content-Type", "application/x-ndjson"), ("Transfer-Encoding", "chunked"), ("Cache-Control", "no-store"),
@@ -128,7 +131,7 @@ class StudioHandler(Handler):
         ):  # fmt: skip
             self.send_header(key, value)
         self.end_headers()
-        for answer in answers:
+        for answer in chain([first], answers):
             line = json.dumps(answer, allow_nan=False, separators=(",", ":")).encode("utf-8") + b"\n"
             self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
             self.wfile.flush()

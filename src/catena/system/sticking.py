@@ -139,7 +139,7 @@ def loop_rates(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     for k in dry_loops(plan):
         rate = system.joint_velocity(q, v, plan.loop_joints[k].name)
         found[..., k, : rate.shape[-1]] = rate
-    return at_rest(found.reshape(*v.shape[:-1], -1), v).reshape(found.shape)
+    return at_rest(found.reshape(*v.shape[:-1], found.shape[-2] * COMPONENTS), v).reshape(found.shape)
 
 
 def at_rest(rates: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -157,7 +157,7 @@ def loop_senses(
     rates = loop_rates(system, q, v)
     rest = 0.0 if before is None else before.reshape(rates.shape)
     senses = np.where(dry.limit > 0.0, np.where(rates != 0.0, np.sign(rates), rest), 1.0)
-    return senses.reshape(len(senses), -1)
+    return senses.reshape(len(senses), dry.limit.size)
 
 
 def sticking(
@@ -213,7 +213,7 @@ class _SenseSearch:
             self.dry.of_slip(v),
         )
         if self.of_loops is not None:
-            flat = (*v.shape[:-1], -1)
+            flat = (*v.shape[:-1], self.of_loops.limit.size)
             loops = loop_rates(system, q, v)
             rates = np.concatenate([rates, loops.reshape(flat)], axis=-1)
             limit = np.concatenate([limit, self.of_loops.limit.ravel()])
@@ -258,7 +258,8 @@ class _SenseSearch:
         vdot, held = found["qdd"], found["drive"] - total
         if self.of_loops is None:
             return vdot, vdot, held
-        rise, hold = (found[name].reshape(*vdot.shape[:-1], -1) for name in ("rise", "hold"))
+        flat = (*vdot.shape[:-1], self.of_loops.limit.size)
+        rise, hold = (found[name].reshape(flat) for name in ("rise", "hold"))
         return vdot, np.concatenate([vdot, rise], axis=-1), np.concatenate([held, hold], axis=-1)
 
     def _still(self, vdot: np.ndarray) -> np.ndarray:
@@ -279,11 +280,11 @@ class _SenseSearch:
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
         nv, joints = self.system.nv, self.system.mechanics.evaluator.plan.loop_joints
-        force, across = (
-            force[..., :nv],
-            force[..., nv:].reshape(*force.shape[:-1], (force.shape[-1] - nv) // COMPONENTS, COMPONENTS),
+        across, loop_sense = (
+            x[..., nv:].reshape(*x.shape[:-1], (x.shape[-1] - nv) // COMPONENTS, COMPONENTS)
+            for x in (force, sense)
         )
-        loop_sense = sense[..., nv:].reshape(across.shape)
+        force = force[..., :nv]
         names = {joints[k].name: (k, slice(joints[k].kind.nv)) for k in self.loops}
         return Sticking(
             vdot, force, sense[..., :nv], np.array(self.limit[..., :nv]),
@@ -319,6 +320,16 @@ def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFrictio
         _still[system.variants.laid_out] = never_moving(system.variants.state(0), q, limit)
     still = _still[system.variants.laid_out]
     return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
+
+
+def friction_limits(system: System, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Return with how much dry friction holds at rest, {joint: (nv of the joint,)}, of a system whose states begin at q
+    (nq,); none where loops hold still."""
+    tree, loops = dry_friction(system, q)
+    found = {joint: tree.limit[system.slice_v(joint)] for joint in system.joints}
+    for k, loop in enumerate(system.mechanics.evaluator.plan.loop_joints):
+        found[loop.name] = loops.limit[k, : loop.kind.nv]
+    return found
 
 
 def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndarray:

@@ -6,8 +6,9 @@ import catena as ct
 
 
 def beside_a_loop(m):
-    """Add a four-bar linkage far away to a mechanism, which then has loops, and return it."""
-    far = 50.0
+    """Add a four-bar linkage to a mechanism, which then has loops, and return it. It is about as large, so that what
+    counts as touching stays the same."""
+    far = 0.5
     for name, length in (("crank", 0.2), ("coupler", 0.5), ("rocker", 0.4)):
         m.add_body(f"far {name}", mass=0.3, com=(length / 2.0, 0.0, 0.0), inertia=(1e-3, 2e-3, 2e-3))
     m.add_joint("far A", "ground", "far crank", ct.Revolute("y"), in_parent=ct.Pose(p=(far, 0.0, 0.0)))

@@ -154,8 +154,11 @@ class FittedCount:
     sines: Fit
 
 
-def fit_chain(name: str, joints: tuple[int, ...] = (3, 4, 5, 6)) -> FittedCount:
-    """The operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N."""
+def fit_chain(name: str, joints: tuple[int, ...] | None = None) -> FittedCount:
+    """The operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N: of 3 to 6
+    joints unless given, and of 4 to 8 where the polynomial is cubic."""
+    if joints is None:
+        joints = (4, 5, 6, 7, 8) if name == "composite bodies, solved" else (3, 4, 5, 6)
     counts: dict[tuple[int, ...], OperationCount] = {
         (N,): count_of(name, denavit_hartenberg_chain(N)) for N in joints
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import atan2, hypot, pi, sqrt
+from math import atan2, cos, hypot, pi, sin, sqrt
 
+from catena.errors import ModelError
 from catena.joints import Fixed, Prismatic, Universal
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -16,7 +17,9 @@ HAND = 0.1
 ACROSS, DROP = 1.0 / sqrt(3.0) - 0.05 - HAND, 1.0
 
 
-def hslm(driven_tips: bool = False) -> Mechanism:
+def hslm(
+    driven_tips: bool = False, legs: int = 3, drop: float = DROP, across: float = ACROSS, hand: float = HAND
+) -> Mechanism:  # fmt: skip
     """The high stiffness low mass mechanism of van der Merwe (chapter 8), a machine tool on three sliding legs: 3 dof,
     10 moving bodies, 12 joints, 2 loops, none of their constraints redundant. The y axis points up and g = 10 m/s^2.
 
@@ -27,21 +30,36 @@ def hslm(driven_tips: bool = False) -> Mechanism:
     are joint 1 of the text, "tip{k}" is its joint 2, leg and hand are its links 1 and 2. Slides are actuated, which is
     enough to move it; with `driven_tips` the tips are too, as the first controller of the text has it.
 
+    With other numbers of `legs`, three or more, these stand evenly around the member and hold it 0.05 m from its
+    centre; `drop` is the height of the bases above it, `across` the level distance from a base to its hand, and `hand`
+    the length of the hands [m].
+
     All loops are closed at the neutral configuration, the default position of the text, where joint coordinates are
     zero; its joint parameters are q plus (turn, -1.1669367, 1.0874871) and (0, 1.1669367). The least plan leaves out
     tip2 and tip3 and has all slides in its tree. Plan with cut=("hold2", "hold3") to have all 15 coordinates.
     """
+    if legs < 3 or min(drop, across, hand) <= 0.0:
+        raise ModelError(
+            f"hslm: legs is {legs}, drop {drop}, across {across} and hand {hand}: give three legs or more, and lengths "
+            f"above zero"
+        )
+    around = [pi / 2 + 2.0 * pi * k / legs for k in range(legs)]
+    stands = (
+        list(zip(HOLDS, TURNS, strict=True))
+        if legs == 3
+        else [((-0.05 * cos(a), 0.0, 0.05 * sin(a)), a) for a in around]
+    )
     mechanism = Mechanism("HSLM", gravity=(0.0, -10.0, 0.0))
     # The text leaves this inertia out; a member that only translates does not feel it.
     mechanism.add_body("member", 5.0, inertia=0.01)
-    length, tilt = hypot(ACROSS, DROP), atan2(DROP, ACROSS)
+    length, tilt = hypot(across, drop), atan2(drop, across)
     level = Pose(rpy=(0.0, 0.0, tilt))
-    for k, (hold, turn) in enumerate(zip(HOLDS, TURNS, strict=True), 1):
+    for k, (hold, turn) in enumerate(stands, 1):
         turned = Pose(p=hold, rpy=(0.0, turn, 0.0))
-        base = turned * Pose(p=(-HAND - ACROSS, DROP, 0.0))
+        base = turned * Pose(p=(-hand - across, drop, 0.0))
         mechanism.add_body(f"gimbal{k}", 0.0)
         mechanism.add_body(f"leg{k}", 2.0, (0.5, 0.0, 0.0), (0.05, 0.5, 0.5))
-        mechanism.add_body(f"hand{k}", 0.5, (HAND / 2, 0.0, 0.0), (0.00006, 0.0006, 0.0006))
+        mechanism.add_body(f"hand{k}", 0.5, (hand / 2, 0.0, 0.0), (0.00006, 0.0006, 0.0006))
         universal = Universal("y", "z")
         mechanism.add_joint(f"base{k}", "ground", f"gimbal{k}", universal, base, level, actuated=False)
         mechanism.add_joint(f"slide{k}", f"gimbal{k}", f"leg{k}", Prismatic("x"))
@@ -49,5 +67,5 @@ def hslm(driven_tips: bool = False) -> Mechanism:
         mechanism.add_joint(
             f"tip{k}", f"leg{k}", f"hand{k}", universal, end, level.inverse(), actuated=driven_tips
         )
-        mechanism.add_joint(f"hold{k}", f"hand{k}", "member", Fixed(), Pose(p=(HAND, 0.0, 0.0)), turned)
+        mechanism.add_joint(f"hold{k}", f"hand{k}", "member", Fixed(), Pose(p=(hand, 0.0, 0.0)), turned)
     return mechanism

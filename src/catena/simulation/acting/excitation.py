@@ -79,6 +79,8 @@ class ActingForces(RunPart):
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
         motors of loop joints behind them."""
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
+        self._prescribed: tuple[float, dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]] | None = None
+        """The motion of prescribed joints at the time that was asked for last."""
         self.paths: Paths | None = None
         self.push: Push | None = None
         self.guide: Guide | None = None
@@ -502,6 +504,8 @@ class ActingForces(RunPart):
 
     def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Return position, velocity and acceleration of the joints whose motion is prescribed."""
+        if self._prescribed is not None and self._prescribed[0] == t:
+            return self._prescribed[1]
         found = {}
         for joint, motion in self.motion.items():
             parts = motion.at(t) if hasattr(motion, "at") else motion(t)
@@ -530,6 +534,7 @@ class ActingForces(RunPart):
             if not all(np.isfinite(x).all() for x in (q, v, vdot)):
                 raise SimulationError(f"The motion of joint {joint!r} is not finite at t = {t:.9g} s.")
             found[joint] = (q, v, vdot)
+        self._prescribed = t, found
         return found
 
     def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

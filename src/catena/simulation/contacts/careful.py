@@ -67,6 +67,8 @@ class CarefulSteps:
     tick: Callable[[float], None] = nobody_follows
 
     def __post_init__(self) -> None:
+        self.pushes = np.zeros((0, 0, 3))
+        """The forces (samples, contacts, 3) of the last steps in the axes of the contacts."""
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))
         self.weight = float(np.linalg.norm(self.free_motion.system.mechanics.gravity))
 
@@ -107,7 +109,8 @@ class CarefulSteps:
             told.append(self.free_motion.told(times[-1], q, v))
             q, v, gap = made.q, made.v, made.gap
             times.append(times[-1] + h)
-            self.free_motion.turns.know(np.array(times[-1:]), q[None], v[None])
+            if self.free_motion.turns.joints:
+                self.free_motion.turns.know(np.array(times[-1:]), q[None], v[None])
             states.append((q, v))
             taken.append(made)
             if not stays(made.p, made.u, made.yields):
@@ -272,8 +275,7 @@ class CarefulSteps:
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
         near = self.free_motion.besides(t, q, v).near
-        if driven:
-            tau = loads.with_drives(system, q, v, tau, wrenches(), driven, loads.Besides(motors, near=near))
+        self.pushes = forces
         names = tuple(dict.fromkeys((*given, *places.bodies)))
         run = Segment(
             system, t, q, v, tau, len(t) - 1, work=OnDemand(SOURCES, works),

@@ -119,7 +119,7 @@ class QuickStretch:
         quick.tell(numbers)
         quick.look_often(bool(holding.closed))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
-        quick.steps = 0
+        quick.steps, tried, since = 0, 0, t
         path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
         self.path = path
         while True:
@@ -141,7 +141,11 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
-            slow = holding.rubs and quick.steps > ATTEMPTS and quick.steps * quick.h > PATIENCE * (now - t)
+            slow = False
+            if quick.steps - tried > ATTEMPTS:
+                # A slip may become slow, and its friction stiff, long after it began.
+                slow = holding.rubs and (quick.steps - tried) * quick.h > PATIENCE * (now - since)
+                tried, since = quick.steps, now
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
 

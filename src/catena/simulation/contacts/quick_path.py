@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from catena.simulation.acting import loads
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ContactChange
@@ -142,8 +141,6 @@ def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> 
     def compute() -> dict[str, np.ndarray]:
         return free_motion.with_contacts(given, q, v, forces[:, holding.closed], holding.places)
 
-    if driven:
-        tau = loads.with_drives(free_motion.system, q, v, tau, compute(), driven)
     names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",

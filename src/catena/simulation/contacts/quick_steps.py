@@ -137,6 +137,8 @@ class QuickSteps:
         self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
         self.longest = np.inf
         """The longest step [s]."""
+        self.turnover = 0.0
+        """The energy [J] that was moved about before the stretch that works are counted in."""
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -206,7 +208,7 @@ class QuickSteps:
         if self.mover.counts:
             b["work"][0] = work
         if self.mover.judges:
-            b["turnover"][0, 0] = np.abs(work).sum()
+            b["turnover"][0, 0] = self.turnover + np.abs(work).sum()
         if self.excitation.paths is not None:
             self._follow_paths(t, self.excitation.paths)
 

@@ -26,6 +26,7 @@ from catena.simulation.contacts.checking import require_contacts, require_outsid
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import Deciding, Decision
+from catena.simulation.contacts.drives import Drives, with_drives
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
@@ -92,6 +93,8 @@ class ContactRun:
         self.start, self.end = changing.span
         self.segments: list[Segment] = []
         self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
+        self.drives: list[Drives | None] = []
+        """By what the forces of drives are found in each stretch, None where they are known or there are none."""
         self.places: list[ContactPlaces] = []
         self.transitions: list[Transition] = []
         self.jumps = Jumps()
@@ -221,10 +224,11 @@ class ContactRun:
         """Return what happened since it was asked last, and forget what was passed."""
         events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
         found = Happened(events, tuple(self.transitions))
-        self.segments, self.contact_forces, self.places = (
+        self.segments, self.contact_forces, self.places, self.drives = (
             self.segments[-1:],
             self.contact_forces[-1:],
             self.places[-1:],
+            self.drives[-1:],
         )
         self.known, self.transitions = len(self.segments), []
         # Contacts go on as they do, from where they are now.
@@ -283,6 +287,8 @@ class ContactRun:
         if made is None:
             return None
         run = self._keep_quick(made, holding)
+        for quick in self.quick.values():
+            quick.turnover += float(np.abs(made.work[-1]).sum())
         if not holding.closed:
             self.watch.passed(made.t, self.h)
         if len(made.t) > 2:
@@ -408,10 +414,12 @@ class ContactRun:
         if len(run.t) > 1:
             times = run.t
             run = met(run, self._events(t, q, v), t == self.start)
-            self.wound.know(run)
+            self.wound.know_loops(run)
             self.segments.append(run)
             self.contact_forces.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
             self.places.append(self.free_motion.places)
+            pushes = steps.pushes[np.searchsorted(times, run.t, side="right") - 1] if run.driven else None
+            self.drives.append(None if pushes is None else Drives(self.free_motion, pushes))
             self._come_to(run)
             if run.ended:
                 return self._ended(run)
@@ -506,10 +514,11 @@ class ContactRun:
         nodes, asks = len(run.t), self.free_motion.excitation.is_asked_always and not run.held
 
         if len(run.t) > 1:
-            self.wound.know(run)
+            self.wound.know_loops(run)
             self.segments.append(run)
             self.contact_forces.append(forces_in)
             self.places.append(holding.free_motion.places)
+            self.drives.append(None)
 
     def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
         run = quick_trajectory(self.free_motion, made, holding)
@@ -527,6 +536,7 @@ class ContactRun:
         self._keep(run, holding)
         by_modes = self.contact_forces[-1]
         self.contact_forces[-1] = forces_in
+        self.drives[-1] = Drives(self.free_motion, forces) if run.driven else None
         return run
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
@@ -547,6 +557,8 @@ class ContactRun:
     def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
         """Finish so many stretches, and tell whoever follows those that are new."""
         known, labels = len(self.finished), [contact.label for contact in self.contacts]
+        self.segments[known:count] = with_drives(self.segments[known:count], self.drives[known:count])
+        self.drives[known:count] = [None] * (count - known)
         for k in range(known, count):
             run = resampled(self.segments[k], times)
             f = self.contact_forces[k](run)

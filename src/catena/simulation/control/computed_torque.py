@@ -10,14 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics import newton_euler
 from catena.errors import StateError
+from catena.kernels.plain import play
 from catena.simulation.control.following import Ahead, as_path
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.control.symbols import join
+from catena.simulation.references import JointPath
+from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
+from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.validation import is_not_negative, shown
+
+# A law compiled into the step is one piece of code for all of the mechanism; beyond so many components that takes long.
+MOST_COMPILED = 40
 
 
 class ComputedTorque(Controller):
@@ -50,7 +60,15 @@ class ComputedTorque(Controller):
         followed = self.path.followed
         self._plain = not system.plan.total_constraints and bool((system.plan.actuated & followed).all())
         self._rows = np.eye(system.nv)[followed]
+        self._constants = join((self.kp, self.kd))
+        self._is_flat = all(kind is None or is_flat(kind) for kind in system.plan.kind)
+        self._formula = self._plain and system.nv <= MOST_COMPILED and system.plan.owner is None
         self._ahead = Ahead(self.path, self.path.given, self.rate)
+
+    @property
+    def compiles(self) -> bool:
+        """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts."""
+        return self._formula and self.system.variants.bare is self.system
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)
@@ -59,7 +77,50 @@ class ComputedTorque(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         system = self.system
         q_d, v_d, a_d = self._ahead.at(t)
-        wanted = a_d + self.kd * (v_d - v) + self.kp * system.difference(q, q_d)
+        wanted = a_d + self.kd * (v_d - v) + self.kp * self._error(q, q_d)
         if self._plain:
             return system.inverse_dynamics(q, v, wanted)
         return forces(system, q, v, self._rows, wanted[..., self.path.followed], -self.damping * v)
+
+    def _error(self, q: np.ndarray, q_d: np.ndarray) -> np.ndarray:
+        """Return the way (..., nv) from positions to the reference."""
+        return q_d - q if self._is_flat else self.system.difference(q, q_d)
+
+    # The law, where it compiles.
+
+    def memory(self, system: System) -> int:
+        """Return that nothing is remembered."""
+        return 0
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """Return the reference and the gains: they are data, so that others compile nothing."""
+        constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
+        return join([*self._ahead.at(t), constants])
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return reference and gains as polynomials, where the reference is."""
+        polynomials = self.path.polynomials() if isinstance(self.path, JointPath) else None
+        if polynomials is None or self._constants.ndim != 1:
+            return None
+        moving = [j for j in self.system.joints if j in polynomials]
+        known = [polynomials[j] for j in sorted(moving, key=lambda j: self.system.slice_v(j).start)]
+        rates = [(motion, order + 1) for _, (motion, order) in known]
+        return (*(q for q, _ in known), *(v for _, v in known), *rates, (held(self._constants), 0))
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """Return tau (..., nv) from the state, the reference and the gains."""
+        nq, nv = self.system.nq, self.system.nv
+        q_d, rest = inputs[..., :nq], inputs[..., nq:]
+        v_d, a_d, kp, kd = (rest[..., k * nv : (k + 1) * nv] for k in range(4))
+        if not is_symbolic(q):
+            wanted = a_d + kd * (v_d - v) + kp * self._error(q, q_d)
+            return self.system.inverse_dynamics(q, v, wanted), memory
+        plan = self.system.plan
+        parts = [
+            kind.difference(q[plan.q_start[i] : plan.q_start[i] + kind.nq], q_d[plan.q_start[i] :][: kind.nq])
+            for i, kind in enumerate(plan.kind)
+            if kind is not None
+        ]
+        wanted = a_d + kd * (v_d - v) + kp * join(parts)
+        moved = {"q": q, "qd": v, "qdd": wanted}
+        return play(newton_euler, plan, plan.gravity, moved)["tau"], memory

@@ -212,7 +212,7 @@ class PID(Controller):
         plan = self.system.plan
         kinds = [(joint, plan.kind[plan.joint.index(joint)]) for joint in self._joints]
         known = [(joint, kind) for joint, kind in kinds if kind is not None]
-        return known if any(kind.nq != kind.nv or not _is_flat(kind) for _, kind in known) else []
+        return known if any(kind.nq != kind.nv or not is_flat(kind) for _, kind in known) else []
 
     def _tracking(self, tracking: float | None) -> np.ndarray:
         """Return one over the time constants of back-calculation, (..., n)."""
@@ -234,6 +234,6 @@ class PID(Controller):
         return np.minimum(self.ki / np.where(self.kp > 0.0, self.kp, 1.0), 1.0 / period)
 
 
-def _is_flat(kind: JointKind) -> bool:
+def is_flat(kind: JointKind) -> bool:
     """Return whether positions of a kind are subtracted like numbers."""
     return type(kind).difference is JointKind.difference

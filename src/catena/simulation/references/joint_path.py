@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from catena.errors import StateError
 from catena.simulation.references.as_polynomial import InputPath, as_polynomial, held
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.inverse_kinematics import InverseKinematics
+from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import (
     ReferenceMotion,
     as_configuration,
@@ -58,11 +61,15 @@ class JointPath:
             source = known.at if is_reference(known) else partial(_each, known, name)
             self.followed[where_v] = True
             self._parts.append((name, where_q, where_v, source))
+        self._bundles: list[_Bundle] = []
         self.given(0.0)
+        self._bundles = self._bundled()
         self._inverse: InverseKinematics | None = None
 
     def given(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
+        if self._bundles and isinstance(t, float) and isfinite(t):
+            return self._at_one(t)
         times = as_times(t, "joint path")
         nq, nv = self.system.nq, self.system.nv
         q = np.broadcast_to(self.rest, (*times.shape, nq)).copy()
@@ -76,6 +83,26 @@ class JointPath:
             ):
                 target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
         return ReferenceMotion(q, v, a)
+
+    def _at_one(self, t: float) -> ReferenceMotion:
+        """Return the same at one time, where all references are polynomials: controllers ask for that often."""
+        q, v, a = self.rest.copy(), np.zeros(self.system.nv), np.zeros(self.system.nv)
+        for bundle in self._bundles:
+            rows = bundle.motion.at_one(t)
+            q[bundle.q] = rows[0, : len(bundle.q)]
+            v[bundle.v], a[bundle.v] = rows[1:, bundle.moving]
+        return ReferenceMotion(q, v, a)
+
+    def _bundled(self) -> list[_Bundle]:
+        """Return the references with equal knots as one each; nothing where one is no polynomial."""
+        found: dict[tuple[Any, ...], list[tuple[str, PiecewisePolynomial]]] = {}
+        for name, reference in self._references.items():
+            motion = held(reference.position) if isinstance(reference, Constant) else as_polynomial(reference)
+            if motion is None:
+                return []
+            key = (motion.periodic, motion.coefficients.shape[1], *motion.times.tolist())
+            found.setdefault(key, []).append((name, motion))
+        return [_bundle(self.system, parts) for parts in found.values()]
 
     def polynomials(self) -> dict[str, tuple[InputPath, InputPath]] | None:
         """Return positions and velocities of the joints named as polynomials in time; None where one is not."""
@@ -99,6 +126,30 @@ class JointPath:
             self._inverse = InverseKinematics(self.system, _Joints(self), self.rest, 0.0, self.step)
         found = self._inverse.at(times.ravel())
         return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bundle:
+    """Polynomials of several joints as one, the coordinates (k,) and velocity components (m,) that it is of, and which
+    of its columns have velocities (those of a quaternion that stays have none)."""
+
+    motion: PiecewisePolynomial
+    q: np.ndarray
+    v: np.ndarray
+    moving: np.ndarray
+
+
+def _bundle(system: System, parts: list[tuple[str, PiecewisePolynomial]]) -> _Bundle:
+    first = parts[0][1]
+    coefficients = np.concatenate([motion.coefficients for _, motion in parts], axis=-1)
+    motion = PiecewisePolynomial(first.times, coefficients, first.periodic, "joint path")
+    spans = [(system.slice_q(name), system.slice_v(name)) for name, _ in parts]
+    coordinates = [np.arange(q.start, q.stop) for q, _ in spans]
+    is_flat = [q.stop - q.start == v.stop - v.start for q, v in spans]
+    components = [np.arange(v.start, v.stop) for (_, v), flat in zip(spans, is_flat, strict=True) if flat]
+    moving = np.repeat(is_flat, [len(each) for each in coordinates])
+    v = np.concatenate([np.zeros(0, np.int64), *components])
+    return _Bundle(motion, np.concatenate(coordinates), v, np.flatnonzero(moving))
 
 
 class _Joints:

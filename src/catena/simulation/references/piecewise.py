@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import perm
 from typing import Any
 
 import numpy as np
@@ -43,6 +46,28 @@ class PiecewisePolynomial:
         return ReferenceMotion(
             q, np.where(moving[..., None], v, 0.0), np.where(moving[..., None], 2.0 * a, 0.0)
         )
+
+    def at_one(self, t: float) -> np.ndarray:
+        """Return position, velocity and acceleration at one finite time as rows, (3, k): `at` without its checks."""
+        times = self._knots
+        begin, end = times[0], times[-1]
+        if self.periodic:
+            t = begin + (t - begin) % (end - begin)
+        is_moving, t = begin <= t <= end, min(max(t, begin), end)
+        i = min(max(bisect_right(times, t) - 1, 0), len(times) - 2)
+        c, s = self.coefficients[i], t - times[i]
+        powers = [s**j for j in range(len(c))]
+        rows = [powers]
+        for order in (1, 2) if is_moving else ():
+            rows.append([0.0] * order + [perm(j, order) * powers[j - order] for j in range(order, len(c))])
+        found = np.zeros((3, c.shape[-1]))
+        # A polynomial of lower degree than the order of a derivative has none.
+        found[: len(rows)] = np.array([row[: len(c)] for row in rows]) @ c
+        return found
+
+    @cached_property
+    def _knots(self) -> list[float]:
+        return [float(t) for t in self.times]
 
     def taylor(self, t: float, degree: int) -> np.ndarray:
         """Return the coefficients (degree + 1, k) of the polynomial that holds from the time t on, in powers of the

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError, LoopError, SingularDynamicsError
 from catena.joints import Free, JointKind
 from catena.joints.modal import Modal
-from catena.mechanism import MODES
+from catena.mechanism import GROUND, MODES
 from catena.system import System
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,8 @@ LONGEST = 0.15
 """The longest step of a coordinate [rad, or parts of the extent], over which loops are closed safely again."""
 DEAD = 1e-3
 """A joint drives the rest badly where it moves by this part of the others, whatever way the mechanism moves."""
+ABOUT_AS_GOOD = 0.3
+"""A joint on the ground is named before others that move more, up to this part of what they move."""
 STILL = 1e-9
 """A body stands still where a point of it moves by this part (squared) of what moves most."""
 MANY = 60
@@ -97,7 +99,6 @@ class Mover:
     def drag(self, q: Floats, body: str, point: Floats, to: Floats) -> DraggedState:
         """Move a point (3,) of a body, told in its frame, towards a place (3,) in ground, as far as it can go."""
         s = self.system
-        note = ""
         for _ in range(STEPS):
             pose = np.asarray(s.body_poses(q)[body])
             away = to - pose[:3, :3] @ point - pose[:3, 3]
@@ -105,7 +106,7 @@ class Mover:
             if far < 1e-7 * self.extent:
                 break
             # A place out of reach is approached from where the point can be: a long pull would swing across it.
-            away = away * min(1.0, LONGEST * self.extent / far)
+            pull = away * min(1.0, LONGEST * self.extent / far)
             twist = s.jacobian(q, body)
             J = pose[:3, :3] @ (twist[3:] - np.cross(point, twist[:3].T).T)
             answers = self._answers(q, J)
@@ -114,13 +115,32 @@ class Mover:
             if size <= STILL * self._liveliness(q):
                 return DraggedState(q, self._why_still(q, body))
             # Directions in which the point cannot move are left alone, and steps stay short near them.
-            force = np.linalg.solve(mobility + 1e-4 * size * np.eye(3), away)
-            step = self._within(q, force @ answers)
-            moved = self._closed(s.integrate(q, step))
-            if moved is None:
-                return DraggedState(q, "the loops do not close beyond")
-            q = moved
-        return DraggedState(q, note)
+            force = np.linalg.solve(mobility + 1e-4 * size * np.eye(3), pull)
+            nearer, is_open = self._towards(q, self._within(q, force @ answers), body, point, to)
+            if nearer is None:
+                # Where the point hardly moves whatever the rest does, it is the dead point that ends its way.
+                if size <= DEAD * self._liveliness(q):
+                    return DraggedState(q, self._why_still(q, body))
+                return DraggedState(q, "the loops do not close beyond" if is_open else "")
+            q = nearer
+        return DraggedState(q)
+
+    def _towards(
+        self, q: Floats, step: Floats, body: str, point: Floats, to: Floats
+    ) -> tuple[Floats | None, bool]:
+        """The closed configuration after a step, or a part of it, at which a point of a body is nearer to a place than
+        before; and whether it was the loops that did not close."""
+        far, is_open = self._distance(q, body, point, to), False
+        for part in (1.0, 0.3, 0.1, 0.02):
+            moved = self._closed(self.system.integrate(q, part * step))
+            is_open = moved is None
+            if moved is not None and self._distance(moved, body, point, to) < far * (1.0 - 1e-9):
+                return moved, False
+        return None, is_open
+
+    def _distance(self, q: Floats, body: str, point: Floats, to: Floats) -> float:
+        pose = np.asarray(self.system.body_poses(q)[body])
+        return float(np.linalg.norm(to - pose[:3, :3] @ point - pose[:3, 3]))
 
     def _liveliness(self, q: Floats) -> float:
         """How far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""
@@ -130,13 +150,22 @@ class Mover:
         return float(np.max(np.abs(np.diag(answers)) / self._unit**2, initial=0.0)) * self.extent**2
 
     def driver(self, q: Floats) -> str:
-        """The joint of the tree that moves most in the motions that are possible at q, or nothing if none moves."""
+        """The joint of the tree that drives best in the motions that are possible at q, or nothing if none moves: one
+        on the ground, where people have their motors, if it is about as good as the one that moves most."""
         s = self.system
         if s.nv > MANY:
             return ""
         part = _part_in_motion(self._answers(q, np.eye(s.nv)) / self._unit)
-        best = int(np.argmax(part)) if len(part) and np.max(part) > DEAD else None
-        return next((name for name in s.joints if best in range(s.nv)[s.slice_v(name)]), "")
+        parts = {name: float(np.max(part[s.slice_v(name)], initial=0.0)) for name in s.joints}
+        most = max(parts.values(), default=0.0)
+        if most <= DEAD:
+            return ""
+        joints = s.mechanism.joints
+        grounded = [
+            name for name in parts if name in joints and GROUND in (joints[name].parent, joints[name].child)
+        ]
+        good = [name for name in grounded if parts[name] > ABOUT_AS_GOOD * most]
+        return max(good or parts, key=lambda name: parts[name])
 
     def _held(self, q: Floats) -> str:
         driver = self.driver(q)
