@@ -566,6 +566,40 @@ def test_a_linkage_with_a_rod_that_bends(name):
     check_alike(told)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("friction", [0.4, 5.0])
+def test_friction_sticks_beside_a_rod_that_bends_whatever_the_plan_cuts(friction):
+    """The crank is stopped or goes on, and the slider goes on in the rod's vibrations."""
+    m, told = slider_crank(), {}
+    for joint in "AD":
+        m = m.with_joint(joint, friction=friction)
+    first = m.system(cut=["C"])
+    q0 = first.assemble({"A": 0.7})
+    v0 = first.velocity(q0, {"A": 3.0})
+    for cut in "ACD":
+        system = m.system(cut=[cut])
+        found = ct.transfer(first, q0, v0, system)
+        run = ct.simulate(system, found.q, found.v, 0.02, samples=SAMPLES)
+        assert (np.abs(run.velocity("A")[-1]).max() < 1e-12) == (friction == 5.0)
+        told[cut] = {f"reaction of {j}": run.reaction(j) for j in m.joints}
+        told[cut] |= {f"work, {name}": x for name, x in run.work.items()} | {"A": run["A"], "D": run["D"]}
+    check_alike(told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("friction", [3.0, 100.0])
+def test_friction_sticks_beside_a_coupling_whatever_the_plan_cuts(friction):
+    made, told = coupled(), {}
+    m = made.mechanism
+    for joint in ("R1", "S3"):
+        m = m.with_joint(joint, friction=friction)
+    for cut in m.joints:
+        system = m.system(cut=[cut])
+        run = ct.simulate(system, *made.state(system), TIME, samples=SAMPLES)
+        told[cut] = told_by(run, m, "R1")
+    check_alike(told)
+
+
 def test_a_batch_tells_what_its_states_tell_alone():
     made = ring("RUSR", 3)
     m = SOURCES["a spring"].mechanism(made.mechanism.copy(), "R0")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from catena.dynamics.contacts.impulse_law import held_size
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError, raise_for_states
 from catena.kernels import compile_seconds
@@ -24,14 +25,16 @@ from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, stopped
+from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event
-from catena.simulation.guards.locating import Passage, hits
+from catena.simulation.guards.locating import Exact, Hit, Passage, hits
+from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.keeping import Keep, Tally, require_room
 from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_segment
-from catena.simulation.results.dense import interpolate
+from catena.simulation.results.dense import behind_nodes
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
@@ -44,7 +47,7 @@ from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import StepHistory, StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
 from catena.simulation.timeline import Happened, Happening, play
-from catena.simulation.turns import TurnsAlong, near_rows
+from catena.simulation.turns import TurnsBehind, each_own, near_rows
 from catena.system import System
 from catena.validation import shown
 
@@ -60,14 +63,6 @@ LARGE = 200_000
 # and up to the second number if they can be closed; beyond that it is an error of the caller's. Up to the third number
 # inaccurate dimensions may be the reason.
 CLOSED, OPEN, COARSE = 1e-8, 1e-6, 1e-3
-
-
-class ReachedState(NamedTuple):
-    """One state q (nq,), v (nv,) and the works (sources,) done up to it."""
-
-    q: np.ndarray
-    v: np.ndarray
-    work: np.ndarray
 
 
 def _ignore(t: float) -> None:
@@ -115,7 +110,8 @@ class Run:
         system = self.system
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape)
+        varied = () if problem.landing is None else (x.shape for x in problem.landing.varied.values())
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape, *varied)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
@@ -123,6 +119,9 @@ class Run:
             system = self.system = system.variants.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        if problem.landing is not None:
+            problem.landing.require_possible(problem)
+            problem = self.problem = replace(problem, landing=problem.landing.over(system, self.batch))
         self.transitions: list[Transition] = []
         """Where other coordinates became independent; one structure goes on."""
         self.now = self.start
@@ -149,6 +148,11 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
+        self.meeting: dict[str, np.ndarray] = {}
+        """What steps are told of contacts."""
+        if problem.landing is not None:
+            problem.landing.require_outside(self.q, extent(system.plan))
+            self.meeting = problem.landing.told(self.q)
         self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
@@ -180,9 +184,14 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self._begin()
-        self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
+        carried, held = (
+            self.mover.works().shape[-1],
+            held_size(problem.landing.units) if problem.landing else 0,
+        )
+        self.sources = carried - self.near.shape[-1] - held
         """How many works are counted."""
-        self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
+        still = np.zeros((len(self.q), self.sources)), np.zeros((len(self.q), held))
+        self.mover.carry(np.concatenate([still[0], self.near, still[1]], axis=-1))
         before = None if self.times is None else self.times + self.same
         tally = None
         if keep is not None and keep.tallies:
@@ -195,6 +204,7 @@ class Run:
         self.locator: Steps | None = None
         self.looked, self.steps_looked = self.nodes.mark, 0
         """What was added to the nodes, and how many steps were taken, before events were looked for last."""
+        self.watched = [EventValues(event, self.system) for event in self.events]
         self.terminal = any(event.terminal for event in self.events)
         self.new = NewPart(self) if following.observe is not None else None
 
@@ -220,14 +230,30 @@ class Run:
                 event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
-    def _know_turns(self, state: int, passed: StepHistory) -> None:
-        """Let events know how loop joints have turned in what one state has passed."""
-        system = self.system.variants.state(state)
-        near = self.excitation.near_by_joint(passed.work[:, self.sources :])
-        along = TurnsAlong(system, tuple(near), {})
-        along.know(passed.t, passed.q, passed.v, near)
-        for looked in self.looking:
-            looked.along = along
+    @property
+    def _near(self) -> slice:
+        """Return which of the numbers that states carry along are positions that loop joints are near."""
+        return slice(self.sources, self.sources + self.near.shape[-1])
+
+    def _turns(self, passed: StepHistory) -> Callable[[np.ndarray], TurnsBehind] | None:
+        """Return what tells events how loop joints have turned behind nodes (n,) that were passed."""
+        if not self.looking or not self.near.shape[-1]:
+            return None
+        every = np.arange(len(passed))
+        near = self.excitation.near_by_joint(passed.work(every)[:, self._near])
+        states = passed.q(every), passed.v(every)
+        rates = {
+            joint: each_own(
+                self.system, passed.who, lambda s, q, v, j=joint: s.joint_velocity(q, v, j), *states
+            )
+            for joint in near
+        }
+
+        def behind(node: np.ndarray) -> TurnsBehind:
+            own = ({joint: x[node] for joint, x in known.items()} for known in (near, rates))
+            return TurnsBehind(passed.t[node], passed.who[node], *own)
+
+        return behind
 
     def _needs_all_nodes(self) -> bool:
         """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
@@ -260,7 +286,7 @@ class Run:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
-        mover.is_narrow = alone and len(self.q) == 1
+        mover.is_narrow, mover.meeting = alone and len(self.q) == 1, self.meeting
         mover.failing = None if alone else self.failing
         return mover
 
@@ -309,7 +335,7 @@ class Run:
         if self.excitation.paths is not None:
             guards.append(self.excitation.paths)
         if self.terminal or (self.events and self.keep is not None):
-            guards.append(Looks(looks))
+            guards.append(Looks(looks, self.problem.step if self.problem.is_fixed else None))
         return guards
 
     def move(self, until: float) -> Sequence[Happening]:
@@ -424,60 +450,67 @@ class Run:
     # Events.
 
     def _look_for_all(self) -> None:
-        """Locate what happened to all states since it was looked for last."""
-        mark, known, self.steps_looked = self.looked, len(self.found), self.mover.steps
-        try:
-            for state in np.flatnonzero(self.going) if self.events else ():
-                self._look_for_events(int(state), mark)
-        except BrokenOff:
-            del self.found[known:]
-            raise
+        """Locate what happened to all states since it was looked for last; the first terminal event ends the motion of
+        its state."""
+        mark, self.steps_looked = self.looked, self.mover.steps
+        if self.events and self.going.any():
+            self._note(*self._happened(mark))
         self.looked = self.nodes.mark
 
-    def _look_for_events(self, state: int, mark: int) -> None:
-        """Locate what happened to one state since the mark; the first terminal event ends its motion."""
-        passed = self.nodes.since(mark, state)
-        if len(passed.t) < 2:
-            return
-        if self.looking and self.near.shape[-1]:
-            self._know_turns(state, passed)
-        passage = Passage(
-            passed.t, passed.v, partial(self._between, passed), partial(self._state_at, state, passed)
+    def _happened(self, mark: int) -> tuple[StepHistory, list[Hit]]:
+        """Return what states have passed since the mark, and what happened to them."""
+        passed = self.nodes.since(mark, self.going)
+        nodes = Nodes(
+            passed.who, passed.t, passed.everywhere, partial(self._between, passed), self._turns(passed)
         )
-        index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
-        begins = self.begins and passed.t[0] == self.start
-        for hit in hits(self.events, self.system.plan, passage, begins):
-            q, v, work = hit.state
-            self.found.append(EventHit(hit.event.label, hit.t, q, v, index))
+        begin = self.start if self.begins else None
+        passage = Passage(nodes, partial(self._exactly, passed))
+        return passed, hits(self.watched, self.system.plan, passage, begin)
+
+    def _note(self, passed: StepHistory, found: Sequence[Hit]) -> None:
+        """Note what happened, and end the motions that events end."""
+        last = list[tuple[int, Hit]]()
+        for hit in found:
+            state = int(passed.who[hit.node])
+            index = tuple(int(k) for k in np.unravel_index(state, self.batch)) if self.batch else ()
+            self.found.append(EventHit(hit.event.label, hit.t, hit.q, hit.v, index))
             if hit.event.terminal:
-                self.nodes.end(state, hit.t, q, v, work)
-                self.going[state] = False
-                self.q[state], self.v[state], self.t[state] = q, v, np.inf
-                self.ends[state] = hit.t
-                # A law inside the loop may have gone on beyond the event.
-                self.tau[state] = passed.tau[hit.node]
+                last.append((state, hit))
                 self.ended = self.found[-1].ended
+        if not last:
+            return
+        who = np.array([state for state, _ in last])
+        t, q, v, work = (
+            np.array([getattr(hit, name) for _, hit in last]) for name in ("t", "q", "v", "beside")
+        )
+        self.nodes.end(who, t, q, v, work)
+        self.going[who] = False
+        self.q[who], self.v[who], self.t[who], self.ends[who] = q, v, np.inf, t
+        # A law inside the loop may have gone on beyond the event.
+        self.tau[who] = passed.tau(np.array([hit.node + 1 for _, hit in last]))
 
-    def _between(self, passed: StepHistory, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (n, nq) and v (n, nv) at times (n,) between the nodes of a state, roughly. Accelerations at the end
-        of the last interval are not known: there the motion is a quartic."""
-        t, q, v, vdot = passed.t, passed.q, passed.v, passed.vdot
-        h = t[-1] - t[-2] or 1.0
-        way = self.system.variants.state(0).difference(q[-2], q[-1])
-        beyond, faster = way - h * (v[-2] + 0.5 * h * vdot[-1]), h * (v[-1] - v[-2] - h * vdot[-1])
-        last = vdot[-1] + (6.0 * faster - 12.0 * beyond) / h**2
-        ahead = np.concatenate([vdot[1:], last[None]])
-        return interpolate(self.system, t, q, v, vdot, ahead, times, project=False)
+    def _between(
+        self, passed: StepHistory, node: np.ndarray, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), roughly. Accelerations at the end of the last
+        interval of a state are not known."""
+        behind = np.minimum(node + 2, len(passed.who) - 1)
+        known = (passed.who[behind] == passed.who[node]) & (behind > node + 1)
+        t = np.stack([passed.t[node], passed.t[node + 1]], axis=1)
+        q, v = (np.stack([x(node), x(node + 1)], axis=1) for x in (passed.q, passed.v))
+        ahead = passed.vdot(node + 1), passed.vdot(behind)
+        return behind_nodes(self.system, (t, q, v), ahead, times, known)
 
-    def _state_at(self, state: int, passed: StepHistory, node: int, time: float) -> ReachedState:
-        """Return one state and its works at a time that lies less than a step behind a node, by a step of the method
-        from there."""
-        if time <= passed.t[node]:
-            return ReachedState(passed.q[node], passed.v[node], passed.work[node])
-        here = slice(node, node + 1)
-        rows = passed.q[here], passed.v[here], passed.work[here], passed.tau[here]
-        q, v, work = self._moved(np.array([state]), passed.t[here], rows, np.array([time]))
-        return ReachedState(q[0], v[0], work[0])
+    def _exactly(self, passed: StepHistory, node: np.ndarray, times: np.ndarray) -> Exact:
+        """Return states and their works at times (n,) that lie less than a step behind nodes (n,), by steps of the
+        method from there."""
+        q, v, work = passed.q(node), passed.v(node), passed.work(node)
+        later = np.flatnonzero(times > passed.t[node])
+        if len(later):
+            at = node[later]
+            rows = q[later], v[later], work[later], passed.tau(at + 1)
+            q[later], v[later], work[later] = self._moved(passed.who[at], passed.t[at], rows, times[later])
+        return Exact(q, v, work)
 
     def _moved(
         self, states: np.ndarray, t: np.ndarray, rows: tuple[np.ndarray, ...], times: np.ndarray
@@ -550,7 +583,7 @@ class Run:
             wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.variants.reshaped((*self.batch, 1))
-        work, near = carried[..., : self.sources], carried[..., self.sources :]
+        work, near = carried[..., : self.sources], carried[..., self._near]
         positions = {
             joint: system.joint_position(q, joint, next_to)
             for joint, next_to in self.excitation.near_by_joint(near).items()
@@ -559,12 +592,14 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Segment(
+        made = Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
             stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
+        landing = self.problem.landing
+        return made if landing is None else landing.with_forces(made, carried[..., self._near.stop :])
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""

@@ -257,7 +257,9 @@ class ChangingRun:
             if self.segments:
                 run = self.segments[-1]
                 size = max(size, abs(self.bound(event, run.system).value(run.t[0], run.q[0], run.v[0])))
-            if crosses(event, was, now) and min(abs(was), abs(now)) > STILL * size:
+            # Behind a change at its own zero a function is there up to rounding, which has no size to compare with.
+            rounding = max(STILL * size, self.still.get(event.label, 0.0))
+            if crosses(event, was, now) and min(abs(was), abs(now)) > rounding:
                 found.append(event)
         return found
 
@@ -347,7 +349,8 @@ class ChangingRun:
             bound = self.bound(event, system)
             values = [bound.value(float(run.t[k]), run.q[k], run.v[k]) for k in (-min(2, len(run.t)), -1)]
             turned = {0: True, 1: values[0] < 0.0, -1: values[0] > 0.0}[event.direction]
-            if turned and abs(values[0]) > 0.0 and abs(values[1]) <= TOGETHER * abs(values[0]):
+            away = abs(values[0]) > self.still.get(event.label, 0.0)
+            if turned and away and abs(values[1]) <= TOGETHER * abs(values[0]):
                 found.append(event)
         return found
 

@@ -3,7 +3,7 @@ tells them up to whole turns, and their velocities say how far they turned in be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,18 +108,63 @@ class TurnsAlong:
         self.t = np.concatenate([self.t[kept], t])
 
 
+def each_own(
+    system: System, states: np.ndarray | None, ask: Callable[..., np.ndarray], *rows: np.ndarray
+) -> np.ndarray:
+    """Return what `ask(system, *rows)` gives for rows (n, ...), those of each of the `states` (n,) of the system of
+    their own: all at once, unless parameters differ from state to state."""
+    if states is None or not system.variants.shape:
+        return np.asarray(ask(system, *rows))
+    found: np.ndarray | None = None
+    for state in np.unique(states):
+        own = np.flatnonzero(states == state)
+        part = np.asarray(ask(system.variants.state(int(state)), *(x[own] for x in rows)))
+        if found is None:
+            found = np.empty((len(states), *part.shape[1:]))
+        found[own] = part
+    assert found is not None
+    return found
+
+
+class TurnsBehind:
+    """The positions of loop joints with all their turns behind nodes of a motion, one for each row: nodes at times t
+    (n,) of the `states` (n,) of a batch, where joints are at `positions` (n, nq of the joint) and move at `rates` (n,
+    nv of the joint)."""
+
+    def __init__(
+        self,
+        t: np.ndarray,
+        states: np.ndarray,
+        positions: Mapping[str, np.ndarray],
+        rates: Mapping[str, np.ndarray],
+    ) -> None:
+        self.t, self.states, self.positions, self.rates = t, states, positions, rates
+
+    def position(self, system: System, joint: str, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the positions (n, nq of the joint) of a loop joint at times t (n,) and states q (n, nq), v (n, nv),
+        counted on from the nodes by mean velocities."""
+        if joint not in self.positions:
+            return each_own(system, self.states, lambda s, x: s.joint_position(x, joint), q)
+        rate = each_own(system, self.states, lambda s, x, y: s.joint_velocity(x, y, joint), q, v)
+        near = self.positions[joint] + 0.5 * (t - self.t)[:, None] * (self.rates[joint] + rate)
+        return each_own(system, self.states, lambda s, x, y: s.joint_position(x, joint, y), q, near)
+
+
 class Looked:
-    """The loop joints that somebody asks for by name at instants of a motion, and how these have turned `along` it, as
-    far as that is known."""
+    """The loop joints that somebody asks for by name at instants of a motion, and how these have turned: `along` what
+    is known of it, or behind the node that was passed last."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.along: TurnsAlong | None = None
+        self.turns: TurnsBehind | None = None
 
     def position(self, system: System, t: float, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:
         """Return the position (nq of the joint,) of a loop joint at the time t and a state q (nq,), v (nv,)."""
         if joint not in self.names:
             self.names.append(joint)
+        if self.turns is not None:
+            return self.turns.position(system, joint, np.array([t]), q[None], v[None])[0]
         along = self.along
         if along is None or along.system is not system:
             return np.asarray(system.joint_position(q, joint))

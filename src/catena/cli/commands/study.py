@@ -67,6 +67,9 @@ def execute(arguments: Namespace, console: Console) -> int:
     store = arguments.store or str(Path(arguments.model).with_suffix(".zarr"))
     with ExitStack() as stack:
         executor = _executor(arguments, stack)
+        if arguments.mpi and executor is None:
+            # This process has computed for the first one, which says what was found.
+            return Exit.OK
         done = study(scenario, **asked, store=None if store == "none" else store, executor=executor)
     console.say(repr(done))
     for name in [*done.job.outcomes, *(one.name for one in done.job.keep.signals)]:
@@ -95,10 +98,11 @@ def _executor(arguments: Namespace, stack: ExitStack) -> Any:
         return stack.enter_context(Client() if arguments.dask == "local" else Client(arguments.dask))
     if arguments.mpi:
         try:
-            from mpi4py.futures import MPIPoolExecutor
+            from mpi4py.futures import MPICommExecutor
         except ImportError:
             raise StateError("--mpi needs mpi4py: pip install mpi4py.") from None
-        return stack.enter_context(MPIPoolExecutor())
+        # The first of the processes that mpiexec started hands out, and the others compute in here until it is done.
+        return stack.enter_context(MPICommExecutor())
     return arguments.processes
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from catena.simulation.contacts.joining import cut
+from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event, crosses
-from catena.simulation.guards.locating import Passage, hits
+from catena.simulation.guards.locating import Exact, Passage, hits
+from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.system import System
 
@@ -49,28 +51,19 @@ class Meeting(Generic[P]):
         if len(states) < 2:
             return None
         t, q, v = (np.array([getattr(state, name) for state in states]) for name in "tqv")
-        passage = Passage(t, v, partial(self._between, t, q, v), partial(self._state_at, states))
-        for hit in hits(self.events, self.system.plan, passage, bool(t[0] == self.begin)):
-            self.found.append(EventHit(hit.event.label, hit.t, hit.state.q, hit.state.v))
+        nodes = Nodes.of_one(t, q, v, partial(cubics, self.system, t, q, v))
+        passage = Passage(nodes, partial(self._states_at, states))
+        values = [EventValues(event, self.system) for event in self.events]
+        for hit in hits(values, self.system.plan, passage, self.begin):
+            self.found.append(EventHit(hit.event.label, hit.t, hit.q, hit.v))
             if hit.event.terminal:
-                return hit.node, hit.state
+                return hit.node, hit.beside
         return None
 
-    def _between(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the states at `times` (n,) between nodes t (nodes,), q, v, roughly: by cubics."""
-        k = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-        h = np.diff(t)[k, None]
-        s = (times[:, None] - t[k, None]) / h
-        way = self.system.difference(q[:-1], q[1:])[k]
-        first, last = h * v[k], h * v[k + 1]
-        xi = (s - 2.0 * s**2 + s**3) * first + (3.0 * s**2 - 2.0 * s**3) * way + (s**3 - s**2) * last
-        rate = (1.0 - 4.0 * s + 3.0 * s**2) * first + 6.0 * (s - s**2) * way + (3.0 * s**2 - 2.0 * s) * last
-        there, rate = self.system.integrate(q[k], xi), rate / h
-        for node, at in ((k, s[:, 0] <= 0.0), (k + 1, s[:, 0] >= 1.0)):
-            there[at], rate[at] = q[node[at]], v[node[at]]
-        return there, rate
+    def _states_at(self, states: Sequence[P], node: np.ndarray, times: np.ndarray) -> Exact:
+        """Return the states behind those with the numbers `node` (n,) at times (n,)."""
+        found = [self._state_at(states, int(k), float(t)) for k, t in zip(node, times, strict=True)]
+        return Exact(np.array([x.q for x in found]), np.array([x.v for x in found]), found)
 
     def _state_at(self, states: Sequence[P], k: int, time: float) -> P:
         """Return the state behind the one with number k at a time."""
@@ -83,11 +76,20 @@ class Meeting(Generic[P]):
         return self.moved(states[k], span) or states[k + 1]
 
 
-class _Between(NamedTuple):
-    """A state q (nq,), v (nv,) between two others."""
-
-    q: np.ndarray
-    v: np.ndarray
+def cubics(
+    system: System, t: np.ndarray, q: np.ndarray, v: np.ndarray, node: np.ndarray, times: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the states at `times` (n,) behind nodes (n,) of those at t (nodes,), q, v, roughly: by cubics."""
+    h = (t[node + 1] - t[node])[:, None]
+    s = (times[:, None] - t[node, None]) / h
+    way = system.difference(q[node], q[node + 1])
+    first, last = h * v[node], h * v[node + 1]
+    xi = (s - 2.0 * s**2 + s**3) * first + (3.0 * s**2 - 2.0 * s**3) * way + (s**3 - s**2) * last
+    rate = (1.0 - 4.0 * s + 3.0 * s**2) * first + 6.0 * (s - s**2) * way + (3.0 * s**2 - 2.0 * s) * last
+    there, rate = system.integrate(q[node], xi), rate / h
+    for end, at in ((node, s[:, 0] <= 0.0), (node + 1, s[:, 0] >= 1.0)):
+        there[at], rate[at] = q[end[at]], v[end[at]]
+    return there, rate
 
 
 def met(run: Segment, events: Sequence[Event], begins: bool) -> Segment:
@@ -97,19 +99,17 @@ def met(run: Segment, events: Sequence[Event], begins: bool) -> Segment:
         return run
     t, q, v = run.t, run.q, run.v
 
-    def state_at(k: int, time: float) -> _Between:
-        part = (time - t[k]) / (t[k + 1] - t[k])
-        way = run.system.difference(q[k], q[k + 1])
-        return _Between(run.system.integrate(q[k], part * way), (1.0 - part) * v[k] + part * v[k + 1])
-
-    def between(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        inside = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
-        rows = [state_at(int(k), float(time)) for k, time in zip(inside, times, strict=True)]
-        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    def between(node: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        part = ((times - t[node]) / (t[node + 1] - t[node]))[:, None]
+        way = run.system.difference(q[node], q[node + 1])
+        return run.system.integrate(q[node], part * way), (1.0 - part) * v[node] + part * v[node + 1]
 
     found = list[EventHit]()
-    for hit in hits(events, run.system.plan, Passage(t, v, between, state_at), begins):
-        found.append(EventHit(hit.event.label, hit.t, *hit.state))
+    nodes = Nodes.of_one(t, q, v, between)
+    passage = Passage(nodes, lambda node, times: Exact(*between(node, times), times))
+    values = [EventValues(event, run.system) for event in events]
+    for hit in hits(values, run.system.plan, passage, float(t[0]) if begins else None):
+        found.append(EventHit(hit.event.label, hit.t, hit.q, hit.v))
         if hit.event.terminal:
             return _ended(run, found)
     return replace(run, events=tuple(found))

@@ -29,13 +29,13 @@ def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = No
     if not isinstance(joint, str):
         raise StateError(f"at_limit: {shown(joint)} is no name; name a joint.")
 
-    def beyond(here: Instant) -> float:
+    def beyond(here: Instant) -> Any:
         described = here.system.mechanism.joints[joint]
         if described.limits is None or described.kind.nv != 1:
             raise StateError(f"at_limit: joint {joint!r} has no limits, or more than one degree of freedom.")
         if described.locked:
             return -1.0 if end == "high" else 1.0
-        return float(here[joint][0] - described.limits[0, 1 if end == "high" else 0])
+        return here[joint][0] - described.limits[0, 1 if end == "high" else 0]
 
     def lock(here: Instant) -> Mechanism:
         return here.system.mechanism.lock(joint, at=here.configuration)

@@ -21,6 +21,18 @@ from catena.system import System
 from catena.validation import is_finite, real_array, shown
 
 
+@dataclass(frozen=True, eq=False)
+class ByName:
+    """The function of (t, q, v) of a `system` that an event's function of an instant is; `looked` knows loop joints."""
+
+    asked: Callable[..., Any]
+    system: System
+    looked: Looked
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        return self.asked(Instant(self.system, t, q, v, self.looked))
+
+
 @dataclass(frozen=True)
 class Event:
     """A function(t, q, v) of one state, whose zeros are looked for, or a function(here) of an `Instant`, which is asked
@@ -75,15 +87,15 @@ class Event:
 
     def bound(self, system: System) -> Event:
         """Return this event for the states of a system: with a function of (t, q, v)."""
-        asked, looked = self.asked, Looked()
+        asked = self.asked
         if required_arguments(asked) != 1:
             return self
+        return replace(self, function=ByName(asked, system, Looked()), name=self.label)
 
-        def function(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            return asked(Instant(system, t, q, v, looked))
-
-        function.looked = looked  # type: ignore[attr-defined]
-        return replace(self, function=function, name=self.label)
+    @property
+    def by_name(self) -> ByName | None:
+        """Return its function where that is one of an instant, bound to a system."""
+        return self.function if isinstance(self.function, ByName) else None
 
     @property
     def looked(self) -> Looked | None:
@@ -132,14 +144,12 @@ def required_arguments(function: Callable[..., Any]) -> int:
     return sum(p.kind in placed and p.default is inspect.Parameter.empty for p in parameters)
 
 
-def crossings(event: Event, values: np.ndarray) -> list[int]:
-    """Return the intervals k from row k to row k + 1 of values (n,) of its function in which the event happens. A zero
-    at the end of an interval belongs to it, one at the start does not."""
-    before, after = values[:-1], values[1:]
+def crossings(event: Event, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return in which of the intervals (n,) the event happens, from values `before` (n,) of its function to those
+    `after` (n,). A zero at the end of an interval belongs to it, one at the start does not."""
     rising = (before < 0.0) & (after >= 0.0)
     falling = (before > 0.0) & (after <= 0.0)
-    wanted = {0: rising | falling, 1: rising, -1: falling}[event.direction]
-    return [int(k) for k in np.flatnonzero(wanted)]
+    return {0: rising | falling, 1: rising, -1: falling}[event.direction]
 
 
 def crosses(event: Event, before: float, after: float) -> bool:

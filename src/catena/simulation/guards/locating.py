@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event
-from catena.simulation.guards.sign_changes import StatesAt, places, sign_changes
+from catena.simulation.guards.roots import zeros
+from catena.simulation.guards.sign_changes import Nodes, SignChanges, sign_changes
 from catena.structure import Plan
 
 # Events are located to this part of the interval that they are in, or to the rounding of the time.
@@ -24,70 +26,88 @@ EXACT = 1e-13
 # is left.
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
-
-class MovingState(Protocol):
-    """Positions q (nq,) and velocities v (nv,), and what else the one who moves them knows."""
-
-    @property
-    def q(self) -> np.ndarray: ...
-
-    @property
-    def v(self) -> np.ndarray: ...
+S = TypeVar("S")
 
 
-S = TypeVar("S", bound=MovingState)
+class Exact(NamedTuple):
+    """States q (n, nq), v (n, nv), and what else the one who moves them knows of each of them."""
 
-
-@dataclass(frozen=True, eq=False)
-class Passage(Generic[S]):
-    """What one state has passed: nodes at times t (nodes,) with velocities v (nodes, nv). `roughly` gives states at
-    many times between them, `exactly` the one behind the node with a number at a time up to the next."""
-
-    t: np.ndarray
+    q: np.ndarray
     v: np.ndarray
-    roughly: StatesAt
-    exactly: Callable[[int, float], S]
+    beside: Sequence[Any] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Hit(Generic[S]):
-    """An event that happened: when, behind which node of a passage, and the state there."""
+class Passage:
+    """What states have passed: `nodes`, and `exactly`, which gives the states at times (n,) behind nodes (n,)."""
+
+    nodes: Nodes
+    exactly: Callable[[np.ndarray, np.ndarray], Exact]
+
+
+@dataclass(frozen=True, eq=False)
+class Hit:
+    """An event that happened: when, behind which node of a passage, and the state q (nq,), v (nv,) there, with what is
+    known beside."""
 
     event: Event
     t: float
     node: int
-    state: S
+    q: np.ndarray
+    v: np.ndarray
+    beside: Any
 
 
-def hits(events: Sequence[Event], plan: Plan, passage: Passage[S], begins: bool) -> list[Hit[S]]:
-    """Return what happens along a passage in order of time, up to the first terminal event; whether the motion `begins`
-    with it."""
-    looks = places(plan, passage.t, passage.v)
-    happened = [
-        (located(event, change.first, change.last, change.interval, passage), change.interval, event)
-        for event in events
-        for change in sign_changes(event, passage.t, looks, passage.roughly, begins)
+def hits(events: Sequence[EventValues], plan: Plan, passage: Passage, begin: float | None) -> list[Hit]:
+    """Return what happens along a passage, state by state and in order of time, of each state up to the first terminal
+    event. Motions begin at the time `begin` [s]; None for those that go on."""
+    nodes = passage.nodes
+    if not nodes.goes_on.any():
+        return []
+    which, times, behind = [], [], []
+    for k, event in enumerate(events):
+        changes = sign_changes(event, plan, nodes, begin)
+        if len(changes.node):
+            which.append(np.full(len(changes.node), k))
+            times.append(located(event, changes, passage))
+            behind.append(changes.node)
+    if not which:
+        return []
+    number, t, node = (np.concatenate(x) for x in (which, times, behind))
+    order = np.lexsort((t, nodes.states[node]))
+    number, t, node = number[order], t[order], node[order]
+    # Of each state nothing counts behind the first event that ends it.
+    terminal = np.array([one.event.terminal for one in events])[number]
+    first = np.append(True, np.diff(nodes.states[node]) != 0)
+    before = np.cumsum(terminal) - terminal
+    kept = before == np.maximum.accumulate(np.where(first, before, -1))
+    number, t, node = number[kept], t[kept], node[kept]
+    state = passage.exactly(node, t)
+    return [
+        Hit(events[number[k]].event, float(t[k]), int(node[k]), state.q[k], state.v[k], state.beside[k])
+        for k in range(len(t))
     ]
-    found = list[Hit[S]]()
-    for t, node, event in sorted(happened, key=lambda each: each[0]):
-        found.append(Hit(event, t, node, passage.exactly(node, t)))
-        if event.terminal:
-            break
+
+
+def located(event: EventValues, changes: SignChanges, passage: Passage) -> np.ndarray:
+    """Return the times (n,) at which an event happens, between those that changes of its sign lie between."""
+
+    def values(which: np.ndarray, t: np.ndarray) -> np.ndarray:
+        node = changes.node[which]
+        q, v, _ = passage.exactly(node, t)
+        return passage.nodes.values_at(event, node, t, q, v)
+
+    first, last, _ = changes
+    everyone = np.arange(len(first))
+    ends = values(np.tile(everyone, 2), np.concatenate([first, last]))
+    at_first, at_last = ends[: len(first)], ends[len(first) :]
+    found = last.copy()
+    inside = np.flatnonzero((at_last != 0.0) & (at_first * at_last <= 0.0))
+    found[inside] = zeros(
+        lambda which, t: values(inside[which], t), first[inside], last[inside], at_first[inside], at_last[inside],
+        EXACT * (last - first)[inside],
+    )  # fmt: skip
     return found
-
-
-def located(event: Event, first: float, last: float, node: int, passage: Passage[S]) -> float:
-    """Return the time between `first` and `last`, behind a node, at which an event happens."""
-    from scipy.optimize import brentq
-
-    def value(t: float) -> float:
-        state = passage.exactly(node, t)
-        return event.value(t, state.q, state.v)
-
-    at_first, at_last = value(first), value(last)
-    if at_last == 0.0 or at_first * at_last > 0.0:
-        return last
-    return float(brentq(value, first, last, xtol=EXACT * (last - first), rtol=8.9e-16))
 
 
 class Margins(NamedTuple):

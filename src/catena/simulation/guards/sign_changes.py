@@ -1,20 +1,27 @@
-"""Where the function of an event changes its sign between the nodes of a motion, however far apart these are.
+"""Where the function of an event changes its sign between the nodes of motions, however far apart these are.
 
 A step is as long as the motion allows, and an event may happen many times on the way. So every interval is looked at in
 a few places, in more where joints turn far, and in still more wherever parabolas through neighbouring values leave room
 for a zero: where two of them differ by as much as the function is away from zero it is not resolved yet, and where
 their lowest place is beyond zero there may be two zeros close together.
+
+Most steps of a long motion are short and far from any event. They are seen to be so from the values at nodes, window by
+window: where these stay away from zero by far more than their second differences, which bound what lies between. One
+place between two nodes of each window says whether that is to be trusted. All states of a batch are looked at together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from catena.simulation.guards.events import Event, crossings
+from catena.simulation.guards.event_values import EventValues
+from catena.simulation.guards.events import crossings
+from catena.simulation.turns import TurnsBehind
 from catena.structure import Plan
 
 # An interval is looked at in this many parts at least, and once for every so far [rad] that a joint turns. What slides
@@ -22,40 +29,113 @@ from catena.structure import Plan
 PARTS, FAR = 4, 0.5
 # How far places are moved to and fro, as a part of their distance, so that nothing periodic is met at its zeros only.
 UNEVEN = 0.1
-# How often looking closer is tried, and at how many places one function is looked at in all.
-ROUNDS, MOST = 14, 200_000
+GOLDEN = 0.6180339887498949
+# How often looking closer is tried, at how many places one function is looked at in one motion, and in all of them
+# together.
+ROUNDS, MOST, MOST_TOGETHER = 14, 200_000, 2_000_000
 # Parabolas are trusted to so many times their difference. Where that is more than this part of the whole range of a
 # function, its values say nothing of what lies between them, nor do those beside.
 TRUST, ROUGH = 2.0, 0.1
 # A function is zero at the start of a motion below this part of what it is within the first interval: an event that was
 # located there is known to the rounding of its time.
 AT_START = 1e-9
+# Intervals of a window, the fewest of them that say something about each other, how many second differences a function
+# must be away from zero, and how far it may be off at the place that is looked at, as a part of its distance from zero.
+WINDOW, FEWEST, SURE, OFF = 32, 3, 2.0, 1e-3
 
-StatesAt = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Gives q (times, nq) and v (times, nv) at times (times,) between nodes."""
-
-
-class SignChange(NamedTuple):
-    """Two times [s] between which a function changes its sign, and the interval between two nodes that they are in."""
-
-    first: float
-    last: float
-    interval: int
+StatesBehind = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Gives q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), up to the next node of the same state."""
 
 
-def places(plan: Plan, t: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the times (places,) at which to look between nodes at times t (nodes,) with velocities v (nodes, nv):
-    the nodes themselves, and more where joints turn far."""
-    h = np.diff(t)
-    speed = np.max(np.abs(v) * _turning(plan), axis=-1, initial=0.0)
-    wanted = np.ceil(np.maximum(speed[:-1], speed[1:]) * h / FAR)
-    room = max(PARTS, MOST // max(1, len(h)))
-    parts = np.where(h > 0.0, np.clip(wanted, PARTS, room), 1.0).astype(int)
-    interval = np.repeat(np.arange(len(h)), parts)
-    number = np.arange(len(interval)) - np.repeat(np.cumsum(parts) - parts, parts)
-    # The nodes stay where they are; others are moved by a sequence that never repeats.
-    moved = np.where(number > 0, UNEVEN * (2.0 * np.modf(0.6180339887498949 * number)[0] - 1.0), 0.0)
-    return np.append(t[interval] + h[interval] * (number + moved) / parts[interval], t[-1])
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes of motions in order of states and times: the `states` (n,) of a batch that pass them, and times t (n,).
+    `everywhere` gives the values (n,) of a function of states, times, q and v at all of them, `roughly` states between
+    them; `turns` what is known of whole turns of loop joints behind nodes (n,)."""
+
+    states: np.ndarray
+    t: np.ndarray
+    everywhere: Callable[[Callable[..., np.ndarray]], np.ndarray]
+    roughly: StatesBehind
+    turns: Callable[[np.ndarray], TurnsBehind] | None = None
+
+    @staticmethod
+    def of_one(t: np.ndarray, q: np.ndarray, v: np.ndarray, roughly: StatesBehind) -> Nodes:
+        """Return the nodes of one motion at times t (n,) with q (n, nq), v (n, nv)."""
+        states = np.zeros(len(t), dtype=int)
+        return Nodes(states, t, lambda function: function(states, t, q, v), roughly)
+
+    @property
+    def goes_on(self) -> np.ndarray:
+        """Return which nodes (n,) have another one of their state behind them."""
+        return np.append(self.states[1:] == self.states[:-1], False)
+
+    def values_at_all(self, event: EventValues) -> np.ndarray:
+        """Return the values (n,) of an event's function at all nodes."""
+        if self.turns is None:
+            return self.everywhere(lambda states, t, q, v: event.at(t, q, v, states))
+        starts = np.flatnonzero(self.goes_on)
+        begins, ends = (
+            self.values(event, starts, self.t[starts]),
+            self.values(event, starts, self.t[starts + 1]),
+        )
+        found = np.zeros(len(self.t))
+        found[starts + 1], found[starts] = ends, begins
+        return found
+
+    def values(self, event: EventValues, node: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Return the values (n,) of an event's function at times (n,) behind nodes (n,), roughly."""
+        q, v = self.roughly(node, times)
+        return self.values_at(event, node, times, q, v)
+
+    def values_at(
+        self, event: EventValues, node: np.ndarray, times: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> np.ndarray:
+        """Return the values (n,) of an event's function at states q (n, nq), v (n, nv) behind nodes (n,)."""
+        known = self.turns
+        turns = None if known is None else (lambda rows: known(node[rows]))
+        return event.at(times, q, v, self.states[node], turns)
+
+
+class SignChanges(NamedTuple):
+    """Times `first` and `last` (n,) [s] between which a function changes its sign, and the nodes (n,) behind which they
+    are."""
+
+    first: np.ndarray
+    last: np.ndarray
+    node: np.ndarray
+
+
+def sign_changes(event: EventValues, plan: Plan, nodes: Nodes, begin: float | None) -> SignChanges:
+    """Return where an event happens between nodes. A zero at the end of an interval belongs to it, one at the start
+    does not; where a motion begins, at the time `begin` [s], that holds up to rounding."""
+    starts = np.flatnonzero(nodes.goes_on)
+    if not len(starts):
+        return SignChanges(np.zeros(0), np.zeros(0), starts)
+    parts, is_short = _parts(plan, nodes, starts)
+    if len(starts) < FEWEST:
+        windows, ranges = _windows(nodes, starts), None
+    else:
+        windows, ranges = _doubtful(event, nodes, starts, is_short)
+    if not len(windows):
+        return SignChanges(np.zeros(0), np.zeros(0), windows)
+    return _resolved(event, nodes, starts, parts, windows, ranges, begin)
+
+
+def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return in how many parts intervals (n,) behind nodes `starts` (n,) are looked at, if they are looked at, and in
+    which of them nothing turns far."""
+    turning = _turning(plan)
+    turns = np.flatnonzero(turning)
+    speed = nodes.everywhere(
+        lambda states, t, q, v: np.max(np.abs(v[:, turns]) * turning[turns], axis=-1, initial=0.0)
+    )
+    h = nodes.t[starts + 1] - nodes.t[starts]
+    wanted = np.ceil(np.maximum(speed[starts], speed[starts + 1]) * h / FAR)
+    owner = nodes.states[starts]
+    many = np.bincount(np.cumsum(np.append(False, owner[1:] != owner[:-1])))
+    room = np.repeat(np.maximum(PARTS, MOST // np.maximum(1, many)), many)
+    return np.where(h > 0.0, np.clip(wanted, PARTS, room), 1.0).astype(int), wanted <= 1.0
 
 
 @lru_cache(maxsize=64)
@@ -71,67 +151,165 @@ def _turning(plan: Plan) -> np.ndarray:
     return found
 
 
-def sign_changes(
-    event: Event, nodes: np.ndarray, looks: np.ndarray, states_at: StatesAt, begins: bool = False
-) -> list[SignChange]:
-    """Return where an event happens between `nodes` (nodes,), which is looked for at the times `looks` (places,) and
-    between them. A zero at the end of an interval belongs to it, one at the start does not; where the motion `begins`
-    at the first node, that holds up to rounding."""
+def _windows(nodes: Nodes, starts: np.ndarray) -> np.ndarray:
+    """Return which of the intervals (n,) behind nodes `starts` (n,) are the first of their windows."""
+    number = np.arange(len(starts))
+    owner = nodes.states[starts]
+    first = np.append(True, owner[1:] != owner[:-1])
+    own = number - np.maximum.accumulate(np.where(first, number, 0))
+    return np.flatnonzero(own % WINDOW == 0)
 
-    def values_at(times: np.ndarray) -> np.ndarray:
-        q, v = states_at(times)
-        return np.array([event.value(float(t), q[k], v[k]) for k, t in enumerate(times)])
 
-    t, values = looks, values_at(looks)
-    # What changes the structure in a direction has been asked already whether it does so at once.
-    if begins and (event.then is None or not event.direction):
-        size = np.max(np.abs(values[t <= nodes[min(1, len(nodes) - 1)]]))
-        values[0] = 0.0 if abs(values[0]) <= AT_START * size else values[0]
+def _doubtful(
+    event: EventValues, nodes: Nodes, starts: np.ndarray, is_short: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the first intervals of the windows in which a function may be zero somewhere, and the ranges of its values
+    at the nodes of their states, window by window."""
+    values = nodes.values_at_all(event)
+    before, after = values[starts], values[starts + 1]
+    gap = nodes.t[starts + 1] - nodes.t[starts]
+    slope = (after - before) / np.where(gap > 0.0, gap, np.inf)
+    owner = nodes.states[starts]
+    jump = np.where(owner[1:] == owner[:-1], np.abs(np.diff(slope)), 0.0)
+    bend = gap * np.maximum(np.append(0.0, jump), np.append(jump, 0.0))
+    near = np.where((before < 0.0) == (after < 0.0), np.minimum(np.abs(before), np.abs(after)), 0.0)
+    windows = _windows(nodes, starts)
+    lowest, bound = np.minimum.reduceat(near, windows), np.maximum.reduceat(bend, windows)
+    many = np.diff(np.append(windows, len(starts)))
+    clear = (lowest > SURE * bound) & (many >= FEWEST) & np.logical_and.reduceat(is_short, windows)
+    if clear.any():
+        # One place of each window that never is the same part of a step says whether nodes tell all.
+        some = np.flatnonzero(clear)
+        order = np.modf(GOLDEN * np.abs(nodes.t[starts[windows[some]]]) / gap[windows[some]])[0]
+        at = windows[some] + (order * many[some]).astype(int)
+        part = 0.2 + 0.6 * np.modf(7.0 * order)[0]
+        there = nodes.values(event, starts[at], nodes.t[starts[at]] + part * gap[at])
+        off = np.abs(there - before[at] - part * (after[at] - before[at]))
+        clear[some] = off <= np.maximum(SURE * bound[some], OFF * lowest[some])
+    left = windows[~clear]
+    first = np.flatnonzero(np.append(True, nodes.states[1:] != nodes.states[:-1]))
+    span = np.maximum.reduceat(values, first) - np.minimum.reduceat(values, first)
+    state = np.searchsorted(first, starts[left], side="right") - 1
+    return left, span[state]
+
+
+def _resolved(
+    event: EventValues, nodes: Nodes, starts: np.ndarray, parts: np.ndarray, windows: np.ndarray,
+    ranges: np.ndarray | None, begin: float | None,
+) -> SignChanges:  # fmt: skip
+    """Return where an event happens in windows, which begin with these intervals (w,), looked at as closely as its
+    values ask for. `ranges` (w,) are those of its values in whole motions, as far as these are known."""
+    t, node, window = _places(nodes, starts, parts, windows)
+    values = nodes.values(event, node, t)
+    span = np.zeros(len(windows)) if ranges is None else ranges
+    if begin is not None and (event.event.then is None or not event.event.direction):
+        # What changes the structure in a direction has been asked already whether it does so at once.
+        _begin_at_zero(nodes, t, node, values, begin)
     for _ in range(ROUNDS):
-        closer = _unresolved(t, values)
-        if not len(closer) or len(t) + len(closer) > MOST:
+        closer = _unresolved(t, values, window, span)
+        if not len(closer[0]) or (len(t) + len(closer[0]) > MOST and len(windows) == 1):
             break
-        order = np.argsort(np.concatenate([t, closer]), kind="stable")
-        t, values = (np.concatenate(pair)[order] for pair in ((t, closer), (values, values_at(closer))))
-    inside = np.clip(np.searchsorted(nodes, t, side="right") - 1, 0, len(nodes) - 2)
-    return [SignChange(float(t[k]), float(t[k + 1]), int(inside[k])) for k in crossings(event, values)]
+        if len(t) + len(closer[0]) > MOST_TOGETHER and len(windows) > 1:
+            half = len(windows) // 2
+            halves = [
+                _resolved(event, nodes, starts, parts, windows[k], span[k], begin)
+                for k in (slice(half), slice(half, None))
+            ]
+            return SignChanges(*(np.concatenate(both) for both in zip(*halves, strict=True)))
+        times, k = closer
+        new = nodes.values(event, node[k], times)
+        order = np.argsort(np.concatenate([np.arange(len(t)), k + 0.5]), kind="stable")
+        t, values, node, window = (
+            np.concatenate(pair)[order]
+            for pair in ((t, times), (values, new), (node, node[k]), (window, window[k]))
+        )
+    inner = window[1:] == window[:-1]
+    k = np.flatnonzero(inner & crossings(event.event, values[:-1], values[1:]))
+    return SignChanges(t[k], t[k + 1], node[k])
 
 
-def _unresolved(t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return times between t (n,) at which a function with these values (n,) must be looked at, because it may have
-    zeros there that its signs do not show."""
-    n = len(t)
-    if n < 4:
-        return np.zeros(0)
-    gap = np.diff(t)
+def _places(
+    nodes: Nodes, starts: np.ndarray, parts: np.ndarray, windows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the times (n,) at which to look in windows, the nodes (n,) behind which they are, and the numbers (n,) of
+    their windows: the nodes themselves, and more where joints turn far."""
+    firsts = _windows(nodes, starts)
+    many = np.diff(np.append(firsts, len(starts)))[np.searchsorted(firsts, windows)]
+    inside = np.repeat(np.arange(len(windows)), many)
+    interval = np.arange(len(inside)) - np.repeat(np.cumsum(many) - many, many) + windows[inside]
+    # The last node of a window is one more place of its last interval.
+    ends = np.append(inside[1:] != inside[:-1], True)
+    count = parts[interval] + ends
+    look = np.repeat(np.arange(len(interval)), count)
+    number = np.arange(len(look)) - np.repeat(np.cumsum(count) - count, count)
+    own = parts[interval][look]
+    # The nodes stay where they are; others are moved by a sequence that never repeats.
+    moved = UNEVEN * (2.0 * np.modf(GOLDEN * number)[0] - 1.0)
+    moved = np.where((number > 0) & (number < own), moved, 0.0)
+    node = starts[interval[look]]
+    begin, end = nodes.t[node], nodes.t[node + 1]
+    times = np.where(number == own, end, begin + (end - begin) * (number + moved) / own)
+    return times, node, inside[look]
+
+
+def _begin_at_zero(nodes: Nodes, t: np.ndarray, node: np.ndarray, values: np.ndarray, begin: float) -> None:
+    """Let values (n,) be zero, in place, where a motion begins and they are so up to what they are soon after."""
+    first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
+    begins = first[(t[first] == begin) & (nodes.t[node[first]] == begin)]
+    size = np.maximum.reduceat(np.abs(values), first)[np.searchsorted(first, begins)]
+    values[begins[np.abs(values[begins]) <= AT_START * size]] = 0.0
+
+
+def _unresolved(
+    t: np.ndarray, values: np.ndarray, window: np.ndarray, span: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return times at which a function with these values (n,) at t (n,) must be looked at, because it may have zeros
+    there that its signs do not show, and the place before each of them. Places of one `window` (n,) belong together;
+    its function is known to vary by `span` (windows,)."""
+    inner = window[1:] == window[:-1]
+    edges = np.flatnonzero(np.append(True, ~inner))
+    inner &= np.diff(np.append(edges, len(t)))[window[1:]] >= 4
+    if not inner.any():
+        return np.zeros(0), np.zeros(0, dtype=int)
+    gap = np.where(inner, np.diff(t), np.inf)
     # Divided differences: the slope in every gap, and the curvature around every place but the ends.
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.diff(values) / gap
-        bend = np.diff(slope) / (t[2:] - t[:-2])
-    slope, bend = np.nan_to_num(slope), np.nan_to_num(bend, posinf=0.0, neginf=0.0)
-    # The parabolas over a gap through the place before it and through the place behind it.
-    left, right = np.concatenate([bend[:1], bend]), np.concatenate([bend, bend[-1:]])
-    left[0] = right[0]
-    apart = 0.25 * TRUST * gap**2 * np.abs(left - right)
+        slope = np.nan_to_num(np.diff(values) / gap, posinf=0.0, neginf=0.0)
+        middle = inner[1:] & inner[:-1]
+        bend = np.where(middle, np.diff(slope) / np.where(middle, t[2:] - t[:-2], 1.0), np.nan)
+    bend = np.where(np.isinf(bend), 0.0, bend)
+    # The parabolas over a gap through the place before it and through the place behind it, or the one there is.
+    left, right = np.append(np.nan, bend), np.append(bend, np.nan)
+    left, right = (np.where(np.isnan(a), b, a) for a, b in ((left, right), (right, left)))
+    left, right = np.nan_to_num(left), np.nan_to_num(right)
+    short = np.where(inner, gap, 0.0)
+    apart = 0.25 * TRUST * short**2 * np.abs(left - right)
     # At the ends of the motion there is one parabola only; it is as good as that of the next gap.
-    apart[0], apart[-1] = max(apart[0], apart[1]), max(apart[-1], apart[-2])
+    first, last = inner & np.append(True, ~inner[:-1]), inner & np.append(~inner[1:], True)
+    beside = apart.copy()
+    apart[first] = np.maximum(apart[first], np.append(beside[1:], 0.0)[first])
+    apart[last] = np.maximum(apart[last], np.append(0.0, beside[:-1])[last])
     before, after = values[:-1], values[1:]
     side = np.sign(np.where(before != 0.0, before, after))
     same = side * after >= 0.0
-    lowest, where = np.minimum(np.abs(before), np.abs(after)), np.full(n - 1, 0.5)
+    lowest, where = np.minimum(np.abs(before), np.abs(after)), np.full(len(gap), 0.5)
     for curved in (left, right):
         with np.errstate(divide="ignore", invalid="ignore"):
-            s = 0.5 - 0.5 * slope / (curved * gap)
+            s = 0.5 - 0.5 * slope / (curved * short)
         dips = (side * curved > 0.0) & (s > 0.0) & (s < 1.0)
         s = np.where(dips, s, 0.5)
-        value = side * (before + s * gap * (slope - curved * gap * (1.0 - s)))
+        value = side * (before + s * short * (slope - curved * short * (1.0 - s)))
         deeper = dips & (value < lowest)
         lowest, where = np.where(deeper, value, lowest), np.where(deeper, s, where)
     hidden = same & (lowest <= apart) & (apart > 0.0) | same & (lowest < 0.0)
     # A zero that both ends show may be three.
     wavy = ~same & (apart > np.maximum(np.abs(before), np.abs(after)))
-    rough = apart > ROUGH * np.ptp(values)
-    rough[1:] |= rough[:-1].copy()
-    rough[:-1] |= rough[1:].copy()
-    wanted = (hidden | wavy | rough) & (gap > 1e-12 * max(abs(t[-1]), t[-1] - t[0]))
-    return (t[:-1] + gap * np.clip(where, 0.1, 0.9))[wanted]
+    seen = np.maximum.reduceat(values, edges) - np.minimum.reduceat(values, edges)
+    rough = apart > ROUGH * np.maximum(span, seen)[window[:-1]]
+    neighbours = rough.copy()
+    neighbours[1:] |= rough[:-1] & inner[1:]
+    neighbours[:-1] |= rough[1:] & inner[:-1]
+    late = np.maximum.reduceat(np.abs(t), edges)[window[:-1]]
+    wanted = (hidden | wavy | neighbours) & inner & (short > 1e-12 * late)
+    k = np.flatnonzero(wanted)
+    return t[k] + short[k] * np.clip(where[k], 0.1, 0.9), k

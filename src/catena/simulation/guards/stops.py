@@ -10,6 +10,9 @@ import numpy as np
 
 from catena.simulation.arguments import TimeSpan
 
+# Fixed steps between two looks at least.
+BETWEEN = 16
+
 
 class TimeGuard(Protocol):
     """Whoever knows of times that no step may pass."""
@@ -30,14 +33,24 @@ class Recorded:
 
 
 class Looks:
-    """So many looks at a motion, so that nothing is computed far beyond an end that comes early."""
+    """So many looks at a motion, so that nothing is computed far beyond an end that comes early; between fixed steps of
+    so many seconds only, and not after fewer than `BETWEEN` of these."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, step: float | None = None) -> None:
+        self.count, self.step = count, step
 
     def within(self, start: float, end: float) -> np.ndarray:
         """Return the times at which to look between two others."""
-        return np.linspace(start, end, self.count + 1)[1:-1]
+        if self.step is None:
+            return np.linspace(start, end, self.count + 1)[1:-1]
+        steps = whole_steps(end - start, self.step)
+        apart = max(BETWEEN, -(-steps // self.count))
+        return start + (end - start) / steps * np.arange(apart, steps, apart)
+
+
+def whole_steps(span: float, step: float) -> int:
+    """Return how many fixed steps of about so many seconds a span [s] is divided into."""
+    return max(1, round(span / step * (1.0 - 1e-9)))
 
 
 def stops(span: TimeSpan, guards: Iterable[TimeGuard]) -> list[float]:

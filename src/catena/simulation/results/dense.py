@@ -181,6 +181,32 @@ def interpolate(
     return q_new.reshape(*batch, count, system.nq), v_new.reshape(*batch, count, system.nv)
 
 
+def behind_nodes(
+    system: System, ends: tuple[np.ndarray, ...], accelerations: tuple[np.ndarray, ...], times: np.ndarray,
+    known: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return q (n, nq) and v (n, nv) at `times` (n,), each between two nodes of its own: `ends` are their times t (n,
+    2), q (n, 2, nq) and v (n, 2, nv), with the `accelerations` (n, nv) at the first and at the second of them, of which
+    `known` (n,) count. States between nodes are not moved onto the loops."""
+    t, q, v = ends
+    check_turns(system, t, q, v)
+    h = t[:, 1] - t[:, 0]
+    # Two nodes at one time happen where a state has stopped: there is nothing between them.
+    h = np.where(h > 0.0, h, 1.0)
+    s = np.clip((times - t[:, 0]) / h, 0.0, 1.0)
+    inputs = {
+        "q": q[:, 0], "qd": v[:, 0], "qdd": accelerations[0], "q_next": q[:, 1], "qd_next": v[:, 1],
+        "qdd_next": accelerations[1], "distance": h[:, None], "part": s[:, None],
+        "known": known[:, None].astype(np.float64),
+    }  # fmt: skip
+    inputs = {name: np.ascontiguousarray(x) for name, x in inputs.items()}
+    _, found = system.mechanics.program(hermite_step).run(inputs, len(times))
+    q_new, v_new = found["q_between"], found["qd_between"]
+    for here, suffix in ((s == 0.0, ""), (s == 1.0, "_next")):
+        q_new[here], v_new[here] = inputs["q" + suffix][here], inputs["qd" + suffix][here]
+    return q_new, v_new
+
+
 def _close(system: System, q: np.ndarray, v: np.ndarray, inside: np.ndarray, shape: tuple[int, ...]) -> None:
     """Move the states q (n, nq), v (n, nv) that are `inside` (n,) onto the loops, in place. They are those of a batch
     of this shape, whose parameters may differ from state to state: all of it is moved then, each state with its own."""

@@ -173,16 +173,14 @@ def formula_control(
     return SymbolicControl(law, rate=rate)
 
 
-def event_function(text: str, parameters: Mapping[str, float], who: str) -> Callable[[Any], float]:
-    """Return the function of an instant that a formula gives, for an event."""
+def event_function(text: str, parameters: Mapping[str, float], who: str) -> Callable[[Any], Any]:
+    """Return the function of an instant that a formula gives, for an event; of many of them it gives an array."""
     formula = parse(text, who)
 
-    def function(here: Any) -> float:
+    def function(here: Any) -> Any:
         joints = here.system.mechanism.joints
         check_names(formula, parameters, joints, (TIME, POSITIONS, VELOCITIES, PLACE), who)
-        return float(
-            formula.number({name: _here(name, here, parameters, formula, who) for name in formula.names})
-        )
+        return formula.number({name: _here(name, here, parameters, formula, who) for name in formula.names})
 
     return function
 
@@ -299,26 +297,26 @@ def _entry(parts: tuple[str | int, ...], size: int, formula: ParsedFormula, who:
     return k
 
 
-def _here(name: Name, here: Any, parameters: Mapping[str, float], formula: ParsedFormula, who: str) -> float:
-    """The value of a name at an instant, whatever the structure is."""
+def _here(name: Name, here: Any, parameters: Mapping[str, float], formula: ParsedFormula, who: str) -> Any:
+    """The value of a name at an instant, or at many, whatever the structure is."""
     parts = name if isinstance(name, tuple) else (name,)
     first = str(parts[0])
     if len(parts) == 1 and first in parameters:
         return parameters[first]
     if name == TIME:
-        return float(here.t)
+        return here.t
     if len(parts) > 1 and first in (POSITIONS, VELOCITIES, PLACE):
         parts = parts[1:]
         if isinstance(parts[0], int):
             row = here.v if first == VELOCITIES else here.q
             if first == PLACE or len(parts) > 1 or not parts[0] < len(row):
                 _wrong(formula, first, f"{first} has no entry {parts[0]}", who)
-            return float(row[parts[0]])
+            return row[parts[0]]
         reads = {POSITIONS: here.__getitem__, VELOCITIES: here.velocity, PLACE: here.position}
         row = reads[first](parts[0])
     else:
         row = here[first]
-    return float(row[_entry(parts, len(row), formula, who)])
+    return row[_entry(parts, len(row), formula, who)]
 
 
 def _one(x: Any) -> Any:

@@ -2,27 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 Part = tuple[np.ndarray, ...]
+# A column is put together for so many times fewer rows than it has.
+MANY = 4
 
 
-@dataclass(frozen=True, eq=False)
 class StepHistory:
-    """What one state has passed: times t (n,), q (n, nq), v (n, nv), the works (n, sources) done until then, and of
-    each interval between them the control forces tau (n - 1, nv) and the accelerations vdot (n - 1, nv) with which it
-    begins."""
+    """What states have passed, in order of states and times: the numbers `who` (n,) of states and times t (n,). With
+    each node go q (nq,), v (nv,), the works (sources,) done until then, and of the way that led to it the control
+    forces tau (nv,) and the accelerations vdot (nv,) with which it began; of the first node of a state these say
+    nothing.
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    work: np.ndarray
-    tau: np.ndarray
-    vdot: np.ndarray
+    Of many nodes few are looked at, so only what is asked for is brought into order."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = [part for part in parts if len(part[0])] or list(parts[:1])
+        who, t = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1))
+        self._order = _order(who, t)
+        self.who, self.t = who[self._order], t[self._order]
+        self._columns: dict[int, np.ndarray] = {}
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def q(self, rows: np.ndarray) -> np.ndarray:
+        """Return positions (m, nq) at some of the nodes (m,)."""
+        return self._taken(2, rows)
+
+    def v(self, rows: np.ndarray) -> np.ndarray:
+        """Return velocities (m, nv)."""
+        return self._taken(3, rows)
+
+    def work(self, rows: np.ndarray) -> np.ndarray:
+        """Return works (m, sources)."""
+        return self._taken(4, rows)
+
+    def tau(self, rows: np.ndarray) -> np.ndarray:
+        """Return the control forces (m, nv) on the way to nodes."""
+        return self._taken(5, rows)
+
+    def vdot(self, rows: np.ndarray) -> np.ndarray:
+        """Return the accelerations (m, nv) with which the ways to nodes began."""
+        return self._taken(6, rows)
+
+    def everywhere(self, function: Callable[..., np.ndarray]) -> np.ndarray:
+        """Return the values (n,) of a function of states, times, q and v at all nodes."""
+        return np.concatenate([function(*part[:4]) for part in self._parts])[self._order]
+
+    def taken(self, rows: np.ndarray) -> Part:
+        """Return some of the nodes (m,) with all that goes with them."""
+        return (self.who[rows], self.t[rows], *(self._taken(k, rows) for k in range(2, 7)))
+
+    def _taken(self, column: int, rows: np.ndarray) -> np.ndarray:
+        raw = self._order[rows]
+        if column not in self._columns and MANY * len(raw) < len(self.t):
+            found = np.empty((len(raw), self._parts[0][column].shape[1]))
+            begin = 0
+            for part in self._parts:
+                own = np.flatnonzero((raw >= begin) & (raw < begin + len(part[0])))
+                found[own] = part[column][raw[own] - begin]
+                begin += len(part[0])
+            return found
+        if column not in self._columns:
+            self._columns[column] = np.concatenate([part[column] for part in self._parts])
+        found = self._columns[column][raw]
+        return found
 
 
 class Gatherer(Protocol):
@@ -65,11 +114,16 @@ class StepRecord:
         """Return a number that stands for what has been added so far."""
         return len(self._parts)
 
+    @property
+    def wants_all(self) -> bool:
+        """Return whether all nodes must be added."""
+        return self.before is None or self.waits or self.tally is not None
+
     def needed(self, who: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return which of the nodes of states `who` (n,) at times t (n,) must be added: those with a time that is asked
         for between them and the next node of their state, and the last of each state. All, where all are asked for. The
         nodes are in order of states and times."""
-        if self.before is None or self.waits or self.tally is not None:
+        if self.before is None or self.wants_all:
             return np.ones(len(t), dtype=bool)
         return _before(self.before, who, t)
 
@@ -99,20 +153,16 @@ class StepRecord:
         fresh = self._parts[self._settled :]
         if not fresh:
             return
-        rows = _in_order(_together(fresh))
         if self.tally is not None:
-            who, t, q, v, _, _, vdot = rows
+            who, t, q, v, _, _, vdot = _in_order(_together(fresh))
             self.tally.add(who, t, q, v, vdot)
         if self.before is None:
             self._settled = len(self._parts)
             return
-        last = self._parts[self._settled - 1]
-        rows = _in_order(tuple(np.concatenate(column) for column in zip(last, rows, strict=True)))
-        who, t, *others = rows
-        wanted = _before(self.before, who, t)
-        lead = leads(who, wanted)
-        at = np.flatnonzero(wanted)
-        kept = [who[at], t[at], *(x[at] for x in others[:3]), *(x[lead] for x in others[3:])]
+        passed = StepHistory(self._parts[self._settled - 1 :])
+        wanted = _before(self.before, passed.who, passed.t)
+        at, lead = np.flatnonzero(wanted), leads(passed.who, wanted)
+        kept = passed.taken(at)[:5] + passed.taken(lead)[5:]
         newest = np.append(kept[0][1:] != kept[0][:-1], True)
         settled = self._parts[: self._settled - 1]
         if not newest.all():
@@ -141,34 +191,43 @@ class StepRecord:
             found[who] = vdot
         return found
 
-    def since(self, mark: int, state: int) -> StepHistory:
-        """Return what one state has passed since the last node before the mark."""
-        parts: list[tuple[np.ndarray, ...]] = []
-        for k in range(len(self._parts) - 1, -1, -1):
-            who, *columns = self._parts[k]
-            own = np.flatnonzero(who == state)
-            if k < mark and len(own):
-                own = own[-1:]
-            parts.append(tuple(x[own] for x in columns))
-            if k < mark and len(own):
+    def since(self, mark: int, going: np.ndarray) -> StepHistory:
+        """Return what the states that are `going` (states,) have passed since the last node of each before the mark."""
+        fresh = [
+            part if going[part[0]].all() else _chosen(part, going[part[0]]) for part in self._parts[mark:]
+        ]
+        before, missing = list[Part](), going.copy()
+        for part in reversed(self._parts[:mark]):
+            if not missing.any():
                 break
-        t, q, v, work, tau, vdot = (np.concatenate(column) for column in zip(*reversed(parts), strict=True))
-        return StepHistory(t, q, v, work, tau[1:], vdot[1:])
+            # The last node of each state that has none yet; a part has the nodes of a state in order.
+            last = np.full(self.states, -1)
+            last[part[0]] = np.arange(len(part[0]))
+            rows = last[missing & (last >= 0)]
+            missing[part[0][rows]] = False
+            before.append(_chosen(part, rows))
+        return StepHistory([*before, *fresh])
 
-    def end(self, state: int, t_end: float, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
-        """End the motion of one state at the time t_end with the state q (nq,), v (nv,) and the works done."""
-        led: tuple[np.ndarray, ...] | None = None
-        for k, part in enumerate(self._parts):
-            who, t = part[:2]
-            later = np.flatnonzero((who == state) & (t >= t_end))
-            if len(later):
-                if led is None:
-                    led = part[5][later[:1]], part[6][later[:1]]
-                keep = (who != state) | (t < t_end)
-                self._parts[k] = tuple(x[keep] for x in part)
-        assert led is not None
-        self._parts.append((np.array([state]), np.array([t_end]), q[None], v[None], work[None], *led))
-        self.ended[state] = True
+    def end(self, who: np.ndarray, t_end: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
+        """End the motions of states `who` (n,), in order, at the times t_end (n,) with the states q (n, nq), v (n, nv)
+        and the works (n, sources) done."""
+        ends = np.full(self.states, np.inf)
+        ends[who] = t_end
+        later, first = list[Part](), float(t_end.min())
+        for k in range(len(self._parts) - 1, -1, -1):
+            part = self._parts[k]
+            if not np.any(part[1] >= first):
+                # Parts follow each other in time.
+                break
+            late = part[1] >= ends[part[0]]
+            if late.any():
+                later.append(_chosen(part, late))
+                self._parts[k] = _chosen(part, ~late)
+        rows = _in_order(_together(later))
+        lead = np.flatnonzero(np.append(True, rows[0][1:] != rows[0][:-1]))
+        assert np.array_equal(rows[0][lead], who)
+        self._parts.append((who, t_end, q, v, work, rows[5][lead], rows[6][lead]))
+        self.ended[who] = True
 
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
@@ -223,10 +282,23 @@ def _arranged(part: Part, states: int, tau_now: np.ndarray) -> tuple[Any, np.nda
     return (t[index], q[index], v[index], work[index], tau[index]), counts
 
 
+def _chosen(part: Part, rows: np.ndarray) -> Part:
+    return tuple(x[rows] for x in part)
+
+
 def _in_order(rows: Part) -> Part:
     """Return rows in order of states and times."""
-    order = np.lexsort((rows[1], rows[0]))
+    order = _order(rows[0], rows[1])
     return tuple(x[order] for x in rows)
+
+
+def _order(who: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return the order of states and times; nodes of a state that come at one time stay as they are."""
+    order = np.argsort(who, kind="stable")
+    own, times = who[order], t[order]
+    if np.all((times[1:] >= times[:-1]) | (own[1:] != own[:-1])):
+        return order
+    return np.lexsort((t, who))
 
 
 def _before(before: np.ndarray, who: np.ndarray, t: np.ndarray) -> np.ndarray:
