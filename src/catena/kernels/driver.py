@@ -19,7 +19,8 @@ calls of one block (`teamwork`; 0: none). Threads that share a batch
 begin with states of their own; then each takes the next few from the counter until none are left.
 Tape, six words a call: step address, byte offsets of its four records in the workspace, byte offset of its
 constants; a negative one says that they vary from state to state and lie in the workspace, so many bytes from its
-start.
+start. The address `LEAVE_OUT` calls nothing: where the slot at its first record is zero in all lanes, the calls behind
+it are left out, as many as its first constant says.
 Input and output tables, five words each: data address, doubles from one state to the next, number of columns,
 column table, doubles from one step (inputs; 0: the same for all) or sample (outputs) to the next.
 Column table, two words each: byte offset in a state's row, byte offset of the slot in the workspace. For outputs the
@@ -33,6 +34,8 @@ import numpy as np
 
 TABLE = 5
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
+LEAVE_OUT = 1
+"""The address of no step, by which calls are left out."""
 
 
 def with_runs(table: np.ndarray) -> np.ndarray:
@@ -56,17 +59,20 @@ def text(lanes: int) -> str:
     """Return LLVM text of `run` and `run_one` for `lanes` lanes."""
     reduction = f"declare double @llvm.vector.reduce.fadd.v{lanes}f64(double, <{lanes} x double>)\n"
     reduction += "declare i64 @llvm.abs.i64(i64, i1)\n"
-    return reduction + _PLAY + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
+    return reduction + _play(lanes) + _loop("run", lanes, lanes) + _loop("run_one", lanes, 1)
 
 
-# A function of its own: what the loops around it keep would take the registers, and a call costs half as much again.
-_PLAY = """
-define internal void @play(ptr %from, ptr %to, ptr %work, ptr %constants) noinline {
+def _play(lanes: int) -> str:
+    """Return LLVM text of the loop over calls. It is a function of its own: what the loops around it keep would take
+    the registers, and a call costs half as much again."""
+    V, align = f"<{lanes} x double>", 8 * lanes
+    return f"""
+define internal void @play(ptr %from, ptr %to, ptr %work, ptr %constants) noinline {{
 entry:
   %any = icmp ult ptr %from, %to
   br i1 %any, label %body, label %done
 body:
-  %call = phi ptr [%from, %entry], [%next, %body]
+  %call = phi ptr [%from, %entry], [%next, %go_on]
   %step = load ptr, ptr %call, align 8
   %p0 = getelementptr i64, ptr %call, i64 1
   %p1 = getelementptr i64, ptr %call, i64 2
@@ -86,13 +92,28 @@ body:
   %o4_size = call i64 @llvm.abs.i64(i64 %o4, i1 false)
   %base4 = select i1 %varies, ptr %work, ptr %constants
   %r4 = getelementptr i8, ptr %base4, i64 %o4_size
+  %is_none = icmp eq ptr %step, inttoptr (i64 {LEAVE_OUT} to ptr)
+  br i1 %is_none, label %leave_out, label %make
+make:
   call void %step(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr %r4)
-  %next = getelementptr i64, ptr %call, i64 6
+  br label %go_on
+leave_out:
+  %slot = load {V}, ptr %r0, align {align}
+  %goes = fcmp une {V} %slot, zeroinitializer
+  %bits = bitcast <{lanes} x i1> %goes to i{lanes}
+  %none_goes = icmp eq i{lanes} %bits, 0
+  %rows = load i64, ptr %r4, align 8
+  %left_out = select i1 %none_goes, i64 %rows, i64 0
+  br label %go_on
+go_on:
+  %over = phi i64 [0, %make], [%left_out, %leave_out]
+  %ahead = add i64 %over, 1
+  %next = getelementptr [6 x i64], ptr %call, i64 %ahead
   %more = icmp ult ptr %next, %to
   br i1 %more, label %body, label %done
 done:
   ret void
-}
+}}
 """
 
 

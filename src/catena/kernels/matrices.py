@@ -11,13 +11,16 @@ where rows of bodies and forces lie, and calls
     copy(out, A)             a copy of a matrix
     invert(out, x, root)     1 / x and 1 / sqrt(x)
     judge(...)               whether a row is a constraint of its own
+    solve(...)               a system of equations, some of whose rows are others in some states
+    unless_done(place)       what is left out where a number is zero in all lanes
     output(name, places)     results
 
 On the tape each of them is one call; on plain numbers it is done at once.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
+from catena.kernels.driver import LEAVE_OUT
 from catena.kernels.fields import flatten
 from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROOTS, ROW, kernels, offset
 from catena.kernels.tracing import sample
@@ -220,6 +224,8 @@ class LaneWork(Work):
         self._kernels = kernels(layout.lanes)
         self._rows: list[tuple[int, int, tuple[int, ...], Sequence[int]]] = []
         self._starts = {f: layout.slots(f) for f in self.widths}
+        # Where equations of so many unknowns are eliminated.
+        self._scratch: dict[int, int] = {}
 
     def reserve(self, count: int) -> int:
         # On a cache line, so that a pair takes one.
@@ -311,6 +317,24 @@ class LaneWork(Work):
     def judge(self, out: int, squares: int, tolerance: int, doubt: int) -> None:
         """Compute 1 / length of what is left of a row, zero if that is nothing; `matrix_kernels` says what is where."""
         self._rows.append((-1, self._kernels["judge"], (out, squares, tolerance, doubt), ()))
+
+    def solve(self, x: MatrixPanel, W: MatrixPanel, rows: int, goes: int, normals: Sequence[int]) -> None:
+        """Solve equations for x (n, 1) in the lanes where the number at `goes` is not zero; others keep theirs. At the
+        place `rows` there are three numbers m, s, b for each of them: m sum_j W_ij x_j + (1 - m) x_i - s x_k = b, where
+        `normals` has the k of each. No row is exchanged with another."""
+        n = W.rows
+        if n not in self._scratch:
+            self._scratch[n] = self.reserve(n * (n + 2))
+        numbers = (n, W.row, x.row, self._scratch[n] - x.place, *normals)
+        self._rows.append((-1, self._kernels["solve"], (x.place, W.place, rows, goes), numbers))
+
+    @contextmanager
+    def unless_done(self, place: int) -> Iterator[None]:
+        """Leave out what is called inside where the number at this place is zero in all lanes."""
+        row = len(self._rows)
+        self._rows.append((-1, LEAVE_OUT, (place,), (0,)))
+        yield
+        self._rows[row] = (-1, LEAVE_OUT, (place,), (len(self._rows) - row - 1,))
 
     def output(self, name: str, shape: tuple[int, ...], places: Sequence[tuple[int, int]]) -> None:
         """Name results: pairs of an index in the flattened array and a place."""
@@ -479,6 +503,37 @@ class PlainWork(Work):
         memory[out] = where(counts, reciprocal(sqrt(safe)), 0.0)
         near = where(counts, size / safe, 0.0)
         memory[doubt] = where(less(memory[doubt], near), near, memory[doubt])
+
+    def solve(self, x: MatrixPanel, W: MatrixPanel, rows: int, goes: int, normals: Sequence[int]) -> None:
+        """Solve equations for x (n, 1) where the number at `goes` is not zero; `LaneWork.solve` says which."""
+        n, memory = W.rows, self._memory
+        G: list[list[Any]] = []
+        for i in range(n):
+            m, s, b = memory[rows + 3 * i : rows + 3 * i + 3]
+            row = [m * memory[W.at(i, j)] for j in range(n)]
+            row[i] = row[i] + (1.0 - m)
+            row[normals[i]] = row[normals[i]] - s
+            G.append([*row, b])
+        for k in range(n):
+            over = reciprocal(G[k][k])
+            for i in range(k + 1, n):
+                factor = G[i][k] * over
+                G[i] = [
+                    y - factor * z if j > k else y for j, (y, z) in enumerate(zip(G[i], G[k], strict=True))
+                ]
+        found: list[Any] = [0.0] * n
+        for k in reversed(range(n)):
+            left = G[k][n]
+            for j in range(k + 1, n):
+                left = left - G[k][j] * found[j]
+            found[k] = left * reciprocal(G[k][k])
+        for i in range(n):
+            memory[x.at(i, 0)] = where(less(memory[goes], 0.5), memory[x.at(i, 0)], found[i])
+
+    @contextmanager
+    def unless_done(self, place: int) -> Iterator[None]:
+        """Do what is called inside: it changes nothing where nothing is left to do."""
+        yield
 
     def output(self, name: str, shape: tuple[int, ...], places: Sequence[tuple[int, int]]) -> None:
         """Name results: pairs of an index in the flattened array and a place."""

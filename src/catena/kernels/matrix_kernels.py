@@ -17,7 +17,8 @@ a word. Places are bytes from the workspace. Whatever does not lie in pairs is o
 Its words are how many terms k there are, how many times R rows and how many times C columns, the sign, and of out,
 start, A and B the place and the distances in bytes: from row to row, from a column to the other one of its pair, and
 from pair to pair; for A instead of the latter two from k to k + 1. `inverse_n` inverts a
-positive definite matrix of n rows, and `roots_n` does so by its factors.
+positive definite matrix of n rows, and `roots_n` does so by its factors. `solve` eliminates without exchange of rows,
+and leaves out those that have nothing to do with a pivot in any lane.
 """
 
 from catena.kernels import cache, engine
@@ -39,7 +40,7 @@ PRODUCT = {(R, C): f"product_{R}_{C}" for R in (1, 2, 3) for C in (1, 2, 3, 4)}
 LARGEST_INVERSE = 8
 INVERSE = {n: f"inverse_{n}" for n in range(1, LARGEST_INVERSE + 1)}
 ROOTS = {n: f"roots_{n}" for n in range(1, LARGEST_INVERSE + 1)}
-OTHERS = ("invert", "judge", "copy", *PRODUCT.values(), *INVERSE.values(), *ROOTS.values())
+OTHERS = ("invert", "judge", "copy", "solve", *PRODUCT.values(), *INVERSE.values(), *ROOTS.values())
 _kernels: dict[int, engine.Code] = {}
 
 
@@ -62,7 +63,9 @@ def text(lanes: int) -> str:
     sums = "".join(_combine(lanes, *shape) for shape in COMBINE)
     products = "".join(_product(lanes, *shape) for shape in PRODUCT)
     inverses = "".join(_inverse(lanes, n) for n in INVERSE) + "".join(_roots(lanes, n) for n in ROOTS)
-    return declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes)
+    return (
+        declared + sums + products + inverses + _copy(lanes) + _invert(lanes) + _judge(lanes) + _solve(lanes)
+    )
 
 
 _HEAD = (
@@ -429,6 +432,158 @@ define void @judge{_HEAD} {{
   %worse = fcmp ogt {V} %near, %worst
   %new = select <{L} x i1> %worse, {V} %near, {V} %worst
   store {V} %new, ptr %r3, align {align}
+  ret void
+}}
+"""
+
+
+def _solve(lanes: int) -> str:
+    """Return LLVM text that solves n equations in the lanes where r3 is not zero.
+
+    r0 gets the unknowns, words[2] bytes apart; r1 is a matrix whose rows are words[1] bytes apart; r2 has three numbers
+    m, s, b for each equation m sum_j W_ij x_j + (1 - m) x_i - s x_k = b, where k is words[4 + i]. The words begin with
+    n, and words[3] is the place of n (n + 2) numbers, relative to r0 in bytes, that are written over: rows with their
+    right sides, and reciprocals of pivots.
+    """
+    V, A, L = f"<{lanes} x double>", 8 * lanes, lanes
+    fma = f"call {V} @llvm.fma.v{lanes}f64"
+    return f"""
+define void @solve(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr readonly %constants) {{
+entry:
+{_word("n", 0)}{_word("w_row", 1)}{_word("x_row", 2)}{_word("to", 3)}
+  %list = getelementptr i64, ptr %constants, i64 4
+  %G = getelementptr i8, ptr %r0, i64 %to
+  %width = add i64 %n, 2
+  %g_row = mul i64 %width, {A}
+  br label %write
+write:
+  %i = phi i64 [0, %entry], [%i1, %write_done]
+  %own_offset = mul i64 %i, %g_row
+  %own = getelementptr i8, ptr %G, i64 %own_offset
+  %w_offset = mul i64 %i, %w_row
+  %w_own = getelementptr i8, ptr %r1, i64 %w_offset
+  %told_index = mul i64 %i, 3
+  %mp = getelementptr {V}, ptr %r2, i64 %told_index
+  %m = load {V}, ptr %mp, align {A}
+  %sp = getelementptr {V}, ptr %mp, i64 1
+  %s = load {V}, ptr %sp, align {A}
+  %bp = getelementptr {V}, ptr %mp, i64 2
+  %b = load {V}, ptr %bp, align {A}
+  br label %write_one
+write_one:
+  %j = phi i64 [0, %write], [%j1, %write_one]
+  %wp = getelementptr {V}, ptr %w_own, i64 %j
+  %w = load {V}, ptr %wp, align {A}
+  %mw = fmul {V} %m, %w
+  %gp = getelementptr {V}, ptr %own, i64 %j
+  store {V} %mw, ptr %gp, align {A}
+  %j1 = add i64 %j, 1
+  %j_more = icmp slt i64 %j1, %n
+  br i1 %j_more, label %write_one, label %write_done
+write_done:
+  %dp = getelementptr {V}, ptr %own, i64 %i
+  %d = load {V}, ptr %dp, align {A}
+  %rest = fsub {V} splat (double 1.0), %m
+  %d1 = fadd {V} %d, %rest
+  store {V} %d1, ptr %dp, align {A}
+  %kp = getelementptr i64, ptr %list, i64 %i
+  %normal = load i64, ptr %kp, align 8
+  %np = getelementptr {V}, ptr %own, i64 %normal
+  %nv = load {V}, ptr %np, align {A}
+  %nv1 = fsub {V} %nv, %s
+  store {V} %nv1, ptr %np, align {A}
+  %rp = getelementptr {V}, ptr %own, i64 %n
+  store {V} %b, ptr %rp, align {A}
+  %i1 = add i64 %i, 1
+  %i_more = icmp slt i64 %i1, %n
+  br i1 %i_more, label %write, label %pivot
+pivot:
+  %k = phi i64 [0, %write_done], [%k1, %pivot_done]
+  %k_offset = mul i64 %k, %g_row
+  %k_row = getelementptr i8, ptr %G, i64 %k_offset
+  %pp = getelementptr {V}, ptr %k_row, i64 %k
+  %p = load {V}, ptr %pp, align {A}
+  %over = fdiv {V} splat (double 1.0), %p
+  %behind = add i64 %n, 1
+  %op = getelementptr {V}, ptr %k_row, i64 %behind
+  store {V} %over, ptr %op, align {A}
+  %k1 = add i64 %k, 1
+  %any_below = icmp slt i64 %k1, %n
+  br i1 %any_below, label %below, label %back
+below:
+  %r = phi i64 [%k1, %pivot], [%r1_next, %below_done]
+  %r_offset = mul i64 %r, %g_row
+  %r_row = getelementptr i8, ptr %G, i64 %r_offset
+  %fp = getelementptr {V}, ptr %r_row, i64 %k
+  %f = load {V}, ptr %fp, align {A}
+  %felt = fcmp une {V} %f, zeroinitializer
+  %felt_bits = bitcast <{L} x i1> %felt to i{L}
+  %nothing = icmp eq i{L} %felt_bits, 0
+  br i1 %nothing, label %below_done, label %subtract
+subtract:
+  %factor = fmul {V} %f, %over
+  %minus = fneg {V} %factor
+  br label %subtract_one
+subtract_one:
+  %c = phi i64 [%k1, %subtract], [%c1, %subtract_one]
+  %up = getelementptr {V}, ptr %k_row, i64 %c
+  %u = load {V}, ptr %up, align {A}
+  %vp = getelementptr {V}, ptr %r_row, i64 %c
+  %v = load {V}, ptr %vp, align {A}
+  %v1 = {fma}({V} %minus, {V} %u, {V} %v)
+  store {V} %v1, ptr %vp, align {A}
+  %c1 = add i64 %c, 1
+  %c_more = icmp sle i64 %c1, %n
+  br i1 %c_more, label %subtract_one, label %below_done
+below_done:
+  %r1_next = add i64 %r, 1
+  %r_more = icmp slt i64 %r1_next, %n
+  br i1 %r_more, label %below, label %pivot_done
+pivot_done:
+  br label %pivot
+back:
+  %goes = load {V}, ptr %r3, align {A}
+  %stays = fcmp oeq {V} %goes, zeroinitializer
+  br label %unknown
+unknown:
+  %e = phi i64 [%k, %back], [%e1, %unknown_done]
+  %e_offset = mul i64 %e, %g_row
+  %e_row = getelementptr i8, ptr %G, i64 %e_offset
+  %qp = getelementptr {V}, ptr %e_row, i64 %n
+  %q = load {V}, ptr %qp, align {A}
+  %e_next = add i64 %e, 1
+  %any_behind = icmp slt i64 %e_next, %n
+  br i1 %any_behind, label %known, label %unknown_done
+known:
+  %a = phi i64 [%e_next, %unknown], [%a1, %known]
+  %sum = phi {V} [%q, %unknown], [%sum1, %known]
+  %ap = getelementptr {V}, ptr %e_row, i64 %a
+  %av = load {V}, ptr %ap, align {A}
+  %a_offset = mul i64 %a, %g_row
+  %a_row = getelementptr i8, ptr %G, i64 %a_offset
+  %ip = getelementptr {V}, ptr %a_row, i64 %n
+  %iv = load {V}, ptr %ip, align {A}
+  %na = fneg {V} %av
+  %sum1 = {fma}({V} %na, {V} %iv, {V} %sum)
+  %a1 = add i64 %a, 1
+  %a_more = icmp slt i64 %a1, %n
+  br i1 %a_more, label %known, label %unknown_done
+unknown_done:
+  %left = phi {V} [%q, %unknown], [%sum1, %known]
+  %n1 = add i64 %n, 1
+  %hp = getelementptr {V}, ptr %e_row, i64 %n1
+  %h = load {V}, ptr %hp, align {A}
+  %x = fmul {V} %left, %h
+  store {V} %x, ptr %qp, align {A}
+  %x_offset = mul i64 %e, %x_row
+  %xp = getelementptr i8, ptr %r0, i64 %x_offset
+  %before = load {V}, ptr %xp, align {A}
+  %kept = select <{L} x i1> %stays, {V} %before, {V} %x
+  store {V} %kept, ptr %xp, align {A}
+  %e1 = sub i64 %e, 1
+  %e_more = icmp sge i64 %e1, 0
+  br i1 %e_more, label %unknown, label %finish
+finish:
   ret void
 }}
 """

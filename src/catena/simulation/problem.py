@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from catena.simulation.stepping.drift import NAMES, Remedy
 from catena.simulation.stepping.integrators import EXPLICIT, FIXED_STEPS, INTEGRATORS, SOLVERS
 from catena.system import System
 from catena.validation import can_take, entries, is_finite, is_one_of, is_positive, shown
+
+if TYPE_CHECKING:
+    from catena.simulation.contacts.landing import Landing
 
 Control = Callable[[float, np.ndarray, np.ndarray], ArrayLike | Mapping[str, ArrayLike]]
 """A function of (t, q, v), or a controller, that gives joint forces (..., nv)."""
@@ -109,7 +112,8 @@ class Problem:
     contacts that keep their modes, whose forces the compiled step finds. `near` are positions that joints are next to
     when the motion begins, where these close loops, and `looked_at` joints whose angles events look at. Dry friction in
     joints `sticks`, or goes smoothly through rest. `coordinates` are those that are integrated, and joints
-    `independent` those whose coordinates are the minimal ones."""
+    `independent` those whose coordinates are the minimal ones. `landing` are contacts of steps that find their impulses
+    (`integrator="time_stepping"`)."""
 
     system: System
     control: Control | None = None
@@ -126,6 +130,7 @@ class Problem:
     sticks: bool = True
     coordinates: str = "joint"
     independent: str | Sequence[str] | None = None
+    landing: Landing | None = None
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step

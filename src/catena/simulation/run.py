@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.contacts.impulse_law import held_size
 from catena.dynamics.loops.elimination import borrowers
 from catena.errors import LoopError, StateError, raise_for_states
 from catena.kernels import compile_seconds
@@ -109,7 +110,8 @@ class Run:
         system = self.system
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
+        varied = () if problem.landing is None else (x.shape for x in problem.landing.varied.values())
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch, *varied)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
@@ -117,6 +119,9 @@ class Run:
             system = self.system = system.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
+        if problem.landing is not None:
+            problem.landing.require_possible(problem)
+            problem = self.problem = replace(problem, landing=problem.landing.over(system, self.batch))
         self.transitions: list[Transition] = []
         """Where other coordinates became independent; one structure goes on."""
         self.now = self.start
@@ -143,6 +148,11 @@ class Run:
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             self._require_closed()
+        self.meeting: dict[str, np.ndarray] = {}
+        """What steps are told of contacts."""
+        if problem.landing is not None:
+            problem.landing.require_outside(self.q, extent(system.plan))
+            self.meeting = problem.landing.told(self.q)
         self.following, self.clock = following, time.perf_counter()
         self.compiled_then = compile_seconds()
         # What goes on from forces that are held has been asked from Python, where its memory is.
@@ -174,9 +184,14 @@ class Run:
             self.excitation.control.start(system, self.batch)  # type: ignore[union-attr]
         self.held = problem.control is None or problem.rate is not None
         self._begin()
-        self.sources = self.mover.works().shape[-1] - self.near.shape[-1]
+        carried, held = (
+            self.mover.works().shape[-1],
+            held_size(problem.landing.units) if problem.landing else 0,
+        )
+        self.sources = carried - self.near.shape[-1] - held
         """How many works are counted."""
-        self.mover.carry(np.concatenate([np.zeros((len(self.q), self.sources)), self.near], axis=-1))
+        still = np.zeros((len(self.q), self.sources)), np.zeros((len(self.q), held))
+        self.mover.carry(np.concatenate([still[0], self.near, still[1]], axis=-1))
         before = None if self.times is None else self.times + self.same
         tally = None
         if keep is not None and keep.tallies:
@@ -215,12 +230,17 @@ class Run:
                 event.asked(self.start, self.q[0], self.v[0])
         return tuple(dict.fromkeys(name for looked in self.looking for name in looked.names))
 
+    @property
+    def _near(self) -> slice:
+        """Return which of the numbers that states carry along are positions that loop joints are near."""
+        return slice(self.sources, self.sources + self.near.shape[-1])
+
     def _turns(self, passed: StepHistory) -> Callable[[np.ndarray], TurnsBehind] | None:
         """Return what tells events how loop joints have turned behind nodes (n,) that were passed."""
         if not self.looking or not self.near.shape[-1]:
             return None
         every = np.arange(len(passed))
-        near = self.excitation.near_by_joint(passed.work(every)[:, self.sources :])
+        near = self.excitation.near_by_joint(passed.work(every)[:, self._near])
         states = passed.q(every), passed.v(every)
         rates = {
             joint: each_own(
@@ -266,7 +286,7 @@ class Run:
             law = HeldCommand(excitation)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
         mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
-        mover.is_narrow = alone and len(self.q) == 1
+        mover.is_narrow, mover.meeting = alone and len(self.q) == 1, self.meeting
         mover.failing = None if alone else self.failing
         return mover
 
@@ -563,7 +583,7 @@ class Run:
             wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
         system = self.system.reshaped((*self.batch, 1))
-        work, near = carried[..., : self.sources], carried[..., self.sources :]
+        work, near = carried[..., : self.sources], carried[..., self._near]
         positions = {
             joint: system.joint_position(q, joint, next_to)
             for joint, next_to in self.excitation.near_by_joint(near).items()
@@ -572,12 +592,14 @@ class Run:
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
-        return Segment(
+        made = Segment(
             system, times, q, v, tau, self.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(self.found), ended=self.ended, settings=self._settings(), held=self.held, loop_forces=motors,
             loop_positions=positions, kept=kept,
             stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
+        landing = self.problem.landing
+        return made if landing is None else landing.with_forces(made, carried[..., self._near.stop :])
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""

@@ -12,6 +12,7 @@ from catena.errors import CatenaError, StateError
 from catena.kernels.blas import by_one_blas_thread
 from catena.simulation.arguments import event_list, initial_state, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
+from catena.simulation.contacts.landing import Landing, varied_of
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
@@ -144,9 +145,10 @@ def simulate(
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
-    bounds) and "abm4" take steps of `step` seconds; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
-    loops stay closed: "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness,
-    damping). `events` are located and reported, terminal ones end the motion of their state.
+    bounds) and "abm4" take steps of `step` seconds; "time_stepping" does so too and finds what contacts do, all states
+    of a batch in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how loops stay closed:
+    "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness, damping).
+    `events` are located and reported, terminal ones end the motion of their state.
 
     `coordinates` are those that are integrated: "joint", those of the joints of the tree; "minimal", as many as there
     are degrees of freedom, in which loops are closed at every stage and nothing drifts: those of the joints
@@ -208,9 +210,13 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
+    contacts, lands = contact_list(contacts), integrator == "time_stepping"
+    parameters, varied = varied_of(parameters, contacts if lands else ())
     records = on_error == "record"
     _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
-    if records and not contacts and not is_changing(events):
+    if lands:
+        _require_landing(events, records, varied)
+    if records and (lands or not contacts) and not is_changing(events):
         if any(np.ndim(x) > 1 for x in (near or {}).values()):
             raise StateError(
                 "on_error='record' takes `near` for all states together, {joint: (nq of the joint,)}."
@@ -222,6 +228,7 @@ def simulate(
             problem = Problem(
                 system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
                 near=near or {}, coordinates=coordinates, independent=independent,
+                landing=_landing(system, contacts, {}) if lands else None,
             )  # fmt: skip
             span = time_span(start, duration)
             made = Run(
@@ -235,8 +242,8 @@ def simulate(
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
     near = {} if near is None else near
-    contacts, span = contact_list(contacts), time_span(start, duration)
-    changing = bool(contacts) or is_changing(events)
+    span = time_span(start, duration)
+    changing = (bool(contacts) and not lands) or is_changing(events)
     asked_for = samples
     if changing and kept is not None:
         samples = None if kept.signals else list(span)
@@ -279,6 +286,7 @@ def simulate(
         problem = Problem(
             systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol, drift,
             near=near, coordinates=coordinates, independent=independent,
+            landing=_landing(systems[k % len(systems)], contacts, varied) if lands else None,
         )  # fmt: skip
         run = Run(
             problem, q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
@@ -287,6 +295,27 @@ def simulate(
         runs.append(Trajectory([run.go()], run.transitions))
     several = isinstance(system, Sequence) or isinstance(control, Sequence)
     return runs if several else runs[0]
+
+
+def _require_landing(events: Any, records: bool, varied: Mapping[Any, Any]) -> None:
+    """Raise an error where steps that find impulses are asked for what they do not give."""
+    if is_changing(events):
+        raise StateError(
+            "time_stepping does not take events and changes that change the structure; choose an integrator such as "
+            "dopri5."
+        )
+    if records and varied:
+        raise StateError(
+            "on_error='record' takes friction and restitution of contacts for all states together: give them to the "
+            "contacts, or leave on_error out."
+        )
+
+
+def _landing(
+    system: Any, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
+) -> Landing | None:
+    """Return contacts of steps that find their impulses; None where there is no system, which is said later."""
+    return Landing.of(system, contacts, varied) if isinstance(system, System) else None
 
 
 def _require_nothing(given: Sequence[Any]) -> None:

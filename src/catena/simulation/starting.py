@@ -34,7 +34,7 @@ def begun(
     with contacts and events."""
     span = time_span(start, max(AHEAD, STEPS * step))
     quiet = Following(span, False)
-    if not contacts and not is_changing(events):
+    if problem.landing is not None or (not contacts and not is_changing(events)):
         return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
     options = {
         name: getattr(problem, name)

@@ -14,6 +14,7 @@ from catena.kernels import FORCE_INPUTS, NEAR, Session
 from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.contacts.landing import Landing
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Applied, Control, Prescribed, Problem
@@ -101,7 +102,8 @@ class Stepper:
         contacts, self._events = contact_list(contacts), events
         self._contacts = contacts
         adaptive, self._told = integrator in ADAPTIVE, None
-        self._is_timeline = bool(control is not None or contacts or event_list(events))
+        lands = integrator == "time_stepping"
+        self._is_timeline = bool(control is not None or contacts or event_list(events) or lands)
         if self._is_timeline and control is None:
             control = self._told = HeldForces()
         elif not self._is_timeline and adaptive:
@@ -111,9 +113,12 @@ class Stepper:
                 "Stepper: implicit_leapfrog remembers its last step, which contacts and changes of the structure take "
                 "from it; choose another integrator."
             )
+        if lands and is_changing(events):
+            raise StateError("Stepper: time_stepping does not take events that change the structure.")
         self.problem = Problem(
             system, control, {} if motion is None else motion, {} if forces is None else forces, integrator,
             None if adaptive else float(step), rtol, atol, drift, near={} if near is None else near,
+            landing=Landing.of(system, contacts) if lands and isinstance(system, System) else None,
         )  # fmt: skip
         q, v = initial_state(system, q, v)
         self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)

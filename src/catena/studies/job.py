@@ -187,8 +187,10 @@ class Job:
 
     @cached_property
     def _has_lanes(self) -> bool:
-        """Return whether variants run together: contacts and changes of structure go state by state."""
-        return not self.scenario.contacts and not self.scenario.changes and SCENARIO not in self.names
+        """Return whether variants run together: changes of structure go state by state, and so do contacts unless steps
+        of fixed size find them."""
+        contacts = self.scenario.contacts and self.scenario.integrator != "time_stepping"
+        return not contacts and not self.scenario.changes and SCENARIO not in self.names
 
     def _is_in_lanes(self, name: str) -> bool:
         """Return whether something may differ between variants that run together."""

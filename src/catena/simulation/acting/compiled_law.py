@@ -64,8 +64,8 @@ class CompiledLaw:
         if excitation.slows:
             # A step has place for one law, and motors that slow down are one (`HeldCommand`).
             return False
-        # A method with a past would take forces that jump for smooth ones.
-        if integrator == "abm4":
+        # A method with a past would take forces that jump for smooth ones, and one that lands has steps of its own.
+        if integrator in ("abm4", "time_stepping"):
             return False
         assert excitation.clock is not None
         if law.memory(excitation.system) and not excitation.clock.is_due(span.start):

@@ -258,6 +258,7 @@ class ActingForces(RunPart):
             or not self.system.elements.is_empty
             or self.forces
             or self.problem.touching
+            or self.problem.landing
             or self.motion
             or any(np.any(x) for x in rubbing)
         )

@@ -174,13 +174,12 @@ class ContactRun:
             self.changing.following.done()
         return self._found(times, "")
 
-    def begin(self, q: Any, v: Any) -> None:
-        """Begin at one state q (nq,), v (nv,)."""
+    def begin(self, q: Any, v: Any, inside: float = 0.0) -> None:
+        """Begin at one state q (nq,), v (nv,), in which contacts may be in the other side by so much [m]."""
         q, v = initial_state(self.system, q, v)
         self._refer(q)
-        require_outside(
-            self.contacts, self.deciding.gaps(self.start, q, np.zeros(self.system.nv)), self.length
-        )
+        gaps = self.deciding.gaps(self.start, q, np.zeros(self.system.nv)) + inside
+        require_outside(self.contacts, gaps, self.length)
         if self.free_motion.excitation.motion:
             q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v

@@ -118,6 +118,11 @@ class Segment(Energies):
         """Return the batch dimensions, () for a single motion."""
         return self.q.shape[:-2]
 
+    @property
+    def lands(self) -> bool:
+        """Return whether contacts land within its steps, so that velocities jump between samples."""
+        return self.settings.get("integrator", "").startswith("time_stepping")
+
     def state(self, *index: int) -> Segment:
         """Return the motion of one state of a batch, given by its index, with a system of its own where parameters
         differ from state to state."""

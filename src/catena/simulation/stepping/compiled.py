@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics import most_modes
+from catena.dynamics.contacts.impulse_law import held_size
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import SimulationError
@@ -22,6 +23,7 @@ from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
@@ -35,6 +37,7 @@ from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.method import PAST, method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
 from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
+from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
@@ -60,6 +63,8 @@ LOOKED_AT = 8
 PAUSED, CAREFUL = 50.0, 2000.0
 # Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
 WATCHED, ENDLESS = 1e5, 1e8
+# Steps that are taken more where contacts land: some, and a part of all.
+SPARE, SPARED = 4.0, 0.05
 # How many careful steps are taken together.
 GATHERED = 64
 # The longest step [s] where none is too long.
@@ -120,6 +125,7 @@ class CompiledSteps:
             least=problem.touching is not None and problem.touching.least,
             turns=bool(excitation.counted) and not excitation.has_python_elements,
             sticks=sticks,
+            rows=problem.landing.units if problem.landing is not None else (),
             loops_stick=sticks and not drift.in_python and bool(dry_loops(self.system.effective_plan)),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
@@ -128,6 +134,7 @@ class CompiledSteps:
             variant.sticks,
             variant.loops_stick,
         )
+        self.landing, self.held_width = problem.landing, held_size(variant.rows)
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
         self.algorithm = algorithm_for(variant, law, excitation)
@@ -141,14 +148,18 @@ class CompiledSteps:
             self.dry, self.loop_friction = dry_friction(self.system, drift.start)
         if self.dry is not None:
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
+        if variant.rubs and self.landing is not None:
+            self.absent |= {"excess", "fading", "fall"} - self.landing.dry.told.keys()
         self.start_acceleration = start_acceleration(self.method)
         self.constant = self._constants(wrench)
         # Whether even many states take the lanes of one, because those are compiled already.
         self.is_narrow = False
-        self.steps = 0
+        self.steps = self.finished = 0
         self.every, self.since = drift.every, 0
         self.kept: dict[str, np.ndarray] = {}
         self.past: dict[str, np.ndarray] = {}
+        self.meeting: dict[str, np.ndarray] = {}
+        """What steps are told of contacts, for all states or (states, n)."""
         self.failing: dict[int, str] | None = None
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._paused: dict[int, PausedSteps] = {}
@@ -200,6 +211,9 @@ class CompiledSteps:
         self.owner = np.arange(states)
         if self.counts:
             self.kept["work"] = np.zeros((states, len(SOURCES)))
+        if self.landing is not None:
+            self.kept |= {name: np.zeros((states, 1)) for name in CONTACT_NUMBERS}
+            self.kept |= {"held": np.zeros((states, self.held_width))} if self.held_width else {}
         if self.sticks:
             self.kept["sense"] = np.ones((states, self.system.nv))
             self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
@@ -236,20 +250,26 @@ class CompiledSteps:
         done = len(SOURCES) if self.counts else 0
         if self.counts:
             self.kept["work"][:] = work[:, :done]
-        self.near[:] = work[:, done:]
+        self.near[:] = work[:, done : done + self.near_width]
+        if self.held_width:
+            self.kept["held"][:] = work[:, done + self.near_width :]
         if self.judges:
             self.kept["turnover"][:, 0] = np.abs(work[:, :done]).sum(axis=-1)
 
     def works(self, who: Any = slice(None)) -> np.ndarray:
         """Return what states carry along, (states, n): the works done so far, by source, with no sources where none are
-        counted, and behind them the positions that loop joints are near."""
-        if not self.counts:
+        counted, behind them the positions that loop joints are near, and what contacts hold."""
+        held = [self.kept["held"][who]] if self.held_width else []
+        if not self.counts and not held:
             return self.near[who].copy()
-        return np.concatenate([self.kept["work"][who], self.near[who]], axis=-1)
+        works = [self.kept["work"][who]] if self.counts else []
+        return np.concatenate([*works, self.near[who], *held], axis=-1)
 
     def forget(self) -> None:
-        """Forget past steps, because forces jumped and past rates say nothing about those to come."""
-        self.past = {}
+        """Forget past steps, because forces jumped and past rates say nothing about those to come. Steps that land keep
+        their past, which tells no more than how velocities change within a step."""
+        if self.landing is None:
+            self.past = {}
 
     def advance(
         self,
@@ -273,7 +293,7 @@ class CompiledSteps:
             self.take_senses(q, v)
         if self.method == "abm4" and not self.past:
             self._gather_past(t, q, v, tau, ends, nodes)
-        if self.method == "implicit_leapfrog" and not self.past:
+        if self.method in ("implicit_leapfrog", "time_stepping") and not self.past:
             # Without a past the first step is one of first order, which leaves the order of the run.
             self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
         # How many adaptive steps there will be is not known, so a call begins with few.
@@ -333,6 +353,9 @@ class CompiledSteps:
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
         blocks = math.ceil(len(active) / self.program.tape.lanes)
         soon = MOST_WORK // (blocks * self.program.tape.work)
+        if self.landing is not None:
+            # Some states take steps more, where contacts land; others then have nothing to do.
+            ahead += SPARE + SPARED * ahead
         plays = max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays))
         inputs = self._inputs(active, t, q, v, tau, ends)
         if self.law is not None:
@@ -368,11 +391,44 @@ class CompiledSteps:
             self._require_senses(active[halted], t)
         if self.excitation.problem.touching is not None and len(halted):
             raise ContactChanged
+        if self.landing is not None:
+            self._finish(active[halted], t, q, v, tau, ends, nodes)
+            return min(2 * plays, LONGEST_CALL)
         most = GATHERED if self.adaptive and self.law is None else 1
         for group in (halted[k : k + most] for k in range(0, len(halted), most)):
             doubtful = (out["doubt"][group, :, 0].max(axis=-1) > 0.5) | self.adaptive | sparse
             self._step_carefully(active[group], t, q, v, tau, ends, nodes, doubtful)
         return min(2 * plays, LONGEST_CALL)
+
+    def _finish(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray,
+        nodes: StepRecord | None,
+    ) -> None:  # fmt: skip
+        """Take the rest of a step of states whose impulses were not found by the law that locates what contacts do, one
+        state after the other."""
+        landing, problem = self.landing, self.excitation.problem
+        assert landing is not None
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        for k in who[np.isfinite(t[who])].tolist():
+            left = float(self.kept["part"][k, 0]) or float(self.kept["h"][k, 0])
+            # What is less than a step from the end is a part of the last one.
+            until = float(ends[k]) if (1.0 + 1e-9) * left >= ends[k] - t[k] else float(t[k]) + left
+            span = TimeSpan(float(t[k]), until)
+            try:
+                q[k], v[k] = landing.finished(problem, int(self.owner[k]), span, q[k], v[k], tau[k])
+            except SimulationError as error:
+                self._give_up([(k, str(error))], t)
+                continue
+            t[k] = until
+            for name in (*CONTACT_NUMBERS, "held"):
+                self.kept[name][k] = 0.0
+            self.past["a_past"][k] = 0.0
+            self.finished += 1
+            if nodes is not None:
+                nodes.add(
+                    np.array([k]), t[k : k + 1].copy(), q[k : k + 1].copy(), v[k : k + 1].copy(),
+                    self.works(np.array([k])), tau[k : k + 1].copy(), np.zeros((1, self.system.nv)),
+                )  # fmt: skip
 
     def _record(
         self,
@@ -403,7 +459,7 @@ class CompiledSteps:
             def taken(name: str, start: bool = False) -> np.ndarray:
                 return out[name][first if start else then]
 
-        carried = [taken(name) for name in ("work", NEAR) if name in self.kept]
+        carried = [taken(name) for name in ("work", NEAR, "held") if name in self.kept]
         is_held = self.law is None or self.law.holds
         nodes.add(
             active[state], taken("t")[:, 0], taken("q"), taken("qd"),
@@ -426,11 +482,17 @@ class CompiledSteps:
         along = self.excitation.paths.inputs(t[who]) if self.excitation.paths else {}
         return {
             # A step without the law needs nothing of what the law is given.
-            **self.constant, **{name: x for name, x in along.items() if name in self.program.input_names},
+            **self.constant, **self._told_of_contacts(who),
+            **{name: x for name, x in along.items() if name in self.program.input_names},
             "q": q[who], "qd": v[who], "t": t[who, None], "end": ends[who, None], **self.told(q[who], tau[who]),
             **{name: x[who] for name, x in (self.kept | self.past).items()},
             **{name: x[self.owner[who]] for name, x in self.varying.items()},
         }  # fmt: skip
+
+    def _told_of_contacts(self, who: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what steps are told of contacts of the states `who`."""
+        own = self.owner[who]
+        return {name: x if x.ndim == 1 else x[own] for name, x in self.meeting.items()}
 
     def told(self, q: np.ndarray, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the inputs by which the step is told control forces tau (states, width) that are held, at q (states,
@@ -660,7 +722,8 @@ class CompiledSteps:
 def friction_sticks(problem: Problem, method: str) -> bool:
     """Return whether the dry friction of joints sticks in steps of a method: one without a past, in which contacts do
     not hold on to bodies."""
-    is_told, plan = problem.sticks and problem.touching is None and method != "abm4", problem.system.plan
+    is_told, plan = problem.sticks and problem.touching is None, problem.system.plan
+    is_told = is_told and method not in ("abm4", "time_stepping")
     return is_told and bool(np.any(plan.friction > 0.0) or dry_loops(plan))
 
 

@@ -13,6 +13,9 @@ from catena.simulation.results.audit.lines import COARSE, AuditLine, listed, per
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
 
+# Steps of fixed size that contacts land in are of second order, and are taken where a percent is good enough.
+LANDING_ENERGY = 1e-2
+
 
 def energy(run: Segment) -> list[AuditLine]:
     """Return how much the energy changes beyond the work that is known."""
@@ -24,7 +27,7 @@ def energy(run: Segment) -> list[AuditLine]:
             f"{error}"
         )
         return [AuditLine("energy", np.nan, np.inf, "", "note", text)]
-    bound = ESTIMATED_ENERGY if balance.is_estimate else ENERGY
+    bound = LANDING_ENERGY if run.lands else ESTIMATED_ENERGY if balance.is_estimate else ENERGY
     value, where = worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
     known = f" the work of {listed(list(balance.works))}" if balance.works else ""

@@ -22,7 +22,7 @@ def velocities(run: Segment) -> list[AuditLine]:
     """Return whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 -
     a1) / 12 up to the fifth power of h; intervals in which the second term is not small say nothing."""
     # Of a batch that stopped early some states rest at their end with the velocity they came with.
-    if len(run.t) < 2 or (run.ended and run.batch):
+    if len(run.t) < 2 or (run.ended and run.batch) or run.lands:
         return []
     h = np.diff(run.t)[:, None]
     moved = run.system.difference(run.q[..., :-1, :], run.q[..., 1:, :])

@@ -13,6 +13,7 @@ from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_e
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
 from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
+from catena.dynamics.tree.damped_dynamics import damped_dynamics, resist
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import sticking, turns, work
@@ -38,6 +39,8 @@ from catena.simulation.stepping.methods.variant import StepVariant
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     implicit = variant.method == "implicit_leapfrog"
+    if variant.method == "time_stepping":
+        return damped_dynamics
     if variant.modes and variant.sort is not None:
         return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, implicit)
     if variant.modes:
@@ -71,7 +74,7 @@ class Stages:
         if self.variant.loops_stick:
             found = with_dry_loops(found)
         found = telling(found) if self.variant.pulls else found
-        if self.variant.touches:
+        if self.variant.touches or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
 
@@ -146,7 +149,9 @@ class Stages:
         if variant.pulls:
             sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
         sweeps.append(Pause("accelerations"))
-        if variant.counts:
+        if variant.counts and self.method.lands:
+            sweeps += work.count_damped(variant.forces)
+        elif variant.counts:
             sweeps += work.count(variant.forces, variant.driven, variant.sort is not None, variant.sticks)
             sweeps += [contact_forces.count_contacts] if touching else []
         self.first = self.first if begun else len(sweeps)
@@ -173,6 +178,7 @@ class Stages:
         elif variant.wrench_paths:
             sweeps.append(push_by_paths(stage_time))
         sweeps += force_sweeps(count=variant.counts) if variant.forces else []
+        sweeps += [resist] if variant.forces and self.method.lands else []
         if variant.sticks:
             sweeps.append(sticking.rub("tau" if variant.forces else "given", variant.driven))
         return sweeps

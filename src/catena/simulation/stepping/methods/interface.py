@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from catena.dynamics.contacts import contact_forces
+from catena.dynamics.contacts import contact_forces, impulse_law
 from catena.dynamics.elements.force_sweeps import GIVEN
-from catena.kernels import POSITION, VELOCITY
+from catena.kernels import POSITION, VELOCITY, Scalars
 from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.steering import DEGREE
 from catena.simulation.stepping.methods.sticking import STICKING_INPUTS, STICKING_NUMBERS
+from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.methods.variant import GroundField, LawShape
 
 
@@ -27,6 +28,8 @@ def inputs(stages: Stages) -> dict[str, Any]:
             found["prescribed"] = VELOCITY
         else:
             del found["qdd_given"]
+    if stages.variant.rubs:
+        found |= dict.fromkeys(("excess", "fading", "fall"), VELOCITY)
     if stages.variant.paths:
         found |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
     return found
@@ -66,6 +69,14 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
         found |= {name: GroundField(1) for name in STICKING_NUMBERS}
     if variant.touches:
         found["contacts"] = GroundField(contact_forces.SIZE * len(variant.touches))
+    if stages.method.lands:
+        touching, stops, _ = variant.counted_rows
+        found |= {name: GroundField(1) for name in CONTACT_NUMBERS}
+        sizes = {
+            "held": impulse_law.held_size(variant.rows), "contacts": contact_forces.SIZE * touching,
+            "bounces": touching, "spans": 3 * stops,
+        }  # fmt: skip
+        found |= {name: Scalars(size) for name, size in sizes.items() if size}
     return found if shape is None else found | _of_law(shape)
 
 
@@ -105,6 +116,8 @@ def ground_outputs(stages: Stages) -> tuple[str, ...]:
         found = (*found, *STICKING_NUMBERS)
     if variant.touches:
         found = (*found, "told", "told_now")
+    if stages.method.lands:
+        found = (*found, *CONTACT_NUMBERS, *(["held"] if variant.rows else []))
     if shape is not None and shape.memory:
         found = (*found, "memory")
     if shape is not None and shape.asked == "timed":

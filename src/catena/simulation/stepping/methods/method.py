@@ -33,6 +33,11 @@ class Method:
         return self.tableau is not None and self.tableau.is_adaptive
 
     @property
+    def lands(self) -> bool:
+        """Return whether it finds impulses of contacts by itself."""
+        return self.name == "time_stepping"
+
+    @property
     def is_implicit(self) -> bool:
         """Return whether it is implicit in modes, whose inertia it makes larger."""
         return self.name == "implicit_leapfrog"
@@ -50,6 +55,9 @@ def method_of(name: str) -> Method:
         return Method(name, (0.0,))
     if name == "leapfrog":
         return Method(name, (0.5,))
+    if name == "time_stepping":
+        past = {"a_past": VELOCITY}
+        return Method(name, (0.5,), past=past, rewritten=frozenset({*past, "first", "resists", "gained"}))
     if name == "implicit_leapfrog":
         past = {"a_past": VELOCITY}
         return Method(name, (0.5,), past=past, rewritten=frozenset(past))

@@ -20,11 +20,11 @@ next step; if the step is rejected, its first stage is so. The sweeps of the fir
 of a call but the first (`reuses_last_stage`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.contacts import contact_forces
+from catena.dynamics.contacts import contact_forces, impulse_law, unit_rows
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
 from catena.dynamics.loops.elimination.dry_loops import (
     at_dry_loops,
@@ -41,7 +41,7 @@ from catena.dynamics.loops.elimination.pulling import (
 )
 from catena.dynamics.loops.elimination.steps import accelerate, articulate
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
-from catena.kernels import NEAR, Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
+from catena.kernels import NEAR, VELOCITY, Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
@@ -49,6 +49,7 @@ from catena.simulation.stepping.methods import (
     runge_kutta,
     semi_implicit,
     sticking,
+    time_stepping,
     turns,
     work,
 )
@@ -79,6 +80,7 @@ MOVES: dict[str, Callable[[Stages], list[Sweep]]] = {
     "semi_implicit": semi_implicit.sweeps,
     "leapfrog": leapfrog.sweeps,
     "implicit_leapfrog": implicit_leapfrog.sweeps,
+    "time_stepping": time_stepping.sweeps,
 }
 """How methods that are no tables of coefficients move a mechanism."""
 
@@ -164,7 +166,8 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps.append(Pause("decide"))
     sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
-    sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
+    if not method.lands:
+        sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
     sweeps += stages.judging.switch if variant.sticks else ()
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -176,18 +179,33 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             if name not in ("a_base", "feedback_given", "pull_given"):
                 getattr(ground, name)
 
+    meets = touching or method.lands
     return Algorithm(
-        f"{variant.name}_{variant.touches}" if touching else variant.name, dynamics.ground, (hold, *sweeps),
+        f"{variant.name}_{variant.touches}_{variant.rows}" if meets else variant.name, dynamics.ground, (hold, *sweeps),
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
         views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
         multiplier_outputs=("loop_sense",) if variant.loops_stick else (),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
-        rests="dt", occasional=occasional, force_outputs=(NEAR,) if variant.turns else (),
-        shared=SHARED if variant.forces else {},
-        component_fields=contact_forces.fields(variant.touches) if touching else {},
-        code=variant.name if touching else "",
+        rests="going" if method.lands else "dt", occasional=occasional,
+        force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages),
+        component_fields=_component_fields(stages),
+        code=variant.name if meets else "",
     )  # fmt: skip
+
+
+def _component_fields(stages: Stages) -> dict[str, str]:
+    """Return the fields of joints that contacts see."""
+    if stages.method.lands:
+        return {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
+    return contact_forces.fields(stages.variant.touches) if stages.variant.touches else {}
+
+
+def _shared(stages: Stages) -> Mapping[str, Any]:
+    """Return what bodies keep where forces find it."""
+    if not stages.variant.forces:
+        return {}
+    return {**SHARED, "resists": VELOCITY} if stages.method.lands else SHARED
 
 
 def _opening(stages: Stages) -> list[Sweep]:
@@ -198,7 +216,7 @@ def _opening(stages: Stages) -> list[Sweep]:
     if stages.judged:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
-    sweeps += [open_step(is_timed, variant.sticks), begin]
+    sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
     if variant.loops_stick and stages.method.times[0]:
         sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
@@ -227,6 +245,8 @@ def _called(stages: Stages) -> list[Sweep]:
             *contact_forces.meeting(variant.touches),
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
+    if stages.method.lands:
+        sweeps += [*unit_rows.CALLED, *impulse_law.LAW_STEPS]
     return sweeps
 
 
@@ -270,7 +290,9 @@ def _kept(stages: Stages) -> list[Sweep]:
         sweeps.append(adams.remember)
     elif stages.method.is_implicit:
         sweeps.append(implicit_leapfrog.remember_acceleration)
-    if variant.counts:
+    if variant.counts and stages.method.lands:
+        sweeps.append(time_stepping.keep_work)
+    elif variant.counts:
         past = name == "abm4"
         sweeps += [*([work.weighted_past] if past else []), work.keep_work]
         sweeps += [*([work.keep_power] if past else []), *([work.keep_turnover] if stages.judged else [])]
@@ -287,6 +309,8 @@ def _views(stages: Stages) -> dict[str, Any]:
     views, variant = dict(stages.dynamics.views), stages.variant
     if variant.loops_stick:
         views["multiplier"] = {**views["multiplier"], **sticking.LOOP_VIEW}
+    if stages.method.lands:
+        views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
     return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
 
 
@@ -300,4 +324,6 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"sense"} if variant.sticks else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
+    if stages.method.lands:
+        found |= contact_forces.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
     return frozenset(found)

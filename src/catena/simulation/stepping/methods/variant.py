@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import Pair, code
+from catena.dynamics.contacts.unit_rows import JointUnit, Unit
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -59,7 +60,8 @@ class StepVariant:
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), who meets in each contact (`touches`) and whether
     these may be redundant, so that the `least` forces are taken, whether forces look at loop joints whose `turns` are
-    counted, and whether dry friction `sticks`, in joints that close loops too (`loops_stick`)."""
+    counted, whether dry friction `sticks`, in joints that close loops too (`loops_stick`), and the units along whose
+    `rows` a step finds impulses."""
 
     method: str
     sort: EliminationShape | None
@@ -81,6 +83,19 @@ class StepVariant:
     guided: bool = False
     sticks: bool = False
     loops_stick: bool = False
+    rows: tuple[Unit, ...] = ()
+
+    @property
+    def rubs(self) -> bool:
+        """Return whether dry friction is among the rows."""
+        return any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.rows)
+
+    @property
+    def counted_rows(self) -> tuple[int, int, int]:
+        """Return how many contacts, stops and joints with dry friction are among the rows."""
+        joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
+        stops = sum(unit.is_stop for unit in joints)
+        return len(self.rows) - len(joints), stops, len(joints) - stops
 
     @property
     def holds(self) -> bool:
@@ -89,7 +104,7 @@ class StepVariant:
 
     @property
     def name(self) -> str:
-        """Return a name for all of it, but for what contacts touch, which is no code."""
+        """Return a name for all of it, but for what contacts touch and rows are, which is no code."""
         law = self.law
         words = [
             "step",
@@ -110,6 +125,8 @@ class StepVariant:
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
             "in_loops" if self.loops_stick else "",
+            "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
+            "rubbing" if self.rubs else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

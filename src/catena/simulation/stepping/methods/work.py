@@ -33,6 +33,7 @@ SOURCES = ("actuators", "friction", "wrenches", "motion")
 __all__ = [
     "SOURCES",
     "count",
+    "count_damped",
     "forget_gain",
     "forget_errors",
     "gain",
@@ -89,6 +90,19 @@ def _count_joint(driven: bool, beside_forces: bool, sticks: bool) -> Sweep:
             ground.power_motion = ground.power_motion + body.drive @ own
 
     return with_ground(but_particles(count))
+
+
+@with_ground
+@but_particles
+def _count_damper(body: Any, ground: Any) -> None:
+    """Add the power of the damper of a joint."""
+    ground.power_friction = ground.power_friction - (body.damping * body.qd) @ body.qd
+
+
+def count_damped(forces: bool) -> list[Sweep]:
+    """Return the sweeps that find the powers of a step whose dry friction is counted elsewhere."""
+    begun: list[Sweep] = [] if forces else [forget_power, _count_given("tau")]
+    return [*begun, _no_drive, _count_damper]
 
 
 @at_ground

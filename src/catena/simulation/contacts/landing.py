@@ -1,0 +1,325 @@
+"""What steps with contacts of their own (`integrator="time_stepping"`) are told: units, and numbers of each state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.contacts.contact_forces import PLACES
+from catena.dynamics.contacts.impulse_law import BIG
+from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.errors import StateError
+from catena.kernels import is_plain
+from catena.kinematics.extent import extent
+from catena.mechanism.validation import known
+from catena.simulation.arguments import TimeSpan
+from catena.simulation.contacts.checking import require_contacts, require_outside
+from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.geometry import ContactPlaces, Touches, turned_from
+from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.run import ContactRun
+from catena.simulation.contacts.stop import Stop, StopSide
+from catena.simulation.following import Following
+from catena.simulation.problem import Problem
+from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.segment import Segment
+from catena.simulation.structure_changes import ChangingRun
+from catena.system import System
+from catena.system.sticking import DryFriction
+from catena.validation import real_array, shown
+
+# How states go on whose impulses were not found, and how far contacts may be in the other side then, as a part of the
+# size of the mechanism.
+EXACT = {"integrator": "dopri5", "step": None, "rtol": 1e-8, "atol": 1e-10, "drift": "projection"}
+INSIDE = 1e-2
+# How far contacts may be in the other side where a motion begins, which may go on from another one.
+BEHIND_STEPS = 1e-3
+VARIED = ("friction", "restitution")
+"""What may differ from state to state of a contact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landing:
+    """Contacts and stops of a system, and the dry friction of its joints, as units of a step. `varied` are numbers of
+    contacts that differ from state to state, {(contact, what): (...)}."""
+
+    system: System
+    contacts: tuple[Contact, ...]
+    stops: tuple[Stop, ...]
+    varied: Mapping[tuple[str, str], np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+
+    @staticmethod
+    def of(
+        system: System,
+        given: Sequence[Contact | Stop],
+        varied: Mapping[tuple[str, str], np.ndarray] | None = None,
+    ) -> Landing:
+        """Return the contacts and stops that a user gave."""
+        contacts = tuple(x for x in given if isinstance(x, Contact))
+        stops = tuple(x for x in given if isinstance(x, Stop))
+        found = Landing(system, contacts, stops, varied or {})
+        require_contacts(system, found.sides)
+        labels = {contact.label for contact in contacts}
+        for label, _ in found.varied:
+            known("contact", label, labels, "parameters")
+        return found
+
+    def require_possible(self, problem: Problem) -> None:
+        """Raise an error where something acts that these steps do not take."""
+        plan, name = self.system.plan, self.system.mechanism.name
+        refused = (
+            (plan.loop_joints or plan.couplings, "loops or couplings"),
+            (plan.owner is not None, "flexible bodies"),
+            (problem.motion, "joints with a prescribed motion"),
+            (is_plain(), "plain numbers"),
+        )
+        for is_there, what in refused:
+            if is_there:
+                raise StateError(
+                    f"time_stepping takes trees of rigid bodies, and {name!r} has {what}: choose an integrator such as "
+                    "dopri5, which takes contacts of all mechanisms, one state after the other."
+                )
+
+    @cached_property
+    def sides(self) -> tuple[Contact | StopSide, ...]:
+        """Return contacts, and both sides of all stops."""
+        return (*self.contacts, *(side for stop in self.stops for side in stop.sides(self.system)))
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Return the names of contacts and sides of stops."""
+        return tuple(side.label for side in self.sides)
+
+    @cached_property
+    def places(self) -> ContactPlaces:
+        """Return where contacts and stops are."""
+        return ContactPlaces(self.system, self.sides)
+
+    @cached_property
+    def dry(self) -> DryFriction:
+        """Return the dry friction of joints."""
+        return DryFriction.of(self.system)
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """Return contacts, stops and components that rub, in this order."""
+        plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
+        touching = zip(places.a.tolist(), places.b.tolist(), places.round.tolist(), strict=True)
+        found: list[Unit] = [TouchingUnit(a, b, is_round) for a, b, is_round in touching]
+        for stop in self._moving_stops:
+            found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
+        for node in range(1, plan.n):
+            own = range(int(plan.v_start[node]), int(plan.v_start[node]) + int(plan.v_size[node]))
+            found += [JointUnit(node, k, False) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
+        return tuple(found)
+
+    @cached_property
+    def _moving_stops(self) -> tuple[Stop, ...]:
+        """Return the stops of joints that are not locked."""
+        return tuple(stop for stop in self.stops if stop.joint in self.system.joints)
+
+    def told(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what steps are told of contacts that begin at q (states, nq): for all states, or (states, n)."""
+        found: dict[str, np.ndarray] = {}
+        if self.contacts:
+            found["contacts"] = self._numbers(q)
+            bounces = np.array([contact.restitution for contact in self.contacts])
+            found["bounces"] = self._with_varied("restitution", bounces)
+        if self._moving_stops:
+            spans = []
+            for stop in self._moving_stops:
+                limits = {side.sign: side.limit for side in stop.sides(self.system)}
+                spans.append((limits.get(1.0, -BIG), limits.get(-1.0, BIG), stop.restitution))
+            found["spans"] = np.array(spans).reshape(-1)
+        if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
+            found |= self.dry.told
+        return found
+
+    def _numbers(self, q: np.ndarray) -> np.ndarray:
+        """Return what contacts are (numbers,), or (states, numbers) where that differs."""
+        places = ContactPlaces(self.system, self.contacts)
+        rows, k = Inside(places).numbers, len(self.contacts)
+        mu = self._with_varied("friction", rows[:, PLACES["friction"].start])
+        if mu.ndim == 1 and not places.round.any():
+            return rows.reshape(-1)
+        rows = np.array(np.broadcast_to(rows, (len(q), *rows.shape)))
+        rows[:, :, PLACES["friction"].start] = mu
+        if places.round.any():
+            at = places.at(q, np.zeros((len(q), self.system.nv))).at
+            z = at / np.maximum(np.linalg.norm(at, axis=-1), 1e-300)[..., None]
+            z = np.where(places.round[:, None], z, places.reference)
+            rows[:, :, PLACES["reference"]] = z
+            rows[:, :, PLACES["across"]] = turned_from(z.reshape(-1, 3)).reshape(len(q), k, 3)
+        return np.ascontiguousarray(rows.reshape(len(q), -1))
+
+    def _with_varied(self, what: str, rows: np.ndarray) -> np.ndarray:
+        """Return numbers (contacts,), or (states, contacts) where some of them differ from state to state."""
+        own = {
+            k: x for k, c in enumerate(self.contacts) if (x := self.varied.get((c.label, what))) is not None
+        }
+        if not own:
+            return rows
+        found = np.array(np.broadcast_to(rows, (max(len(x) for x in own.values()), len(rows))))
+        for k, x in own.items():
+            found[:, k] = x
+        return found
+
+    def over(self, system: System, batch: tuple[int, ...]) -> Landing:
+        """Return the same for a system with the parameters of a batch, each state by itself."""
+        varied = {
+            name: np.ascontiguousarray(np.broadcast_to(x, batch)).reshape(-1)
+            for name, x in self.varied.items()
+        }
+        return Landing(system, self.contacts, self.stops, varied)
+
+    def require_outside(self, q: np.ndarray, length: float) -> None:
+        """Raise an error if a contact of a state q (states, nq) begins inside the other side, by more than steps before
+        may have left."""
+        for gaps in self.places.gaps(q) if self.sides else ():
+            require_outside(self.sides, gaps + BEHIND_STEPS * length, length)
+
+    def finished(
+        self, problem: Problem, state: int, span: TimeSpan, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return one state of a batch, q (nq,) and v (nv,), at the end of a span by the law that locates what contacts
+        do, with control forces tau (nv,) that are held unless a controller is always asked."""
+        mu, e = (
+            self._with_varied(what, np.array([getattr(c, what) for c in self.contacts])) for what in VARIED
+        )
+        mu, e = (x if x.ndim == 1 else x[state] for x in (mu, e))
+        contacts = [
+            replace(c, friction=float(m), restitution=float(r))
+            for c, m, r in zip(self.contacts, mu, e, strict=True)
+        ]
+        held = problem.control if problem.control is None or problem.rate is None else _held(tau)
+        changing = ChangingRun(
+            self.system.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
+            Following(span, False), False,
+        )  # fmt: skip
+        run = ContactRun([*contacts, *self.stops], changing)
+        run.begin(q, v, INSIDE * extent(self.system.plan))
+        run.advance(span.end)
+        return run.q, run.v
+
+    def forces(self, held: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the forces (..., 3) of contacts and sides of stops, in the axes of contacts, from what was held (...,
+        n)."""
+        found, at = dict[str, np.ndarray](), 0
+        for contact in self.contacts:
+            found[contact.label] = held[..., at + 1 : at + 4]
+            at += 4
+        for stop in self.stops:
+            force = np.zeros(held.shape[:-1])
+            if stop in self._moving_stops:
+                force = held[..., at + 1]
+                at += 2
+            for side in stop.sides(self.system):
+                pushes = np.maximum(side.sign * force, 0.0)
+                found[side.label] = np.stack([0.0 * pushes, 0.0 * pushes, pushes], axis=-1)
+        return found
+
+    def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
+        """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
+        forces, k = self.forces(held), len(self.contacts)
+        over = run.q.shape[:-1]
+        f = (
+            np.stack([forces[label] for label in self.labels], axis=-2)
+            if self.labels
+            else np.zeros((*over, 0, 3))
+        )
+        places = ContactPlaces(self.system, self.contacts)
+        given = wrenches = run.wrenches
+        if k:
+            pushed = f[..., :k, :].copy()
+
+            def compute() -> dict[str, np.ndarray]:
+                rows = [places.wrenches(touches, x) for touches, x in _each_sample(places, run, pushed)]
+                found = dict(given)
+                for body in rows[0]:
+                    own = _arranged(np.concatenate([row[body] for row in rows]), run)
+                    found[body] = own + found[body] if body in found else own
+                return found
+
+            if places.round.any():
+                told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
+                f[..., :k, :] = _arranged(np.concatenate(told), run)
+            wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)
+        return replace(
+            run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
+            wrenches=wrenches, stop_forces=self._in_joints(held),
+        )  # fmt: skip
+
+    def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the forces (..., nv of the joint) of stops and dry friction in joints."""
+        force, system = self.rubbing(held), self.system
+        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
+        return {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
+
+    def rubbing(self, held: np.ndarray) -> np.ndarray:
+        """Return the forces (..., nv) of dry friction and of stops on joints, from what was held (..., n)."""
+        plan, at = self.system.plan, 0
+        found = np.zeros((*held.shape[:-1], self.system.nv))
+        for unit in self.units:
+            if isinstance(unit, JointUnit):
+                found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
+            at += 1 + unit.width
+        return found
+
+
+def _each_sample(places: ContactPlaces, run: Segment, f: np.ndarray) -> Iterator[tuple[Touches, np.ndarray]]:
+    """Give contacts, and forces (states, contacts, 3) of them, at the samples of a run: all at once, or one sample
+    after the other where numbers of the mechanism differ from state to state."""
+    system, count = places.system, f.shape[-2]
+    if system.origin is system:
+        rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+        yield places.at(*rows), f.reshape(-1, count, 3)
+        return
+    for k in range(len(run.t)):
+        rows = (x[..., k, :].reshape(-1, x.shape[-1]) for x in (run.q, run.v))
+        yield places.at(*rows), f[..., k, :, :].reshape(-1, count, 3)
+
+
+def _arranged(rows: np.ndarray, run: Segment) -> np.ndarray:
+    """Return what was found for all samples, or for one after the other, in the order of a run."""
+    over, rest = run.q.shape[:-1], rows.shape[1:]
+    if run.system.origin is run.system:
+        return rows.reshape(*over, *rest)
+    return np.moveaxis(rows.reshape(len(run.t), *run.batch, *rest), 0, len(run.batch))
+
+
+def _held(tau: np.ndarray) -> Any:
+    """Return a controller that goes on as it did."""
+
+    def hold(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return tau
+
+    return hold
+
+
+def varied_of(
+    parameters: Mapping[str, Any] | None, contacts: Sequence[Contact | Stop]
+) -> tuple[dict[str, Any] | None, dict[tuple[str, str], np.ndarray]]:
+    """Take the numbers of contacts, {"foot.friction": (...)}, out of parameters. Returns the others, and these."""
+    if parameters is None:
+        return None, {}
+    labels = {contact.label for contact in contacts if isinstance(contact, Contact)}
+    rest, found = dict[str, Any](), dict[tuple[str, str], np.ndarray]()
+    for name, value in parameters.items():
+        label, _, what = name.rpartition(".")
+        if label not in labels or what not in VARIED:
+            rest[name] = value
+            continue
+        try:
+            numbers = np.asarray(real_array(value), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise StateError(f"parameters: {name!r} is {shown(value)}; give numbers.") from None
+        if not np.all(numbers >= 0.0) or (what == "restitution" and not np.all(numbers <= 1.0)):
+            least = "0 to 1" if what == "restitution" else "0 or more"
+            raise StateError(f"parameters: {name!r} is {shown(value)}; give numbers, {least}.")
+        found[label, what] = numbers
+    return rest or None, found

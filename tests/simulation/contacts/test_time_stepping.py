@@ -1,0 +1,305 @@
+"""Steps of fixed size with contacts of their own: closed forms, the exact way, and one state as in a batch."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import catena as ct
+from benchmarks.walkers import LEGS, askew, walker_on_springs
+from catena.errors import StateError
+from catena.mechanism.generators import n_four_bars
+from catena.simulation.arguments import TimeSpan
+from catena.simulation.contacts.landing import Landing
+from catena.simulation.problem import Problem
+
+G = 9.81
+
+
+def free_body(radius=0.0, gravity=(0.0, 0.0, -G)):
+    """A body of 2 kg that is free, a solid ball if it has a radius."""
+    m = ct.Mechanism("free", gravity=gravity)
+    m.add_body("b", mass=2.0, inertia=(0.4 * 2.0 * radius**2,) * 3 if radius else (0.01, 0.02, 0.03))
+    m.add_joint("j", "ground", "b", ct.Free())
+    return m.system()
+
+
+def slider(axis="z", **options):
+    """A body of 1 kg on a slide."""
+    m = ct.Mechanism("slider")
+    m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("j", "ground", "b", ct.Prismatic(axis), **options)
+    return m.system()
+
+
+def stepped(s, q, v, duration, step=1e-3, check=False, **options):
+    return ct.simulate(s, q, v, duration, integrator="time_stepping", step=step, check=check, **options)
+
+
+def order(steps, errors):
+    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
+
+
+def walkers(count, seed=0):
+    s, rng = walker_on_springs().system(), np.random.default_rng(seed)
+    q = np.array([askew(s, height) for height in rng.choice([0.02, 0.05], count)])
+    turn = np.zeros((count, s.nv))
+    turn[:, :3] = 0.03 * rng.standard_normal((count, 3))
+    return s, s.integrate(q, turn), np.zeros((count, s.nv)), rng.uniform(0.3, 1.0, count)
+
+
+FEET = [ct.Contact(f"{leg}/foot", friction=0.6) for leg in LEGS]
+
+
+def test_a_ball_bounces_as_it_does_by_formulas():
+    """Heights between bounces, up to the part 1e-10 that contacts give way; the last ones end at rest."""
+    s, e, height = slider(), 0.7, 0.5
+    run = stepped(s, [height], [0.0], 4.0, step=1e-3, contacts=[ct.Contact("b", restitution=e)])
+    t, v = np.sqrt(2.0 * height / G), e * np.sqrt(2.0 * G * height)
+    for _ in range(6):
+        # Within a flight, away from what lands.
+        inside = (run.t > t + 1e-9) & (run.t < t + 2.0 * v / G - 1e-9)
+        x = run.t[inside] - t
+        assert np.abs(run.q[inside, 0] - (v * x - 0.5 * G * x * x)).max() < 2e-9
+        t, v = t + 2.0 * v / G, e * v
+    assert abs(run.q[-1, 0]) < 1e-9 and abs(run.v[-1, 0]) < 1e-9
+    assert run.contact_forces["b"][-1, 2] == pytest.approx(G, rel=1e-9)
+
+
+def test_a_block_slides_to_rest_and_stays():
+    s, mu, speed = free_body(), 0.3, 1.0
+    v = np.zeros(6)
+    v[3] = speed
+    steps, way = (8e-3, 4e-3, 2e-3, 1e-3), speed**2 / (2.0 * mu * G)
+    runs = [stepped(s, s.neutral(), v, 0.6, step=h, contacts=[ct.Contact("b", friction=mu)]) for h in steps]
+    # The step in which it comes to rest has an error of second order.
+    assert all(abs(run.q[-1, 0] - way) < 0.5 * mu * G * h**2 for run, h in zip(runs, steps, strict=True))
+    for run in runs:
+        assert np.abs(run.v[-1]).max() < 1e-9 and np.abs(run.q[-1, 1:3]).max() < 1e-9
+        sliding = run.t[1:-1] < 0.9 * speed / (mu * G)
+        assert run.contact_forces["b"][1:-1][sliding, 0] == pytest.approx(-mu * 2.0 * G, rel=1e-6)
+
+
+def test_a_ball_slips_and_then_rolls():
+    """Pure rolling begins at 2 u / (7 mu g) with 5/7 of the speed; the error is of second order."""
+    s, mu, radius = free_body(0.1), 0.3, 0.1
+    q, v = s.neutral(), np.zeros(6)
+    q[2], v[3] = radius, 1.0
+    slips = 2.0 / (7.0 * mu * G)
+    way = slips - 0.5 * mu * G * slips**2 + 5.0 / 7.0 * (0.6 - slips)
+    contact = ct.Contact("b", friction=mu, radius=radius)
+    runs = [stepped(s, q, v, 0.6, step=h, contacts=[contact]) for h in (4e-3, 2e-3, 1e-3)]
+    speeds = [abs(np.linalg.norm(run.v[-1, 3:]) - 5.0 / 7.0) for run in runs]
+    assert order((4e-3, 2e-3, 1e-3), speeds) > 1.8
+    assert all(abs(run.q[-1, 0] - way) < h**2 for run, h in zip(runs, (4e-3, 2e-3, 1e-3), strict=True))
+
+
+def test_nothing_creeps_on_an_incline():
+    s = free_body(gravity=(G * np.sin(0.3), 0.0, -G * np.cos(0.3)))
+    run = stepped(s, s.neutral(), np.zeros(6), 10.0, step=1e-2, contacts=[ct.Contact("b", friction=0.4)])
+    assert np.abs(run.q[-1, :3]).max() < 1e-9
+    assert run.contact_forces["b"][-1] == pytest.approx([-2.0 * G * np.sin(0.3), 0.0, 2.0 * G * np.cos(0.3)])
+
+
+def test_stops_bounce_and_hold():
+    s, e = slider("x"), 0.5
+    stop = ct.Stop("j", lower=-0.2, upper=0.3, restitution=e)
+    run = stepped(s, [0.0], [1.0], 1.5, contacts=[stop])
+    # To the upper stop, back to the lower one at half the speed, and again at a quarter.
+    first, second = 0.3, 0.3 + 0.5 / e
+    expected = np.where(
+        run.t < first,
+        run.t,
+        np.where(run.t < second, 0.3 - e * (run.t - first), -0.2 + e * e * (run.t - second)),
+    )
+    assert np.abs(run.q[:, 0] - expected).max() < 1e-9
+    pressed = stepped(
+        s, [0.0], [0.0], 2.0, contacts=[replace(stop, restitution=0.0)], control=lambda t, q, v: [1.0]
+    )
+    assert pressed.q[-1, 0] == pytest.approx(0.3, abs=1e-9)
+    assert pressed.contact_forces["j upper"][-1, 2] == pytest.approx(1.0)
+    assert not pressed.contact_forces["j lower"].any()
+
+
+def test_dry_friction_of_joints_holds_and_slips():
+    held = stepped(slider("x", friction=2.0), [0.0], [0.0], 10.0, step=1e-2, control=lambda t, q, v: [1.0])
+    assert np.abs(held.q).max() < 1e-9
+    run = stepped(slider("x", friction=2.0), [0.0], [1.0], 1.0)
+    assert run.q[-1, 0] == pytest.approx(0.25, abs=2e-6) and abs(run.v[-1, 0]) < 1e-12
+    pulled = stepped(slider("x", friction=2.0), [0.0], [0.0], 1.0, control=lambda t, q, v: [3.0])
+    assert pulled.v[-1, 0] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_two_balls_hit_and_keep_their_momentum():
+    m = ct.Mechanism("two", gravity=(0.0, 0.0, 0.0))
+    for name, mass in (("a", 1.0), ("b", 3.0)):
+        m.add_body(name, mass=mass, inertia=(0.4 * mass * 0.01,) * 3)
+        m.add_joint(f"{name} moves", "ground", name, ct.Free())
+    s = m.system()
+    q, v = s.neutral(), np.zeros(12)
+    q[s.slice_q("b moves")][:3] = 1.0, 0.05, 0.0
+    v[s.slice_v("a moves")][3] = 2.0
+    for friction, close in ((0.0, 1e-6), (0.2, 1e-5)):
+        # When they meet is foreseen to third order; with friction they spin, to second order.
+        contact = ct.Contact("a", "b", radius=0.1, on_radius=0.1, restitution=0.8, friction=friction)
+        run = stepped(s, q, v, 1.0, contacts=[contact])
+        exact = ct.simulate(s, q, v, 1.0, contacts=[contact])
+        assert np.abs(run.momentum - run.momentum[0]).max() < close
+        assert np.abs(run.v[-1] - exact.v[-1]).max() < close
+        assert np.abs(run.q[-1] - exact.q[-1]).max() < close
+
+
+def test_standing_is_of_second_order():
+    """A walker that swings on feet that stick, without impacts."""
+    s = walker_on_springs().system()
+    q, v = askew(s, 0.0), np.zeros(s.nv)
+    turn = np.zeros(s.nv)
+    turn[:3] = -0.08, -0.05, 0.0
+    q = s.integrate(q, turn)
+    q[s.slice_q("base")][2] -= min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    contacts = [ct.Contact(f"{leg}/foot", friction=5.0) for leg in LEGS]
+    steps = (4e-3, 2e-3, 1e-3)
+    exact = ct.simulate(s, q, v, 0.2, contacts=contacts, rtol=1e-9, atol=1e-11)
+    errors = [
+        np.abs(stepped(s, q, v, 0.2, step=h, contacts=contacts).q[-1] - exact.q[-1]).max() for h in steps
+    ]
+    assert errors[-1] < 1e-5
+    assert order(steps, errors) > 1.8
+
+
+def test_walkers_land_as_on_the_exact_way():
+    s, q, v, mu = walkers(3)
+    varied = {contact.frame + ".friction": mu for contact in FEET}
+    run = stepped(s, q, v, 0.3, contacts=FEET, parameters=varied, samples=4)
+    for k in range(3):
+        contacts = [replace(contact, friction=mu[k]) for contact in FEET]
+        exact = ct.simulate(s, q[k], v[k], 0.3, contacts=contacts, rtol=1e-6, atol=1e-8, samples=2)
+        for frame in ("trunk", *(contact.frame for contact in FEET)):
+            assert np.linalg.norm(run.state(k).position(frame)[-1] - exact.position(frame)[-1]) < 3e-4
+
+
+def test_one_state_moves_as_in_a_batch():
+    """Eight lanes, two lanes, and neighbours that need more iterations give the same numbers."""
+    s, q, v, mu = walkers(11)
+    varied = {contact.frame + ".friction": mu for contact in FEET}
+    run = stepped(s, q, v, 0.2, step=2e-3, contacts=FEET, parameters=varied, samples=5)
+    for k in (0, 4, 10):
+        one = {name: x[k] for name, x in varied.items()}
+        alone = stepped(s, q[k], v[k], 0.2, step=2e-3, contacts=FEET, parameters=one, samples=5)
+        assert np.abs(run.q[k] - alone.q).max() < 1e-12
+        for contact in FEET:
+            pushed, own = (x.contact_forces[contact.label] for x in (run.state(k), alone))
+            assert np.abs(pushed - own).max() < 1e-8 * max(1.0, np.abs(own).max())
+
+
+def test_two_threads_give_the_same_numbers():
+    s, q, v, _ = walkers(64)
+    found = []
+    for count in (1, 2):
+        ct.set_threads(count)
+        found.append(stepped(s, q, v, 0.15, step=3e-3, contacts=FEET, samples=2).q)
+    ct.set_threads(1)
+    assert np.array_equal(*found)
+
+
+def test_python_is_asked_for_all_states_at_once():
+    """A controller with a rate acts as on the exact way, and is asked once for all states."""
+    s, q, v, _ = walkers(3)
+    shapes, rest = [], s.neutral()[s.slice_q("base").stop :]
+    legs = slice(s.slice_v("base").stop, s.nv)
+
+    def law(t, q, v):
+        shapes.append(q.shape)
+        tau = np.zeros_like(v)
+        tau[..., legs] = -50.0 * (q[..., s.slice_q("base").stop :] - rest)
+        return tau
+
+    run = stepped(s, q, v, 0.1, contacts=FEET, control=ct.sampled(law, 100.0), samples=3)
+    assert set(shapes) == {(3, s.nq)} and len(shapes) <= 12
+    exact = ct.simulate(
+        s, q[1], v[1], 0.1, contacts=FEET, control=ct.sampled(law, 100.0), rtol=1e-6, atol=1e-8, samples=2
+    )
+    assert np.abs(run.q[1, -1] - exact.q[-1]).max() < 3e-4
+
+
+def test_masses_differ_from_state_to_state():
+    m = ct.Mechanism("sliding")
+    m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("j", "ground", "b", ct.Free())
+    s = m.system()
+    v = np.zeros(6)
+    v[3] = 1.0
+    run = stepped(
+        s, s.neutral(), v, 1.0, contacts=[ct.Contact("b")],
+        parameters={"b.mass": [1.0, 4.0], "b.friction": [0.2, 0.4]}, samples=11,
+    )  # fmt: skip
+    assert run.q[:, -1, 0] == pytest.approx([0.5 / (0.2 * G), 0.5 / (0.4 * G)], abs=1e-5)
+    assert run.contact_forces["b"][:, 1, 2] == pytest.approx([G, 4.0 * G])
+    assert run.contact_forces["b"][:, 1, 0] == pytest.approx([-0.2 * G, -1.6 * G])
+
+
+def test_energy_changes_by_the_work_of_contacts():
+    """The audit of a run that lands, slides and rolls has nothing to warn of; its works are those of impulses."""
+    s, q, v, _ = walkers(2)
+    run = stepped(s, q, v, 0.3, contacts=FEET, samples=31)
+    rest = run.energy - run.energy[:, :1] - sum(run.work.values())
+    assert np.abs(rest).max() < 1e-3 * np.ptp(run.energy)
+    assert not any(line.level == "warn" for line in run.audit())
+    assert np.all(run.work["wrenches"][:, -1] < 0.0)
+
+
+def test_a_stepper_goes_the_same_way():
+    s, q, v, _ = walkers(2)
+    stepper = ct.Stepper(s, q, v, step=2e-3, integrator="time_stepping", contacts=FEET)
+    for _ in range(50):
+        found = stepper.step()
+    run = stepped(s, q, v, 0.1, step=2e-3, contacts=FEET, samples=2)
+    assert np.abs(found[0] - run.q[:, -1]).max() < 1e-9
+
+
+def test_a_scenario_says_it_in_a_file(tmp_path):
+    m = ct.Mechanism("ball")
+    m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("j", "ground", "b", ct.Prismatic("z"))
+    scenario = ct.Scenario(
+        m, initial={"j": 0.5}, contacts=[ct.Contact("b", restitution=0.5)], duration=1.0,
+        integrator="time_stepping", step=1e-3,
+    )  # fmt: skip
+    scenario.save(tmp_path / "ball.toml")
+    assert 'integrator = "time_stepping"' in (tmp_path / "ball.toml").read_text()
+    runs = [one.run() for one in (scenario, ct.Scenario.load(tmp_path / "ball.toml"))]
+    assert np.array_equal(runs[0].q, runs[1].q)
+
+
+def test_what_is_not_found_goes_on_by_the_exact_law():
+    """The rest of a step by the law that locates what contacts do."""
+    s, q, v, mu = walkers(2)
+    begun = stepped(s, q, v, 0.12, contacts=FEET, samples=2)
+    landing = Landing.of(s, FEET, {("front_left/foot", "friction"): mu})
+    problem = Problem(s, integrator="time_stepping", step=2e-3, landing=landing)
+    after = landing.finished(
+        problem, 1, TimeSpan(0.12, 0.122), begun.q[1, -1], begun.v[1, -1], np.zeros(s.nv)
+    )
+    fine = stepped(
+        s, begun.q[1, -1], begun.v[1, -1], 0.002, step=1e-4, samples=2, contacts=FEET,
+        parameters={"front_left/foot.friction": mu[1]},
+    )  # fmt: skip
+    assert np.abs(after[0] - fine.q[-1]).max() < 1e-5 and np.abs(after[1] - fine.v[-1]).max() < 1e-2
+
+
+def test_what_is_not_taken_is_said():
+    s = free_body()
+    contact = ct.Contact("b", friction=0.3)
+    with pytest.raises(StateError, match="loops or couplings"):
+        stepped(n_four_bars(1).system(), None, None, 0.1)
+    with pytest.raises(StateError, match="beyond the plane"):
+        q = s.neutral()
+        q[2] = -0.1
+        stepped(s, q, np.zeros(6), 0.1, contacts=[contact])
+    with pytest.raises(StateError, match="numbers, 0 to 1"):
+        stepped(s, None, None, 0.1, contacts=[contact], parameters={"b.restitution": [2.0]})
+    with pytest.raises(StateError, match="change the structure"):
+        event = ct.Event(lambda t, q, v: t - 0.05, then=lambda m, q, v: m)
+        stepped(s, None, None, 0.1, contacts=[contact], events=[event])
+    with pytest.raises(StateError, match="fixed steps: give step"):
+        ct.simulate(s, None, None, 0.1, contacts=[contact], integrator="time_stepping")
