@@ -75,12 +75,14 @@ def evaluations(plain: Mechanism, pressed: dict[str, Mechanism]) -> dict[str, fl
         q, v, tau, _ = (np.ascontiguousarray(np.tile(x, (BATCH // 64, 1))) for x in states(system, 64, 0))
         dynamics = loop_elimination(sort_for(system.plan)) if system.loops else articulated_body
         if word:
-            program = system.program(
-                with_forces(dynamics), frozenset({"f_given", "a_base"}), forces=system.elements.placed
+            program = system.mechanics.program(
+                with_forces(dynamics),
+                frozenset({"f_given", "a_base"}),
+                forces=system.mechanics.elements.placed,
             )
             inputs = {"q": q, "qd": v, "given": tau}
         else:
-            program = system.program(dynamics, frozenset({"f_ext", "a_base"}))
+            program = system.mechanics.program(dynamics, frozenset({"f_ext", "a_base"}))
             inputs = {"q": q, "qd": v, "tau": tau}
         rivals[word] = lambda p=program, x=inputs: p.run(x, BATCH, 1)  # type: ignore[misc]
     times = best_of(rivals)

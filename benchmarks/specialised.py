@@ -56,7 +56,7 @@ def compare(name: str, mechanism: Any, aim: float | None) -> Comparison:
     ct.set_threads(1)
     system = mechanism.system()
     fast = system.specialise()
-    fast.specialiser.wait()
+    fast.variants.specialiser.wait()
     q, v, tau, _ = closed_states(system, BATCH, spread=0.1) if system.loops else random_states(system, BATCH)
     error = np.max(np.abs(fast.forward_dynamics(q, v, tau) - system.forward_dynamics(q, v, tau)))
     if not error < 1e-9 * np.max(np.abs(tau)) * 1e3:
@@ -74,7 +74,7 @@ def compile_time(name: str, aim: float | None) -> Figure:
     """From asking for a specialised kernel to having it, in a new process with an empty cache."""
     program = (
         f"from catena.mechanism.generators import {name}\n"
-        f"start = perf_counter()\n{name}().system().specialise().specialiser.wait()"
+        f"start = perf_counter()\n{name}().system().specialise().variants.specialiser.wait()"
     )
     with tempfile.TemporaryDirectory() as cache:
         seconds = seconds_in_a_new_process(program, CATENA_CACHE=cache)

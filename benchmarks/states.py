@@ -64,7 +64,7 @@ CLOSED = 1e-13
 
 def _jacobian(system: Any, q: Array) -> Array:
     """The Jacobians (batch, m, nv) of the loops."""
-    loops = loop_kinematics(system.evaluator, q)
+    loops = loop_kinematics(system.mechanics.evaluator, q)
     empty = np.zeros((len(q), 0, system.nv))
     return np.concatenate([empty, *(loop.J for loop in loops)], axis=-2)
 

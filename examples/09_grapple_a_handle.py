@@ -49,8 +49,8 @@ def main(arguments: list[str]) -> None:
         f"    impulse of the fixture                    {np.linalg.norm(change.impulse['fixture'][3:]):.4f} N s"
     )
     print("Connectivity before, and after:")
-    print(free.connectivity(base="bus"))
-    print(held.connectivity())
+    print(ct.connectivity(free, base="bus"))
+    print(ct.connectivity(held))
 
     kept = held.mechanism.system(cut=["fixture"])
     start = ct.transfer(held, run.segments[1].q[0], run.segments[1].v[0], kept)

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
         f"    energy before, lost                       {s.kinetic_energy(q, v):.4f} J, {before.energy_loss:.4f} J"
     )
     print("The paper's plan, the first arm inverted and both loops cut at the hands:")
-    print(inverted.connectivity())
+    print(ct.connectivity(inverted))
     runs = []
     for system in (inverted, closed.system(root="bus")):
         start = ct.transfer(s, q, v, system)

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
     start = guess.reduce_to(KEPT, at=here).system()
     found = ct.identify_inertia(start, run.q, run.v, measured, ["bus"])
     at = [name for name in m.bodies if small.plan.body_node[name]].index("bus")
-    exact, first = (s.inertial_parameters()[10 * at : 10 * at + 10] for s in (small, start))
+    exact, first = (ct.inertial_parameters(s)[10 * at : 10 * at + 10] for s in (small, start))
     error = np.abs(found.parameters["bus"] - exact)
     print(
         f"A manoeuvre of three joints, {run.t[-1]:g} s, tells {found.rank} of {found.unknowns} numbers of the base."

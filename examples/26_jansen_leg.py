@@ -27,7 +27,7 @@ def leg() -> ct.Linkage:
 def main(arguments: list[str]) -> None:
     out = Pictures(__file__, arguments)
     s = leg().mechanism(at={"O-A": 0.0}).system()
-    found, ways = s.diagnose(s.neutral()), s.branches({"O": 0.0})
+    found, ways = s.diagnose(s.neutral()), ct.branches(s, {"O": 0.0})
     print(f"{found.mobility} degree of freedom, {len(ways)} ways to put it together")
     cycle = s.drive("O", samples=361, rate=2.0 * np.pi)
     print(f"the crank turns all the way round: {cycle.turns}")

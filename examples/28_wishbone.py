@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> None:
     wheel, body = run.position("hub")[:, 2], run["heave"][:, 0]
     rise = [1000.0 * (x.max() - x[0]) for x in (wheel, body)]
     print(f"the wheel rises by {rise[0]:.1f} mm, the chassis by {rise[1]:.1f} mm")
-    force = s.force_outputs(run.q, run.v)["tyre"]["tension"]
+    force = s.forces.outputs(run.q, run.v)["tyre"]["tension"]
     print(f"the tyre presses with {-force.max():.0f} to {-force.min():.0f} N")
     hub = run.pose("hub")
     camber, toe = np.degrees(np.arcsin(hub[:, 2, 1])), np.degrees(np.arctan2(hub[:, 0, 1], hub[:, 1, 1]))

@@ -196,12 +196,20 @@ from .system import (
     System as System,
     VelocityTransformation as VelocityTransformation,
     bias_parts as bias_parts,
+    branches as branches,
     check as check,
+    compare_plans as compare_plans,
+    connectivity as connectivity,
+    contact_dynamics as contact_dynamics,
+    energy_derivatives as energy_derivatives,
+    inertial_parameters as inertial_parameters,
     joint_bases as joint_bases,
     joint_wrench as joint_wrench,
     operational_dynamics as operational_dynamics,
+    reach as reach,
     velocity_transformation as velocity_transformation,
 )
+from .view.line_drawing import save_drawing as save_drawing
 
 __version__: str
 __all__: list[str]

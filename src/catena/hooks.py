@@ -20,7 +20,6 @@ _WHERE = {
     "view": ("catena.view.live.view", "view"),
     "save_html": ("catena.view.exports", "save_html"),
     "save_video": ("catena.view.video", "save_video"),
-    "save_drawing": ("catena.view.line_drawing", "save_drawing"),
 }
 
 

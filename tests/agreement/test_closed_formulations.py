@@ -19,7 +19,7 @@ BESIDE = (1e-3, 1e-6, 1e-9)
 def scales(system, q, v, tau, vdot):
     """For each state the size of the accelerations: that of vdot, or a tenth of what the bodies would do without
     loops, which is the measure of a mechanism that can hardly move."""
-    problem = LoopProblem(system.evaluator, q, v, tau)
+    problem = LoopProblem(system.mechanics.evaluator, q, v, tau)
     free = np.linalg.solve(problem.H, problem.force[..., None])[..., 0]
     return np.maximum(np.abs(vdot).max(axis=-1), 0.1 * np.abs(free).max(axis=-1))
 
@@ -27,7 +27,7 @@ def scales(system, q, v, tau, vdot):
 def allowed(system, q):
     """How far the results of two formulations may be apart, for each state (states,): 1e-9, but where the constraints
     have a singular value sigma below 1e-4 rounding of the dimensions alone moves them by some 1e-16 / sigma."""
-    problem = LoopProblem(system.evaluator, q, np.zeros((len(q), system.nv)))
+    problem = LoopProblem(system.mechanics.evaluator, q, np.zeros((len(q), system.nv)))
     values = np.linalg.svd(problem.scaled, compute_uv=False)
     least = np.min(np.where(values > problem.tolerance[:, None], values, 1.0), axis=-1, initial=1.0)
     return np.maximum(1e-9, 1e-13 / least)
@@ -49,7 +49,7 @@ def residuals(system, q, v, tau, vdot, multipliers=None):
 
     Without multipliers they are taken as those that fit best.
     """
-    problem = LoopProblem(system.evaluator, q, v, tau)
+    problem = LoopProblem(system.mechanics.evaluator, q, v, tau)
     J, gamma, H, force = problem.J, problem.gamma, problem.H, problem.force
     missing = np.einsum("sij,sj->si", H, vdot) - force
     if multipliers is None:
@@ -107,7 +107,7 @@ def test_multipliers_belong_to_accelerations(random_looped, method):
     # Even seeds have no friction, which a joint that the loops block may share with its constraints.
     for seed in range(0, 12, 2):
         _, system, (q, v, tau) = random_looped(seed)
-        solution = FORMULATIONS[method](LoopProblem(system.evaluator, q, v, tau))
+        solution = FORMULATIONS[method](LoopProblem(system.mechanics.evaluator, q, v, tau))
         motion, _ = residuals(system, q, v, tau, solution.vdot, solution.multipliers)
         assert motion.max() < 1e-9
 

@@ -152,7 +152,7 @@ def test_reducing_the_robot_of_the_paper_from_37_to_9():
     kept = ["base", "arm1/joint1", "arm1/joint2", "arm1/joint4"]
     small = m.reduce_to(kept, at=s.configuration(s.neutral())).system()
     assert small.nv == 9 and not small.loops and small.joints == tuple(n for n in s.joints if n in kept)
-    told = small.compared_with(s)
+    told = ct.compare_plans(s, small)
     with pytest.raises(ct.UnknownNameError, match="no joint is named 'nobody'"):
         told["nobody"]
     assert told.nv == (37, 9) and told["arm2/joint1"].after == "held" and told["base"].is_same

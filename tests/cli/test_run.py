@@ -12,6 +12,7 @@ from catena import generators, simulate
 from catena.simulation import Trajectory
 from catena.simulation.stepping.drift import NAMES as DRIFTS
 from catena.simulation.stepping.integrators import FIXED_STEPS, INTEGRATORS
+from catena.system import tree_forces
 
 
 def test_the_summary_is_that_of_the_same_simulation_in_python(catena):
@@ -251,7 +252,7 @@ def test_a_constant_force_at_a_joint_that_closes_a_loop_is_that_of_the_tree_that
     assert "C" in system.loops
 
     def act(t, q, v):
-        return system.tree_forces(q, {"C": 1.0})
+        return tree_forces(system, q, {"C": 1.0})
 
     run = simulate(system, system.assemble({}), np.zeros(system.nv), 0.3, control=act, samples=4)
     assert np.allclose(

@@ -59,13 +59,15 @@ def given_states(s, count, seed=0):
 
 
 def accelerations(s, dynamics, q, v, tau, **more):
-    return s.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau, **more}, forces=s.elements.placed)
+    return s.mechanics.evaluator.evaluate(
+        dynamics, {"q": q, "qd": v, "given": tau, **more}, forces=s.mechanics.elements.placed
+    )
 
 
 def test_trees_feel_forces_of_all_kinds_as_joint_forces_and_wrenches(agree):
     s = pressed(kinds=ALL).system()
     q, v, tau = given_states(s, 5)
-    e = s.element_forces(q, v)
+    e = s.forces.loads(q, v)
     found = accelerations(s, with_forces(articulated_body), q, v, tau)["qdd"]
     agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, elements=False), 1e-11)
     agree(found, s.forward_dynamics(q, v, tau), 1e-11)
@@ -73,9 +75,9 @@ def test_trees_feel_forces_of_all_kinds_as_joint_forces_and_wrenches(agree):
 
 def test_loops_feel_forces_as_joint_forces_and_wrenches(agree):
     s = pressed(loops=True).system()
-    assert {force.site for force in s.elements.placed} == {"frames", "tree", "loop"}
+    assert {force.site for force in s.mechanics.elements.placed} == {"frames", "tree", "loop"}
     q, v, tau = given_states(s, 5)
-    e = s.element_forces(q, v)
+    e = s.forces.loads(q, v)
     found = accelerations(s, with_forces(loop_elimination(sort_for(s.plan))), q, v, tau)["qdd"]
     agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, method="kkt", elements=False), 1e-11)
     agree(found, s.forward_dynamics(q, v, tau), 1e-11)
@@ -88,7 +90,7 @@ def test_prescribed_joints_among_forces(loops, agree):
     driven = next(j for j in s.joints if s.mechanism.joints[j].kind.nv)
     own = s.slice_v(driven)
     given = np.zeros((4, s.nv))
-    e = s.element_forces(q, v)
+    e = s.forces.loads(q, v)
     if loops:
         # A motion that the loops allow.
         given[:, own] = s.forward_dynamics(q, v, tau)[:, own]
@@ -123,7 +125,9 @@ def test_alone_and_in_a_batch_bits_are_equal(loops):
     q, v, tau = given_states(s, 11)
     dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body)
     many = accelerations(s, dynamics, q, v, tau)["qdd"]
-    program = s.program(dynamics, frozenset({"f_given", "a_base"}), lanes=2, forces=s.elements.placed)
+    program = s.mechanics.program(
+        dynamics, frozenset({"f_given", "a_base"}), lanes=2, forces=s.mechanics.elements.placed
+    )
     for k in (0, 7, 10):
         assert np.array_equal(accelerations(s, dynamics, q[k], v[k], tau[k])["qdd"], many[k])
         alone = program.run({"q": q[k : k + 1], "qd": v[k : k + 1], "given": tau[k : k + 1]}, 1)[1]["qdd"][0]
@@ -137,7 +141,7 @@ def test_powers_are_counted_by_source(loops, agree):
     dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body, count=True)
     counted = accelerations(s, dynamics, q, v, tau)
     agree(counted["power_actuators"][:, 0], np.sum(tau * v, axis=-1), 1e-12)
-    for source, power in s.force_powers(q, v).items():
+    for source, power in s.forces.powers(q, v).items():
         agree(counted[f"power_{source}"][:, 0], power, 1e-12)
 
 
@@ -162,10 +166,10 @@ def test_friction_of_joints_is_counted_and_not_felt_twice(loops, agree):
     s = m.system()
     q, v, tau, _ = random_states(s, 4, 0)
     dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body, count=True)
-    assert not s.elements.placed and len(s.elements.frictions) == (4 if loops else 3)
+    assert not s.mechanics.elements.placed and len(s.mechanics.elements.frictions) == (4 if loops else 3)
     counted, bare = (
-        s.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)
-        for forces in (s.elements.frictions, ())
+        s.mechanics.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)
+        for forces in (s.mechanics.elements.frictions, ())
     )
     assert np.array_equal(counted["qdd"], bare["qdd"])
     rates = {j: s.joint_velocity(q, v, j) for j in m.joints}
@@ -176,7 +180,7 @@ def test_friction_of_joints_is_counted_and_not_felt_twice(loops, agree):
         for j in m.joints
     ]
     agree(counted["power_friction"][:, 0], -sum(taken), 1e-12)
-    agree(s.force_powers(q, v)["friction"], -sum(taken), 1e-12)
+    agree(s.forces.powers(q, v)["friction"], -sum(taken), 1e-12)
 
 
 def test_new_parameters_and_places_compile_nothing_and_a_new_kind_compiles_once():
@@ -192,7 +196,7 @@ def test_new_parameters_and_places_compile_nothing_and_a_new_kind_compiles_once(
 
     def run(s):
         q, v, tau = given_states(s, 3)
-        s.element_forces(q, v)
+        s.forces.loads(q, v)
         return accelerations(s, with_forces(articulated_body), q, v, tau)
 
     run(system(3.0, 3, table=False))
@@ -210,7 +214,10 @@ def test_wrenches_told_from_outside_are_external_wrenches(agree):
     names = list(s.mechanism.bodies)
     q, v, tau = given_states(s, 4)
     wrenches = np.random.default_rng(0).normal(size=(4, 12))
-    forces = (s.elements.applied(names[3], axes=names[3]), s.elements.applied(names[4], axes=names[2]))
+    forces = (
+        s.mechanics.elements.applied(names[3], axes=names[3]),
+        s.mechanics.elements.applied(names[4], axes=names[2]),
+    )
     found = Evaluator(s.mechanism, s.plan).evaluate(
         with_forces(articulated_body),
         {"q": q, "qd": v, "given": tau, "force_inputs": wrenches},
@@ -221,14 +228,14 @@ def test_wrenches_told_from_outside_are_external_wrenches(agree):
     turned = [(turn @ wrenches[:, k : k + 3, None])[..., 0] for k in (6, 9)]
     outside = {names[3]: wrenches[:, :6], names[4]: np.concatenate(turned, axis=-1)}
     agree(found, s.forward_dynamics(q, v, tau, f_ext=outside), 1e-11)
-    assert s.elements.applied(names[3], names[3]) is forces[0]
+    assert s.mechanics.elements.applied(names[3], names[3]) is forces[0]
 
 
 def test_a_step_on_the_whole_state_tells_wrenches(agree):
     """A law of the state, compiled, is the same as its values given as input."""
     s = random_mechanism(3, 5, CHOSEN).system()
     body = list(s.mechanism.bodies)[-1]
-    forces = (s.elements.applied(body),)
+    forces = (s.mechanics.elements.applied(body),)
 
     @whole_state
     def blow(whole):
@@ -241,10 +248,10 @@ def test_a_step_on_the_whole_state_tells_wrenches(agree):
     q, v, tau = given_states(s, 4)
     wrench = np.stack([q[:, 0], 0 * q[:, 0], 2 * v[:, 1], v[:, 0], 3.0 + 0 * q[:, 0], q[:, 2]], axis=1)
     given = {"q": q, "qd": v, "given": tau, "force_inputs": np.zeros(6)}
-    expected = s.evaluator.evaluate(base, given | {"force_inputs": wrench}, forces=forces)["qdd"]
-    agree(s.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-12)
+    expected = s.mechanics.evaluator.evaluate(base, given | {"force_inputs": wrench}, forces=forces)["qdd"]
+    agree(s.mechanics.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-12)
     with plain_numbers():
-        agree(s.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-11)
+        agree(s.mechanics.evaluator.evaluate(lawful, given, forces=forces)["qdd"], expected, 1e-11)
 
 
 def test_a_force_within_one_rigid_piece_moves_nothing_but_is_told(agree):
@@ -259,7 +266,7 @@ def test_a_force_within_one_rigid_piece_moves_nothing_but_is_told(agree):
     q, v, tau = given_states(s, 3)
     found = accelerations(s, with_forces(articulated_body), q, v, tau)["qdd"]
     agree(found, s.forward_dynamics(q, v, tau, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]}, elements=False), 1e-12)
-    np.testing.assert_allclose(s.force_outputs(q, v)["inside"]["tension"], 3.0, rtol=1e-12)
+    np.testing.assert_allclose(s.forces.outputs(q, v)["inside"]["tension"], 3.0, rtol=1e-12)
     # The weld carries what the spring pulls.
     weld = s.reactions(q, v)["weld"]
     without = s.reactions(q, v, None, f_ext={"b": [0, 0, 0, 1.0, 2.0, 3.0]}, elements=False)["weld"]
@@ -293,7 +300,7 @@ def test_a_user_cannot_write_past_what_bodies_share():
     s = m.system()
     wrong = replace(with_forces(articulated_body), name="spilling", sweeps=(*force_sweeps(), spill))
     with pytest.raises(KernelError, match="writes b.mine, but from outside a record only its shared fields"):
-        s.program(wrong, frozenset({"f_given", "a_base"}), forces=s.elements.placed)
+        s.mechanics.program(wrong, frozenset({"f_given", "a_base"}), forces=s.mechanics.elements.placed)
 
 
 @pytest.mark.parametrize("kind", [ct.Revolute("y"), ct.Spherical()], ids=lambda k: type(k).__name__)
@@ -321,7 +328,7 @@ def test_springs_act_alike_whichever_joint_is_cut(kind, agree):
         for j in s.joints:
             q[s.slice_q(j)] = reference.joint_position(q0, j)
             v[s.slice_v(j)] = reference.joint_velocity(q0, v0, j)
-        e, outputs = s.element_forces(q, v), s.force_outputs(q, v)
+        e, outputs = s.forces.loads(q, v), s.forces.outputs(q, v)
         vdot = s.forward_dynamics(q, v, e.tau, f_ext=e.f_ext)
         motion = s.jacobian(q, "b2") @ vdot + s.bias_acceleration(q, v, "b2")
         told = [outputs[f"s{k}"][name] for k in range(4) for name in ("energy", "power")]
@@ -353,16 +360,16 @@ def test_a_loop_joint_without_a_formula_for_its_coordinates_is_played_on_plain_n
         m.add_joint("other", "ground", "b", kind)
         m.add_spring("s", "other", 30.0, 0.1, 2.0)
         s = m.system(cut=["other"])
-        assert s.elements.is_compiled == (type(kind) is ct.Prismatic)
+        assert s.mechanics.elements.is_compiled == (type(kind) is ct.Prismatic)
         q, v = np.array([[0.3, 0.0], [0.2, 0.0]]), np.array([[1.0, 0.0], [2.0, 0.0]])
         found.append(
             [
-                s.element_energy(q),
-                s.element_forces(q, v).f_ext["b"][:, 5],
-                s.force_outputs(q, v)["s"]["power"],
+                s.forces.energy(q),
+                s.forces.loads(q, v).f_ext["b"][:, 5],
+                s.forces.outputs(q, v)["s"]["power"],
             ]
         )
-        assert s.element_energy(q[:0]).shape == (0,)
+        assert s.forces.energy(q[:0]).shape == (0,)
     agree(np.array(found[1]), np.array(found[0]), 1e-12)
 
 
@@ -377,8 +384,10 @@ def test_inverse_dynamics_with_forces_gives_back_what_forward_dynamics_was_given
         optional=forward.optional, rewritten=frozenset({"tau"}),
     )  # fmt: skip
     # Forces at joints are not among the wrenches that a body passes on, so they are taken off by hand.
-    found = s.evaluator.evaluate(backward, {"q": q, "qd": v, "qdd": vdot}, forces=s.elements.placed)["tau"]
-    agree(found - s.element_forces(q, v).tau, tau, 1e-9, np.abs(found).max())
+    found = s.mechanics.evaluator.evaluate(
+        backward, {"q": q, "qd": v, "qdd": vdot}, forces=s.mechanics.elements.placed
+    )["tau"]
+    agree(found - s.forces.loads(q, v).tau, tau, 1e-9, np.abs(found).max())
 
 
 def test_springs_named_like_stops_or_each_other_are_refused():

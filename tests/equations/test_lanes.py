@@ -83,15 +83,19 @@ def test_a_specialised_system_gives_the_same_answers(agree):
             system.forward_dynamics(q, v, tau, f_ext=wrench),
             1e-13,
         )
-        assert fast.specialiser.wait(WAIT)
-    assert fast.specialiser.is_ready
-    assert set(fast.specialiser.seconds) == {"articulated_body", "newton_euler", "composite_body"}
+        assert fast.variants.specialiser.wait(WAIT)
+    assert fast.variants.specialiser.is_ready
+    assert set(fast.variants.specialiser.seconds) == {
+        "articulated_body",
+        "newton_euler",
+        "composite_body",
+    }
 
 
 def test_a_specialised_system_with_loops_gives_the_same_answers(agree, closed_states_of):
     system = four_bar().system()
     fast = system.specialise()
-    assert fast.specialiser.wait(WAIT)
+    assert fast.variants.specialiser.wait(WAIT)
     q, v, tau = closed_states_of(system, 0, 5)
     agree(fast.forward_dynamics(q, v, tau), system.forward_dynamics(q, v, tau), 1e-13)
     agree(fast.forward_dynamics(q[0], v[0], tau[0]), system.forward_dynamics(q[0], v[0], tau[0]), 1e-13)
@@ -100,7 +104,7 @@ def test_a_specialised_system_with_loops_gives_the_same_answers(agree, closed_st
 def test_a_specialised_system_complains_as_a_general_one_does():
     system = arm7().system()
     fast = system.specialise()
-    assert fast.specialiser.wait(WAIT)
+    assert fast.variants.specialiser.wait(WAIT)
     q = np.zeros(7)
     with pytest.raises(ct.StateError, match="joint"):
         fast.forward_dynamics(np.where(np.arange(7) == 2, np.nan, q), q, q)
@@ -116,17 +120,17 @@ def test_what_was_specialised_is_kept_on_disk(tmp_path, monkeypatch):
     system = random_mechanism(5, 2, ["Revolute"]).system()
     fast = system.specialise()
     # Another process has it to make, and nobody waits.
-    assert not fast.specialiser.is_ready
+    assert not fast.variants.specialiser.is_ready
     q, v, tau = np.random.default_rng(0).normal(size=(3, system.nv))
     general = fast.forward_dynamics(q, v, tau)
-    assert fast.specialiser.wait(WAIT) and fast.specialiser.is_ready
+    assert fast.variants.specialiser.wait(WAIT) and fast.variants.specialiser.is_ready
     np.testing.assert_allclose(fast.forward_dynamics(q, v, tau), general, rtol=1e-12)
     order = Order("articulated_body", system.plan, frozenset({"f_ext", "a_base"}), target().lanes)
     entry = order.entry()
     assert entry is not None and cache.read(entry) is not None
     before = ct.compilations()
     again = system.specialise()
-    assert again.specialiser.wait(WAIT) and ct.compilations() == before
+    assert again.variants.specialiser.wait(WAIT) and ct.compilations() == before
     heavier = random_mechanism(5, 2, ["Revolute"])
     heavier.gravity = (0.0, 0.0, -1.0)
     other = Order("articulated_body", heavier.system().plan, order.absent, order.lanes)
@@ -145,7 +149,7 @@ def test_the_process_that_specialises_imports_nothing_from_the_current_folder(na
     # What an interactive session has as its first entry.
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     fast = random_mechanism(6, 1, ["Revolute"]).system().specialise("forward_dynamics")
-    assert fast.specialiser.wait(WAIT)
+    assert fast.variants.specialiser.wait(WAIT)
     assert not (tmp_path / f"{name}.ran").exists()
 
 
@@ -166,7 +170,7 @@ m.add_body("b", 1.0, (0.1, 0.0, 0.0), 0.2)
 m.add_joint("j", "ground", "b", Turn())
 s = m.system()
 fast = s.specialise()
-assert fast.specialiser.wait(600.0)
+assert fast.variants.specialiser.wait(600.0)
 print(float(fast.forward_dynamics([0.1], [0.2], [0.3])[0]), float(s.forward_dynamics([0.1], [0.2], [0.3])[0]))
 """
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)

@@ -128,7 +128,7 @@ def check_loops(system, seed, agree, closed_states_of):
         agree(position, expected[0], ROUNDING, scale=1.0)
         agree(velocity, expected[1], ROUNDING, scale=float(np.abs(v).max(initial=1.0)))
     e = system.equations("forward_dynamics")
-    found = system.evaluator.evaluate(
+    found = system.mechanics.evaluator.evaluate(
         loop_elimination(sort_for(system.plan)), {"q": q, "qd": v, "tau": tau}, finite=False
     )
     trusted = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
@@ -142,7 +142,7 @@ def conditioning(system, q):
     and at least 1."""
     from catena.dynamics.loops.motion_problem import motion_problem
 
-    problem = motion_problem(system.evaluator, q)
+    problem = motion_problem(system.mechanics.evaluator, q)
     sigma = np.linalg.svd(problem.scaled[0], compute_uv=False)
     rank = int(problem.rank[0])
     return max(1.0, float(sigma[0] / sigma[rank - 1])) if rank else 1.0

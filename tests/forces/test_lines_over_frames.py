@@ -37,7 +37,7 @@ Q, V = np.array([0.3, 0.2, -0.4]), np.array([1.0, -0.5, 0.7])
 def test_the_load_is_what_virtual_work_says_in_every_call(kind, tmp_path):
     m = arm(kind)
     s = m.system()
-    told = s.force_outputs(Q, V)["line"]
+    told = s.forces.outputs(Q, V)["line"]
     h = 1e-6
     slope = [(length(s, Q + d, PATH) - length(s, Q - d, PATH)) / (2 * h) for d in h * np.eye(3)]
     tau = -told["tension"] * np.array(slope)
@@ -49,7 +49,7 @@ def test_the_load_is_what_virtual_work_says_in_every_call(kind, tmp_path):
     taken = s.inverse_dynamics(Q, V, ours)
     np.testing.assert_allclose(taken, 0.0, atol=1e-10 * np.abs(tau).max())
     # Told by body, the same forces accelerate it alike.
-    force, wrenches = s.elements.forces(Q[None], V[None])
+    force, wrenches = s.mechanics.elements.forces(Q[None], V[None])
     outside = {name: x[0] for name, x in wrenches.items()}
     np.testing.assert_allclose(
         s.forward_dynamics(Q, V, force[0], f_ext=outside, elements=False), ours, rtol=1e-12
@@ -100,7 +100,7 @@ def test_stretches_within_one_body_count_and_pull_nothing():
     plain = arm(PointSpring(40.0, 6.5), ("pulley", "inner")).system()
     np.testing.assert_allclose(led.forward_dynamics(Q, V), plain.forward_dynamics(Q, V), rtol=1e-13)
     locked = arm(PointSpring(40.0, 7.0)).lock(["A", "B"]).system()
-    assert locked.nv == 0 and locked.force_outputs([], [])["line"]["length"] == pytest.approx(
+    assert locked.nv == 0 and locked.forces.outputs([], [])["line"]["length"] == pytest.approx(
         length(arm(PointSpring(40.0)).system(), np.zeros(3), PATH)
     )
 

@@ -85,7 +85,7 @@ def test_it_moves_a_body_as_its_formula_says(user):
     s = swing(user, 30.0)
     q = s.neutral()
     q[:3] = 0.3, 0.0, -0.4
-    e = s.element_forces(q, np.zeros(6))
+    e = s.forces.loads(q, np.zeros(6))
     np.testing.assert_allclose(
         e.f_ext["bob"], [0, 0, 0, -30.0 * 0.25 * 0.3, 0, 30.0 * 0.25 * 0.4], rtol=1e-12
     )
@@ -93,15 +93,15 @@ def test_it_moves_a_body_as_its_formula_says(user):
     energy = run.kinetic_energy + run.potential_energy
     np.testing.assert_allclose(energy, energy[0], atol=1e-7)
     np.testing.assert_allclose(
-        s.force_outputs(run.q, run.v)["spring"]["length"], np.linalg.norm(run.q[:, :3], axis=1), rtol=1e-12
+        s.forces.outputs(run.q, run.v)["spring"]["length"], np.linalg.norm(run.q[:, :3], axis=1), rtol=1e-12
     )
 
 
 def test_other_parameters_compile_nothing(user):
     q, v = np.tile(swing(user, 1.0).neutral(), (3, 1)), np.ones((3, 6))
-    swing(user, 1.0, 0.1).element_forces(q, v)
+    swing(user, 1.0, 0.1).forces.loads(q, v)
     before = compilations()
-    swing(user, 7.0, 0.3).element_forces(q, v)
+    swing(user, 7.0, 0.3).forces.loads(q, v)
     assert compilations() == before
 
 
@@ -115,7 +115,7 @@ def test_a_joint_force_acts_at_tree_and_loop_joints_alike(user, agree):
     for cut in names[1:3]:
         s = m.system(cut=[cut])
         q = s.assemble({names[0]: 0.5})
-        e = s.element_forces(q, np.zeros(s.nv))
+        e = s.forces.loads(q, np.zeros(s.nv))
         seen.append(s.forward_dynamics(q, np.zeros(s.nv), e.tau, f_ext=e.f_ext)[s.slice_v(names[0])])
     agree(seen[1], seen[0], 1e-9)
 
@@ -131,7 +131,7 @@ m.add_body("bob", 2.0, inertia=0.1)
 m.add_joint("free", "ground", "bob", ct.Free())
 m.add_force("spring", users_forces.Hardening(3.0), between=("ground", "bob"))
 s = m.system()
-s.element_forces(s.neutral(), np.zeros(6))
+s.forces.loads(s.neutral(), np.zeros(6))
 print(json.dumps(ct.compilations()))
 """
 

@@ -328,7 +328,7 @@ def test_tendons_and_all_sorts_of_actuators_act_as_in_mujoco_at_their_signals(tm
         vdot = s.forward_dynamics(q, v, tau)
         ours = np.array([vdot[s.slice_v(name)][0] for name in names])
         np.testing.assert_allclose(ours, data.qacc, rtol=1e-9, atol=1e-9 * np.abs(data.qacc).max())
-        told = s.force_outputs(q, v)
+        told = s.forces.outputs(q, v)
         for name in ("line", "path", "loose path"):
             at = model.tendon(name).id
             length = (told[name]["length"], told[name]["rate"])

@@ -371,7 +371,7 @@ def test_a_force_of_ones_own_survives_by_its_name(same, tmp_path, monkeypatch):
     same(again, m)
     s = again.system()
     q = s.assemble()
-    out = s.force_outputs(q, np.zeros(s.nv))["pull"]
+    out = s.forces.outputs(q, np.zeros(s.nv))["pull"]
     assert set(out) == {"power"} and out["power"] == 0.0
 
 

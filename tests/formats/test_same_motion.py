@@ -98,7 +98,7 @@ def state_of(m, seed):
             else s.integrate(q, 0.3 * random.normal(size=s.nv), 1.0)
         )
     v = random.normal(size=s.nv)
-    if s.constrained:
+    if s.mechanics.constrained:
         q, v = s.project(q, v, held=())
     return s, q, v
 

@@ -25,7 +25,7 @@ def same_motion(m, n, by_name=True):
     random = np.random.default_rng(3)
     q = a.integrate(a.neutral(), random.normal(size=a.nv), 0.3)
     v = random.normal(size=a.nv)
-    if a.constrained:
+    if a.mechanics.constrained:
         q = a.assemble(guess=q)
         v = np.zeros(a.nv)
     given = {name: a.joint_position(q, name) for name in m.joints if m.joints[name].dof and name in n.joints}
@@ -34,7 +34,7 @@ def same_motion(m, n, by_name=True):
             given |= {f"{name} {k + 1}": x for k, x in enumerate(a.joint_position(q, name))}
     p = b.assemble(given, slack=1e-6)
     w = np.zeros(b.nv)
-    for name in a.joints if not a.constrained else ():
+    for name in a.joints if not a.mechanics.constrained else ():
         speeds = v[a.slice_v(name)]
         if name in b.joints:
             w[b.slice_v(name)] = speeds

@@ -29,20 +29,20 @@ from tests.fuzz.watching import faults
 SHOWN = {"view", "show", "save_html", "save_video", "save_drawing"}
 # Left alone, because users do not call them: they take what is known to be good.
 INSIDE = {
-    "program",
-    "settle",
     "alone",
-    "over",
-    "chosen",
-    "reshaped",
     "with_parts",
-    "with_loops_at",
     "names",
     "system_of",
 }
+# Functions of a system, and what its `forces` are asked.
+OF_SYSTEM = [
+    "branches", "compare_plans", "connectivity", "contact_dynamics", "energy_derivatives", "inertial_parameters",
+    "reach",
+]  # fmt: skip
+OF_FORCES = ["loads", "energy", "outputs", "powers"]
 SYSTEM = [
-    name for name, member in inspect.getmembers(ct.System, callable)
-    if name[0] != "_" and name not in SHOWN | INSIDE
+    *(n for n, _ in inspect.getmembers(ct.System, callable) if n[0] != "_" and n not in SHOWN | INSIDE),
+    *OF_SYSTEM, *OF_FORCES,
 ]  # fmt: skip
 MECHANISM = [
     name
@@ -209,7 +209,8 @@ GOOD: dict[str, Any] = {
     "of": "forward_dynamics", "elements": False, "no_load_speed": None, "shapes": (), "offset": 0.1, "keep": (),
     "polynomial": (0.0, 1.0), "profile": ((0.0, 1.0, 2.0), (0.0, 1.0, 0.0)), "detach": (), "unlock": (), "lock": (),
     "attach": {}, "numbers": 1.0, "more": 1.0, "flexible": None,
-    "bodies": (), "frames": (), "restitution": 0.0, "driven": {}, "then": None,
+    "bodies": (), "frames": (), "restitution": 0.0, "restitution_law": "newton", "coordinates": "joint",
+    "driven": {}, "then": None,
     "area": 1e-4, "young": 7e10, "shear": None, "modes": 2, "torsion": None, "stations": (), "rotary": None,
     "interface": False, "extension": False,
     "nodes": {"a": (0, 0, 0), "b": (1, 0, 0)}, "members": (), "interfaces": ("a", "b"),
@@ -245,7 +246,7 @@ OF_SUBJECT: dict[str, Good] = {
     "contacts": lambda s: [ct.TipContact(s.frame, ("dz",))],
     "function": lambda s: lambda t, q, v: -v,
     "parameters": lambda s: {f"{s.frame}.mass": 1.5},
-    "before": lambda s: s.system,
+    **dict.fromkeys(("before", "after"), lambda s: s.system),
     "sensor": lambda s: ct.Encoder(s.joint),
     "goals": lambda s: {s.frame: s.system.pose(s.q, s.frame)},
     "index": lambda s: 0,
@@ -292,7 +293,6 @@ SPECIAL: dict[tuple[str, str], Good] = {
     ("parameter_derivatives", "given"): lambda s: s.v,
     **{(name, "of"): lambda s: s.joint for name in ("add_cam", "add_polynomial_coupling", "add_mimic")},
     ("inverse_dynamics", "actuated"): lambda s: None,
-    ("tree_forces", "forces"): lambda s: {s.joint: s.rates},
     ("replace_body", "body"): lambda s: s.mechanism.bodies.get(s.frame, s.frame),
     ("drive", "samples"): lambda s: 5,
     **{(name, "name"): lambda s: s.frame for name in ("with_body",)},
@@ -485,7 +485,8 @@ def target(random: np.random.Generator) -> tuple[str, Subject, Callable[..., Any
     where = random.random()
     if where < 0.45:
         name = str(random.choice(SYSTEM))
-        return name, s, getattr(s.system, name)
+        owner = ct if name in OF_SYSTEM else s.system.forces if name in OF_FORCES else s.system
+        return name, s, getattr(owner, name)
     if where < 0.65:
         name = str(random.choice(MECHANISM))
         return name, s, getattr(s.mechanism.copy(), name)
@@ -612,7 +613,9 @@ def check(seed: int) -> list[str]:
 def test_every_parameter_is_known():
     """A function or parameter that is new has to be told what is good for it."""
     places = [
-        (ct.System, SYSTEM), (ct.Mechanism, MECHANISM), (ct.Trajectory, TRAJECTORY), (references, REFERENCES),
+        (ct.System, [n for n in SYSTEM if n not in {*OF_SYSTEM, *OF_FORCES}]), (ct, OF_SYSTEM),
+        (type(ct.generators.four_bar().system().forces), OF_FORCES),
+        (ct.Mechanism, MECHANISM), (ct.Trajectory, TRAJECTORY), (references, REFERENCES),
         (control, CONTROL), (ct, [*DESCRIPTIONS, *LATER, "simulate"]), (ct.forces, FORCES), (ct.FreeFlyer, FLYING),
         (ct.Linkage, LINKAGE), (ct.generators, GENERATORS),
     ]  # fmt: skip

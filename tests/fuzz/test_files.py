@@ -257,7 +257,7 @@ def used(mechanism: ct.Mechanism, check) -> list[str]:
         q = system.neutral()
         check.doing = "computing"
         system.forward_dynamics(q, np.zeros(system.nv))
-        system.element_forces(q, np.zeros(system.nv))
+        system.forces.loads(q, np.zeros(system.nv))
         check.doing = "assembling"
         if system.loops:
             system.closure(q)

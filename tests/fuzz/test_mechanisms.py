@@ -126,7 +126,7 @@ class Case:
         self.look()
         self.scale = 10.0 * np.diag(system.mass_matrix(subject.q))
         self.tau = random.normal(size=system.nv) * self.scale
-        forces = system.element_forces(subject.q, self.v)
+        forces = system.forces.loads(subject.q, self.v)
         self.f_ext = forces.f_ext if random.random() < 0.5 else None
         self.diagnose()
         if not self.moves_inertia:
@@ -282,7 +282,7 @@ class Case:
             largest = max(largest, *(float(np.abs(arms * w).max()) for w in (on_child, on_parent)))
         accelerations = subject.accelerations(self.v, vdot)
         # Forces of the mechanism between frames; those at joints pass through the joints.
-        own = subject.system.element_forces(subject.q, self.v).between
+        own = subject.system.forces.loads(subject.q, self.v).between
         for k, (name, pose) in enumerate(self.made.poses.items()):
             body = mechanism.bodies[name]
             if name == "ground":

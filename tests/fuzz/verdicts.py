@@ -83,12 +83,12 @@ class Told:
         """Which states are solved in lanes, on which plan, and what comes out."""
         system = self.system
         tau = self.random.normal(size=self.v.shape) * np.diag(system.mass_matrix(self.subject.q))
-        system.settle(self.subject.q)
-        plan = system.effective_plan
+        system.mechanics.settle(self.subject.q)
+        plan = system.mechanics.effective_plan
         self.verdicts["counted constraints"] = plan.total_constraints
         if plan.total_constraints:
             self.verdicts["soft"] = bool(plan.soft)
-            problem = pose_problem(system.evaluator, {"q": self.q, "qd": self.v, "tau": tau})
+            problem = pose_problem(system.mechanics.evaluator, {"q": self.q, "qd": self.v, "tau": tau})
             solution = solve(problem, "auto")
             self.verdicts["by singular values"] = solution.handed_over.tolist()
             self.verdicts["lent"] = bool(borrowers(plan))

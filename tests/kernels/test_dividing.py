@@ -40,7 +40,7 @@ def threads_set_back():
 def forward_dynamics_of(system, lanes=None):
     plan = system.plan
     algorithm = elimination_of(plan) if plan.loop_joints else dynamics.articulated_body
-    return system.evaluator.program(algorithm, ABSENT, None, lanes)
+    return system.mechanics.evaluator.program(algorithm, ABSENT, None, lanes)
 
 
 def in_random_order(tasks, random):

@@ -59,7 +59,7 @@ def run(system, algorithm, steps, lanes=None, states=3, **more):
     v = np.arange(states * system.nv, dtype=float).reshape(states, system.nv)
     q = np.tile(system.neutral(), (states, 1))
     zero = np.zeros((states, 1))
-    program = system.program(algorithm, lanes=lanes)
+    program = system.mechanics.program(algorithm, lanes=lanes)
     return program.run({"q": q, "qd": v, "count": zero, "rare": zero}, states, steps=steps, every=1, **more)[
         1
     ]

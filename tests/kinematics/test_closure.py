@@ -29,7 +29,7 @@ def anywhere(system, seed, size=0.4):
 
 
 def at(system, q, v=None):
-    return loop_kinematics(system.evaluator, q, v)
+    return loop_kinematics(system.mechanics.evaluator, q, v)
 
 
 def alike(Phi, moved):

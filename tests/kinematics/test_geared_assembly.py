@@ -144,7 +144,7 @@ def test_rotors_leave_assembly_and_drives_as_they_are():
     np.testing.assert_array_equal(found[0], found[1])
     assert times[1] < 5.0 * times[0]
     assert geared.drive("A", guess=start, samples=9).turns
-    np.testing.assert_array_equal(geared.branches({"A": 0.3}), bare.branches({"A": 0.3}))
+    np.testing.assert_array_equal(ct.branches(geared, {"A": 0.3}), ct.branches(bare, {"A": 0.3}))
 
 
 @pytest.mark.parametrize("bars", [(0.7, 0.5, 0.6, 1.0), (0.5, 0.6, 0.65, 1.1), (0.9, 0.4, 0.6, 0.8)])

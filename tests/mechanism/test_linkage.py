@@ -44,7 +44,7 @@ def test_the_foot_of_a_jansen_leg_goes_where_circles_meet():
         E = meet(D, L["D-E"], C, L["C-E"], -1)
         feet.append(meet(E, L["E-F"], C, L["C-F"], -1))
     np.testing.assert_allclose(cycle.position("F")[:, [0, 2]], feet, atol=1e-10)
-    assert len(s.branches({"O": 0.3})) == 8
+    assert len(ct.branches(s, {"O": 0.3})) == 8
 
 
 def test_triangles_are_plates_and_points_are_frames():

@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import four_bar, stewart
+from catena.system import correction, restoring_acceleration
 
 REMEDIES = ["projection", "baumgarte", "corrective", "none"]
 
@@ -60,7 +61,7 @@ def test_the_corrective_force_acts_on_the_open_tree():
     J = s.closure_jacobian(q)
     force = -60.0 * position - 40.0 * velocity
     dense = np.linalg.solve(s.mass_matrix(q), np.einsum("smn,sm->sn", J, force)[..., None])[..., 0]
-    np.testing.assert_allclose(s.pulled(q, v, 60.0, 40.0), dense, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(restoring_acceleration(s, q, v, 60.0, 40.0), dense, rtol=1e-9, atol=1e-11)
 
 
 def test_the_force_that_pulls_loops_together_is_part_of_the_compiled_step():
@@ -72,7 +73,7 @@ def test_the_force_that_pulls_loops_together_is_part_of_the_compiled_step():
     assert run.settings["steps taken by"] == "the compiled loop"
 
     def rates(q, v):
-        return v, s.forward_dynamics(q, v) + s.pulled(q[None], v[None], 300.0, 20.0)[0]
+        return v, s.forward_dynamics(q, v) + restoring_acceleration(s, q[None], v[None], 300.0, 20.0)[0]
 
     for _ in range(10):
         k = [rates(q, v)]
@@ -116,7 +117,7 @@ def test_corrections_close_loops_to_first_order():
     s, q, v = turning()
     rng = np.random.default_rng(2)
     q, v = s.integrate(q, 1e-5 * rng.normal(size=s.nv)), v + 1e-3 * rng.normal(size=s.nv)
-    by_position, by_velocity = s.correction(q, v)
+    by_position, by_velocity = correction(s, q, v)
     J = s.closure_jacobian(q)
     np.testing.assert_allclose(J @ by_position, -s.closure(q, v)[0], atol=1e-12)
     np.testing.assert_allclose(J @ by_velocity, -s.closure(q, v)[1], atol=1e-12)

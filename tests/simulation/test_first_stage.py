@@ -161,5 +161,10 @@ def test_where_the_first_stage_is_taken_over():
         assert not reuses_last_stage(StepVariant(name, None, law=memory))
         assert not reuses_last_stage(StepVariant(name, None, law=sampled))
         assert not reuses_last_stage(StepVariant(name, None, driven=True))
-        assert not reuses_last_stage(StepVariant(name, sort_for(four_bar().system().effective_plan)))
+        assert not reuses_last_stage(
+            StepVariant(
+                name,
+                sort_for(four_bar().system().mechanics.effective_plan),
+            )
+        )
     assert not any(reuses_last_stage(StepVariant(name, None)) for name in ("rk4", "abm4", "leapfrog"))

@@ -25,7 +25,9 @@ def difference(at, h):
 
 def ends(run, base):
     """The states at the end of the runs of a batch, as steps from `base` (nq,) and velocities."""
-    return np.concatenate([run.system.origin.difference(base, run.q[..., -1, :]), run.v[..., -1, :]], axis=-1)
+    return np.concatenate(
+        [run.system.variants.origin.difference(base, run.q[..., -1, :]), run.v[..., -1, :]], axis=-1
+    )
 
 
 def by_start(s, q, v, duration, base, h=1e-4, **options):

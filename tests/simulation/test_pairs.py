@@ -140,7 +140,9 @@ def going_on(run, options):
         if isinstance(run, StateByState):
             del late["parameters"]
         state = last.q[..., -1, :], last.v[..., -1, :]
-        found.append(ends(ct.simulate(last.system.origin, *state, END - CUT, start=CUT, check=False, **late)))
+        found.append(
+            ends(ct.simulate(last.system.variants.origin, *state, END - CUT, start=CUT, check=False, **late))
+        )
     return np.array(found) if len(found) > 1 else found[0]
 
 

@@ -76,7 +76,7 @@ def test_loops_with_other_lengths_run_in_lanes():
     run = ct.simulate(varied, q, v, 1.0, samples=11)
     assert run.closure_error < 1e-9
     for k in range(3):
-        alone = ct.simulate(varied.state(k), q[k], v[k], 1.0, samples=11)
+        alone = ct.simulate(varied.variants.state(k), q[k], v[k], 1.0, samples=11)
         np.testing.assert_allclose(run.q[k], alone.q, rtol=1e-9, atol=1e-10)
     assert run.audit().ok
 
@@ -156,6 +156,6 @@ def test_loops_of_several_lengths_are_audited_between_their_samples():
     finer = run.resample(101)
     assert finer.closure_error < 1e-11
     for k in range(3):
-        alone = ct.simulate(varied.state(k), q[k], run.v[k, 0], 0.5, samples=101)
+        alone = ct.simulate(varied.variants.state(k), q[k], run.v[k, 0], 0.5, samples=101)
         np.testing.assert_allclose(finer.q[k], alone.q, atol=1e-6)
     assert run.audit().ok and finer.audit().ok

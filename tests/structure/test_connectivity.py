@@ -26,7 +26,7 @@ def test_table_2_a_loop_between_two_arms():
     closed = m.attach(
         "grasp", "link2", "link7", Revolute("z"), at=m.system().configuration(m.system().neutral())
     )
-    table = closed.system(cut=["grasp"]).connectivity(base="link0")
+    table = ct.connectivity(closed.system(cut=["grasp"]), base="link0")
     assert [link.number for link in table.links] == [1, 2, 3, 4, 5, 6, 7]
     assert table.column("parent") == (0, 1, 1, 3, 0, 5, 6)
     assert table.column("end_effector") == (0, 1, 0, 2, 0, 0, 3)
@@ -40,7 +40,7 @@ def test_a_link_that_closes_several_loops_shows_all_of_them():
     closed = m.attach("grasp", "link2", "link7", Revolute("z"), at=at)
     closed = closed.attach("second", "link4", "link7", Revolute("z"), at=at)
     closed = closed.attach("again", "link4", "link7", Revolute("z"), at=at)
-    table = closed.system(cut=["grasp", "second", "again"]).connectivity(base="link0")
+    table = ct.connectivity(closed.system(cut=["grasp", "second", "again"]), base="link0")
     last = table.links[-1]
     assert last.loops == (2, 4) and last.cflag == 2 and last.connect == 3
     assert all(link.loops == () and link.cflag == -1 for link in table.links[:-1])
@@ -63,7 +63,7 @@ def test_table_3_before_and_after_joints_are_locked():
     # Printed as 0 for link 4, whose joint is locked as well: see docs/notation.md.
     assert before.column("connect") == (0, 0, 0, 2, 2, 4, 4, 4, 4)
     assert set(before.column("cflag")) == {-1}
-    after = reduced.system().connectivity()
+    after = ct.connectivity(reduced.system())
     assert after.column("parent") == (0, 1, 2)
     assert after.column("end_effector") == (0, 0, 1)
     assert after.column("connect") == (0, 0, 0) and after.column("cflag") == (-1, -1, -1)
@@ -82,7 +82,7 @@ def test_example_1_two_coordinates_and_no_constraints():
     kept = held.system(cut=["fixture"])
     assert (kept.nv, kept.plan.total_constraints) == (7, 5)
     assert kept.diagnose(kept.neutral()).mobility == 2
-    table = best.connectivity()
+    table = ct.connectivity(best)
     assert table.column("parent") == (0, 1) and table.column("end_effector") == (0, 1)
 
 
@@ -100,7 +100,7 @@ def test_example_2_two_loops_to_a_fixed_point():
     assert "base" in fixed.loops and fixed.plan.total_constraints == 10
     # The paper's own choice: the first arm inverted, loops closed at the ends of the others.
     inverted = closed.system(cut=["loop 1", "loop 2", "base"])
-    table = inverted.connectivity()
+    table = ct.connectivity(inverted)
     # Link 3 is ground now; the numbers go inwards along the first arm and out along the others.
     assert table.column("parent") == (0, 1, 2, 3, 4, 3, 6)
     assert table.column("cflag") == (-1, -1, -1, -1, 0, -1, 0)

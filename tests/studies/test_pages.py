@@ -56,3 +56,16 @@ def test_a_cluster_of_dask_that_loses_a_worker_gives_the_same_digest():
 
         assert ct.study(scenario(), **asked, executor=client, progress=kill).digest == alone.digest
         assert lost
+
+
+@pytest.mark.slow
+def test_tasks_of_ray_give_the_same_digest():
+    ray = pytest.importorskip("ray", reason="pip install ray")
+    from .test_study import OUTCOMES, VARY
+
+    asked = {"vary": VARY, "samples": 40, "seed": 1, "outcomes": OUTCOMES, "chunk": 8}
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    try:
+        assert ct.study(scenario(), **asked, executor=ray).digest == ct.study(scenario(), **asked).digest
+    finally:
+        ray.shutdown()

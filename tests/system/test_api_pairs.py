@@ -26,11 +26,11 @@ CALLS = {
     "closure": lambda s, x: s.closure(x.q, x.v),
     "closure_jacobian": lambda s, x: s.closure_jacobian(x.q),
     "difference": lambda s, x: s.difference(s.integrate(x.q, x.v, 0.1), x.q),
-    "element_energy": lambda s, x: s.element_energy(x.q),
-    "element_forces": lambda s, x: s.element_forces(x.q, x.v),
-    "energy_derivatives": lambda s, x: s.energy_derivatives(x.q, x.v),
-    "force_outputs": lambda s, x: s.force_outputs(x.q, x.v),
-    "force_powers": lambda s, x: s.force_powers(x.q, x.v),
+    "forces.energy": lambda s, x: s.forces.energy(x.q),
+    "forces.loads": lambda s, x: s.forces.loads(x.q, x.v),
+    "ct.energy_derivatives": lambda s, x: ct.energy_derivatives(s, x.q, x.v),
+    "forces.outputs": lambda s, x: s.forces.outputs(x.q, x.v),
+    "forces.powers": lambda s, x: s.forces.powers(x.q, x.v),
     "forward_dynamics": lambda s, x: s.forward_dynamics(x.q, x.v, x.tau),
     "forward_dynamics_derivatives": lambda s, x: s.forward_dynamics_derivatives(x.q, x.v, x.tau),
     "hybrid_dynamics": lambda s, x: s.hybrid_dynamics(x.q, x.v, x.tau, {x.joint: 0.3})[0],
@@ -59,9 +59,8 @@ CALLS = {
 LOOPS_ONLY = {"closure", "closure_jacobian", "project", "velocity"}
 TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives", "inverse_dynamics_interval"}
 ELSEWHERE = {
-    "configuration", "contact_dynamics", "correction", "coupling_forces", "diagnose", "linearise", "modes",
-    "parameter_derivatives", "pulled", "regressor", "resultants", "save_drawing", "settle", "states", "strain_energy",
-    "tree_forces", "view",
+    "configuration", "coupling_forces", "ct.contact_dynamics", "diagnose", "linearise", "modes",
+    "parameter_derivatives", "regressor", "resultants", "view",
 }  # fmt: skip
 BY_NAME = [
     "articulated_inertias", "forward_dynamics", "hybrid_dynamics", "inverse_dynamics", "inverse_dynamics_interval",
@@ -167,21 +166,24 @@ def assert_same(ours, theirs, part=1e-9, what=""):
         assert np.abs(x - y).max(initial=0.0) <= part * size, f"{what} {where}"
 
 
+def functions():
+    """All calls of a system by name, and which of them are functions of it or of its forces."""
+    owners = {"": ct.System, "forces.": type(four_bar().system().forces)}
+    found = {
+        prefix + name: function
+        for prefix, owner in owners.items()
+        for name, function in inspect.getmembers(owner, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    return found | {f"ct.{name}": getattr(ct, name) for name in ("contact_dynamics", "energy_derivatives")}
+
+
 def test_every_call_that_takes_a_state_is_in_the_table():
-    taking = {
-        name
-        for name, function in inspect.getmembers(ct.System, inspect.isfunction)
-        if not name.startswith("_") and {"q", "q0"} & set(inspect.signature(function).parameters)
-    }
-    assert taking == {*CALLS, *ELSEWHERE}
-    states = {n for n in CALLS if inspect.signature(getattr(ct.System, n)).parameters.get("q") is not None}
-    told = {
-        n for n in states if inspect.signature(getattr(ct.System, n)).parameters["q"].annotation == "State"
-    }
-    assert told == set(BY_NAME)
-    assert set(WITH_PARAMETERS) == {
-        n for n in CALLS if "parameters" in inspect.signature(getattr(ct.System, n)).parameters
-    }
+    taken = {name: inspect.signature(function).parameters for name, function in functions().items()}
+    assert {name for name, given in taken.items() if {"q", "q0"} & set(given)} == {*CALLS, *ELSEWHERE}
+    states = {n for n in CALLS if taken[n].get("q") is not None}
+    assert {n for n in states if taken[n]["q"].annotation == "State"} == set(BY_NAME)
+    assert set(WITH_PARAMETERS) == {n for n in CALLS if "parameters" in taken[n]}
 
 
 def test_a_batch_is_its_states_one_by_one(machine):

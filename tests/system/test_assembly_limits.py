@@ -29,7 +29,7 @@ def asked(call):
 def test_a_branch_within_limits_is_taken_where_there_is_one(seed):
     rng = np.random.default_rng(seed)
     bare = four_bar(0.3 * rng.uniform(0.8, 1.1, 4) + np.array([0.0, 0.5, 0.4, 0.6]))
-    q0 = bare.system().branches({"A": rng.uniform(-2, 2)})
+    q0 = ct.branches(bare.system(), {"A": rng.uniform(-2, 2)})
     given = {"A": float(q0[0, 0])}
     joint = ("B", "C", "D")[seed % 3]
     at = rng.uniform(-3, 3)

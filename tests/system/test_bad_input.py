@@ -7,6 +7,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import four_bar, random_mechanism
+from catena.system import correction, restoring_acceleration
 
 
 @pytest.fixture(scope="module")
@@ -433,9 +434,10 @@ def test_ragged_lists_are_refused():
     for call in (
         lambda x: s.closure(x), lambda x: s.closure(q, x), lambda x: s.project(x), lambda x: s.project(q, x),
         lambda x: s.velocity(x, {"A": 1.0}), lambda x: s.velocity(q, {"A": x}), lambda x: s.assemble({"A": x}),
-        lambda x: s.assemble(guess=x), lambda x: s.correction(x, q), lambda x: s.pulled(x, q, 1.0, 1.0),
+        lambda x: s.assemble(guess=x), lambda x: correction(s, x, q),
+        lambda x: restoring_acceleration(s, x, q, 1.0, 1.0),
         lambda x: s.closure_jacobian(x), lambda x: s.diagnose(x), lambda x: s.integrate(q, q, x),
-        lambda x: s.mass_matrix(x, "structurally_recursive"), lambda x: s.element_forces(x, q),
+        lambda x: s.mass_matrix(x, "structurally_recursive"), lambda x: s.forces.loads(x, q),
         lambda x: s.joint_position(x, "C"), lambda x: s.reactions(q, x), lambda x: s.inverse_dynamics(q, q, x),
         lambda x: s.operational_space(x, "crank"), lambda x: s.forward_dynamics(q, q, f_ext={"crank": x}),
         lambda x: ct.simulate(s, x, q, 0.1), lambda x: ct.simulate(s, q, q, 0.1, samples=x),
@@ -454,14 +456,14 @@ def test_no_states_give_no_results(batch):
     assert s.velocity(q, {"A": 1.0}).shape == (*batch, s.nv)
     assert s.assemble({"A": np.zeros((*batch, 1))}).shape == q.shape
     assert s.closure_jacobian(q).shape == (*batch, 5, s.nv)
-    assert [x.shape for x in s.correction(q, v)] == [(*batch, s.nv)] * 2
+    assert [x.shape for x in correction(s, q, v)] == [(*batch, s.nv)] * 2
     assert s.forward_dynamics(q, v).shape == s.forward_dynamics(q, v, method="kkt").shape == (*batch, s.nv)
     assert s.inverse_dynamics(q, v, v).shape == (*batch, s.nv)
     assert s.hybrid_dynamics(q, v, None, {"A": 1.0})[0].shape == (*batch, s.nv)
     assert {x.shape for x in s.reactions(q, v).values()} == {(*batch, 6)}
     assert [x.shape for x in s.operational_space(q, "crank")] == [(*batch, 6, 6), (*batch, s.nv, 6)]
-    assert s.element_forces(q, v).tau.shape == (*batch, s.nv) and s.element_energy(q).shape == batch
-    assert s.contact_dynamics(q, v, v, [ct.TipContact("coupler", ("dx",))]).vdot.shape == (*batch, s.nv)
+    assert s.forces.loads(q, v).tau.shape == (*batch, s.nv) and s.forces.energy(q).shape == batch
+    assert ct.contact_dynamics(s, q, v, v, [ct.TipContact("coupler", ("dx",))]).vdot.shape == (*batch, s.nv)
 
 
 NO_NAMES = [None, 3, ["A"], {"A": 1}, np.array("A"), np.zeros(3), {"A"}, object()]
@@ -493,7 +495,7 @@ def test_single_numbers_are_told_from_other_things(bad):
         lambda: s.assemble({"A": 0.1}, slack=bad), lambda: s.velocity(q, {"A": 0.1}, slack=bad),
         # Without a tolerance what counts is what is computed with.
         lambda: s.diagnose(q, tolerance="none" if bad is None else bad),
-        lambda: s.pulled(q, q, bad, 1.0), lambda: s.pulled(q, q, 1.0, bad),
+        lambda: restoring_acceleration(s, q, q, bad, 1.0), lambda: restoring_acceleration(s, q, q, 1.0, bad),
         lambda: ct.simulate(s, q, q, bad), lambda: ct.simulate(s, q, q, 0.1, rtol=bad), lambda: ct.Baumgarte(bad),
         lambda: ct.simulate(s, q, q, 0.1, integrator="rk4", step=bad), lambda: ct.Corrective(bad),
         lambda: ct.JointPath(s, {"A": 0.1}, step=bad), lambda: ct.ComputedTorque(s, {"A": 0.1}, 1.0, damping=bad),

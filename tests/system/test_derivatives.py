@@ -9,6 +9,7 @@ from benchmarks.peers.pinocchio_model import to_pinocchio
 from benchmarks.states import closed_states, random_states
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism, spatial_four_bar
 from catena.questions.derivatives import has_lanes
+from catena.questions.response import Responder
 
 
 def differences(f, n, h=2e-3):
@@ -123,7 +124,7 @@ def test_coordinates_in_any_order(order, agree):
     agree(dq, differences(lambda x: s.forward_dynamics(q + x, v, tau), 4), 1e-8)
     agree(dv, differences(lambda x: s.forward_dynamics(q, v + x, tau), 4, 0.1), 1e-8)
     agree(dtau, np.linalg.inv(s.mass_matrix(q)), 1e-11)
-    Y = s.regressor(q, v, tau) @ s.inertial_parameters()
+    Y = s.regressor(q, v, tau) @ ct.inertial_parameters(s)
     agree(Y, s.inverse_dynamics(q, v, tau), 1e-12)
 
 
@@ -198,7 +199,7 @@ def test_loops_against_differences_of_the_closed_mechanism(name, agree):
     # More states than lanes, so that one block of them follows another.
     q, v, tau, _ = closed_states(s, 9, spread=0.2)
     dq, dv, dtau = s.forward_dynamics_derivatives(q, v, tau)
-    found, _ = s.responder.respond(q, v, tau, acting=False)
+    found, _ = Responder(s.mechanics).respond(q, v, tau, acting=False)
     for k in (0, 8):
         one = q[k], v[k], tau[k]
         check_along_the_loops(s, one, (dq[k], dv[k], dtau[k]), agree)
@@ -253,7 +254,7 @@ def test_energies_poses_and_closure_have_derivatives(agree):
 def test_energies_by_positions_and_velocities(seed, mixed, agree):
     s = mixed(seed, bodies=6).system()
     q, v, _, _ = random_states(s, 3, seed)
-    by_q, by_v, fall = s.energy_derivatives(q, v)
+    by_q, by_v, fall = ct.energy_derivatives(s, q, v)
 
     def moved(x):
         return s.integrate(q, np.tile(x, (3, 1)))
@@ -261,14 +262,14 @@ def test_energies_by_positions_and_velocities(seed, mixed, agree):
     agree(by_q, differences(lambda x: s.kinetic_energy(moved(x), v), s.nv), 1e-8)
     agree(by_v, differences(lambda x: s.kinetic_energy(q, v + x), s.nv, 0.1), 1e-9)
     agree(fall, differences(lambda x: s.potential_energy(moved(x)), s.nv), 1e-8)
-    for whole, one in zip((by_q, by_v, fall), s.energy_derivatives(q[1], v[1]), strict=True):
+    for whole, one in zip((by_q, by_v, fall), ct.energy_derivatives(s, q[1], v[1]), strict=True):
         agree(one, whole[1], 1e-13)
 
 
 def test_energies_of_rotors_at_joints_that_close_loops_are_refused_in_words(geared_loop):
     s = geared_loop().system(cut=["P"])
     with pytest.raises(ct.StateError, match="rotors.*P.rotor.*cut other joints"):
-        s.energy_derivatives(s.assemble({"A": 0.4}), np.zeros(s.nv))
+        ct.energy_derivatives(s, s.assemble({"A": 0.4}), np.zeros(s.nv))
 
 
 def test_couplings_and_rotors_of_joints_that_close_loops(geared_loop, agree):

@@ -52,7 +52,7 @@ def test_redundant_directions_carry_no_motion():
     q = s.assemble({"A": 0.3})
     from catena.kinematics.loops.closure import loop_kinematics
 
-    state = loop_kinematics(s.evaluator, q)[0]
+    state = loop_kinematics(s.mechanics.evaluator, q)[0]
     turn = np.array(s.mechanism.joints["C"].kind.canonical()[0])
     for r in s.diagnose(q).redundant:
         force = np.concatenate([turn.T @ r.direction[:3], turn.T @ r.direction[3:]])

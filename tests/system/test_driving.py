@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.system import tree_forces
 
 P = ct.Pose
 
@@ -132,7 +133,7 @@ def test_forces_by_name_do_what_arrays_do_and_unknown_names_are_refused():
     there = s.forward_dynamics(q, v, {"D": 0.7})
     assert same[other.slice_v("A")] == pytest.approx(there[s.slice_v("A")], rel=1e-12)
     # The same as a force at the tree that does the same work, for a batch as well.
-    tau = s.tree_forces(q, {"D": np.array([[0.7], [1.4]])})
+    tau = tree_forces(s, q, {"D": np.array([[0.7], [1.4]])})
     np.testing.assert_allclose(s.forward_dynamics(q, v, tau)[0], there, rtol=1e-12)
     assert tau @ v == pytest.approx(np.array([0.7, 1.4]) * s.joint_velocity(q, v, "D")[0], rel=1e-12)
     vdot, forces = s.hybrid_dynamics(q, v, {"D": 0.7}, {"A": 1.0})

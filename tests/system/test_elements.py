@@ -77,42 +77,40 @@ def test_forces_are_what_the_energy_loses(seed, loops, derivative, agree):
     s = with_elements(seed, loops, damped=0.0).system()
     q, v, _, _ = closed_states(s, 3, seed, spread=0.3)
     # Steps so small that no stop begins within them.
-    lost = -derivative(lambda h: s.element_energy(s.integrate(q, v, h)), h=3e-5)
-    agree(power(s, s.element_forces(q, v), q, v), lost, 1e-8, np.abs(s.element_energy(q)).max())
+    lost = -derivative(lambda h: s.forces.energy(s.integrate(q, v, h)), h=3e-5)
+    agree(power(s, s.forces.loads(q, v), q, v), lost, 1e-8, np.abs(s.forces.energy(q)).max())
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_dampers_only_take(seed):
     s = with_elements(seed, 2, damped=1.0).system()
     q, v, _, _ = closed_states(s, 6, seed)
-    taken = power(s, s.element_forces(q, v), q, v) - power(s, s.element_forces(q, 0 * v), q, v)
+    taken = power(s, s.forces.loads(q, v), q, v) - power(s, s.forces.loads(q, 0 * v), q, v)
     assert np.all(taken < 0.0)
 
 
 def test_one_state_a_batch_and_plain_numbers_agree():
     s = with_elements(4, 1, damped=1.0).system()
     q, v, _, _ = random_states(s, 6, 0)
-    many = s.element_forces(q.reshape(2, 3, -1), v.reshape(2, 3, -1))
-    assert many.tau.shape == (2, 3, s.nv) and s.element_energy(q.reshape(2, 3, -1)).shape == (2, 3)
+    many = s.forces.loads(q.reshape(2, 3, -1), v.reshape(2, 3, -1))
+    assert many.tau.shape == (2, 3, s.nv) and s.forces.energy(q.reshape(2, 3, -1)).shape == (2, 3)
     for k in range(6):
-        one = s.element_forces(q[k], v[k])
+        one = s.forces.loads(q[k], v[k])
         np.testing.assert_allclose(many.tau.reshape(6, -1)[k], one.tau, rtol=1e-12, atol=1e-12)
         assert list(one.f_ext) == list(many.f_ext)
         for body, wrench in one.f_ext.items():
             np.testing.assert_allclose(many.f_ext[body].reshape(6, -1)[k], wrench, rtol=1e-11, atol=1e-11)
     with plain_numbers():
-        np.testing.assert_allclose(
-            s.element_forces(q[0], v[0]).tau, s.element_forces(q[0], v[0]).tau, rtol=1e-12
-        )
-    none = s.element_forces(q[:0], v[:0])
+        np.testing.assert_allclose(s.forces.loads(q[0], v[0]).tau, s.forces.loads(q[0], v[0]).tau, rtol=1e-12)
+    none = s.forces.loads(q[:0], v[:0])
     assert none.tau.shape == (0, s.nv) and all(w.shape == (0, 6) for w in none.f_ext.values())
 
 
 def test_a_mechanism_without_elements_feels_nothing():
     s = arm7().system()
-    forces = s.element_forces(np.zeros(7), np.ones(7))
-    assert np.array_equal(forces.tau, np.zeros(7)) and forces.f_ext == {} and s.elements.is_empty
-    assert s.element_energy(np.zeros((3, 7))).tolist() == [0.0] * 3
+    forces = s.forces.loads(np.zeros(7), np.ones(7))
+    assert np.array_equal(forces.tau, np.zeros(7)) and forces.f_ext == {} and s.mechanics.elements.is_empty
+    assert s.forces.energy(np.zeros((3, 7))).tolist() == [0.0] * 3
 
 
 def test_springs_between_bodies_leave_the_momentum_alone(agree, derivative):
@@ -133,7 +131,7 @@ def test_springs_between_bodies_leave_the_momentum_alone(agree, derivative):
     s = m.system()
     assert s.loops == ("bush",)
     q, v, _, _ = random_states(s, 4, 1)
-    e = s.element_forces(q, v)
+    e = s.forces.loads(q, v)
     vdot = s.forward_dynamics(q, v, e.tau, f_ext=e.f_ext)
 
     def momentum(t):
@@ -156,9 +154,9 @@ def test_a_pendulum_with_a_spring():
     m = pendulum()
     m.add_spring("spring", "pivot", 30.0, 0.2, 1.5)
     s = m.system()
-    e = s.element_forces([0.7], [2.0])
+    e = s.forces.loads([0.7], [2.0])
     assert e.tau == pytest.approx(-30.0 * 0.5 - 1.5 * 2.0)
-    assert s.element_energy([0.7]) == pytest.approx(15.0 * 0.25)
+    assert s.forces.energy([0.7]) == pytest.approx(15.0 * 0.25)
     expected = (-2.0 * 10.0 * 0.5 * np.sin(0.7) - 18.0) / (0.1 + 2.0 * 0.25)
     assert s.forward_dynamics([0.7], [2.0]) == pytest.approx(expected)
     assert s.forward_dynamics([0.7], [2.0], e.tau, elements=False) == pytest.approx(expected)
@@ -180,13 +178,13 @@ def test_several_springs_at_a_joint_add_up():
             return m.system()
 
         s = build(range(3))
-        assert s.elements.is_compiled
+        assert s.mechanics.elements.is_compiled
         q, v, _, _ = random_states(s, 4, 2)
         alone = [build([k]) for k in range(3)]
         np.testing.assert_allclose(
-            s.element_forces(q, v).tau, sum(a.element_forces(q, v).tau for a in alone), atol=1e-13
+            s.forces.loads(q, v).tau, sum(a.forces.loads(q, v).tau for a in alone), atol=1e-13
         )
-        np.testing.assert_allclose(s.element_energy(q), sum(a.element_energy(q) for a in alone), atol=1e-13)
+        np.testing.assert_allclose(s.forces.energy(q), sum(a.forces.energy(q) for a in alone), atol=1e-13)
 
 
 def test_a_spring_between_points():
@@ -197,11 +195,11 @@ def test_a_spring_between_points():
     m.add_frame("post", "ground", ct.Pose(p=(3.0, 0, 1.0)))
     m.add_spring_between("spring", "hook", "post", 5.0, 1.0, 2.0)
     s = m.system()
-    e = s.element_forces(s.neutral(), [0, 1.0, 0, -0.5, 0, 0])
+    e = s.forces.loads(s.neutral(), [0, 1.0, 0, -0.5, 0, 0])
     # The hook moves by omega_y * 1 - 0.5 along x and the spring of length 3 shortens by that.
     pull = 5.0 * 2.0 - 2.0 * 0.5
     np.testing.assert_allclose(e.f_ext["b"], [0, pull, 0, pull, 0, 0], atol=1e-12)
-    assert s.element_energy(s.neutral()) == pytest.approx(10.0)
+    assert s.forces.energy(s.neutral()) == pytest.approx(10.0)
     assert list(e.f_ext) == ["b"]
 
 
@@ -212,11 +210,11 @@ def test_points_that_coincide_give_no_nan(rest):
     m.add_joint("j", "ground", "b", ct.Free())
     m.add_spring_between("spring", "ground", "b", 5.0, rest, 2.0)
     s = m.system()
-    e = s.element_forces(s.neutral(), np.ones(6))
+    e = s.forces.loads(s.neutral(), np.ones(6))
     assert np.array_equal(e.f_ext["b"], np.zeros(6))
-    assert s.element_energy(s.neutral()) == pytest.approx(2.5 * rest**2)
+    assert s.forces.energy(s.neutral()) == pytest.approx(2.5 * rest**2)
     near = s.neutral() + [1e-200, 0, 0, 0, 0, 0, 0]
-    assert np.isfinite(s.element_forces(near, np.ones(6)).f_ext["b"]).all()
+    assert np.isfinite(s.forces.loads(near, np.ones(6)).f_ext["b"]).all()
 
 
 def test_wrenches_in_all_axes():
@@ -231,8 +229,8 @@ def test_wrenches_in_all_axes():
     for axes in ("ground", "arm", "plate", "edge"):
         turned = m.copy()
         turned.add_wrench("w", "edge", (0, 0, 1.0), (2.0, 0, 0), axes)
-        forces[axes] = turned.system().element_forces(q, [0.0, 0.0]).f_ext["plate"]
-        assert turned.system().element_energy(q) == 0.0
+        forces[axes] = turned.system().forces.loads(q, [0.0, 0.0]).f_ext["plate"]
+        assert turned.system().forces.energy(q) == 0.0
     # The plate is turned by pi, its x axis points along -x of the ground; x of the arm is y of the ground.
     np.testing.assert_allclose(forces["ground"], [0, 0, 1 + 2, -2, 0, 0], atol=1e-12)
     np.testing.assert_allclose(forces["arm"], [0, 0, 1, 0, -2, 0], atol=1e-12)
@@ -268,7 +266,7 @@ def test_an_elastic_stop_gives_everything_back():
     inside = t < np.pi / omega
     np.testing.assert_allclose(depth[inside], np.sin(omega * t[inside]) / omega, atol=1e-7)
     np.testing.assert_allclose(v[~inside], -1.0, atol=1e-7)
-    energy = s.kinetic_energy((depth + 0.5)[:, None], v[:, None]) + s.element_energy((depth + 0.5)[:, None])
+    energy = s.kinetic_energy((depth + 0.5)[:, None], v[:, None]) + s.forces.energy((depth + 0.5)[:, None])
     np.testing.assert_allclose(energy, 1.0, rtol=1e-7)
 
 
@@ -283,17 +281,17 @@ def test_a_damped_stop_lets_go_when_its_force_is_zero():
     end = np.arctan2(2 * zeta * np.sqrt(1 - zeta**2), 2 * zeta**2 - 1) / damped
     left = np.exp(-zeta * omega * end) * (np.cos(damped * end) - zeta * omega / damped * np.sin(damped * end))
     np.testing.assert_allclose(v[-1], left, rtol=1e-3)  # the damper takes hold over the first 1e-5 m of 8e-2
-    outward = s.element_forces([0.5 + 1e-3], [-100.0]).tau
+    outward = s.forces.loads([0.5 + 1e-3], [-100.0]).tau
     assert outward == 0.0
 
 
 def test_a_stop_pushes_without_a_jump():
     s = slider(limit_stiffness=1e3, limit_damping=50.0)
     q = 0.5 + np.linspace(-GRIP, 3 * GRIP, 4001)[:, None]
-    force = s.element_forces(q, np.ones((4001, 1))).tau[:, 0]
+    force = s.forces.loads(q, np.ones((4001, 1))).tau[:, 0]
     assert force[0] == 0.0 and np.abs(np.diff(force)).max() < 0.2
     np.testing.assert_allclose(force[-1], -1e3 * 3 * GRIP - 50.0, rtol=1e-12)
-    mirrored = s.element_forces([-1.0 - 3 * GRIP], [-1.0]).tau
+    mirrored = s.forces.loads([-1.0 - 3 * GRIP], [-1.0]).tau
     np.testing.assert_allclose(mirrored, -force[-1], rtol=1e-9)
 
 
@@ -303,8 +301,8 @@ def test_a_rigid_stop_is_critically_damped():
     _, depth, v = thrown(s, 1.0, 0.05)
     np.testing.assert_allclose(depth.max(), STOP_TIME / np.e, rtol=0.05)
     assert abs(v[-1]) < 0.2 and depth[-1] < depth.max()
-    assert s.elements.stops["rail"].stiffness == pytest.approx(2.0 / STOP_TIME**2)
-    assert s.elements.stops["rail"].damping == pytest.approx(2 * 2.0 / STOP_TIME)
+    assert s.mechanics.elements.stops["rail"].stiffness == pytest.approx(2.0 / STOP_TIME**2)
+    assert s.mechanics.elements.stops["rail"].damping == pytest.approx(2 * 2.0 / STOP_TIME)
 
 
 def test_rigid_stops_take_the_inertia_that_the_joint_feels():
@@ -314,7 +312,7 @@ def test_rigid_stops_take_the_inertia_that_the_joint_feels():
     m.add_body("finger", 2.0, inertia=1.0)
     m.add_joint("reach", "ground", "arm", ct.Prismatic("x"))
     m.add_joint("grip", "arm", "finger", ct.Prismatic("x"), limits=(0, 1))
-    assert m.system().elements.stops["grip"].stiffness == pytest.approx(1.6 / STOP_TIME**2)
+    assert m.system().mechanics.elements.stops["grip"].stiffness == pytest.approx(1.6 / STOP_TIME**2)
 
 
 def test_rigid_stops_do_not_depend_on_the_cut():
@@ -322,7 +320,7 @@ def test_rigid_stops_do_not_depend_on_the_cut():
     for cut in ("B", "C", "D"):
         m = copied(four_bar(), C={"limits": (-0.3, 0.4)}, D={"limits": (-np.inf, 0.4)})
         m.set_initial({"A": 0.4})
-        stops.append(m.system(cut=[cut]).elements.stops)
+        stops.append(m.system(cut=[cut]).mechanics.elements.stops)
     for name in ("C", "D"):
         for other in stops[1:]:
             np.testing.assert_allclose(other[name].stiffness, stops[0][name].stiffness, rtol=1e-6)
@@ -341,7 +339,7 @@ def test_rigid_stops_do_not_depend_on_how_an_open_loop_was_closed():
         m.add_joint("B", "crank", "coupler", pin, end)
         m.add_joint("C", "coupler", "rocker", pin, end, limits=(-9.0, 9.0))
         m.add_joint("D", "rocker", "ground", pin, end, ct.Pose(p=(1.3, 0.2, 0.0)))
-        stops.append(m.system(**plan).elements.stops["C"].stiffness)
+        stops.append(m.system(**plan).mechanics.elements.stops["C"].stiffness)
     np.testing.assert_allclose(np.ravel(stops), float(stops[-1][0]), rtol=1e-12)
 
 
@@ -362,9 +360,9 @@ def test_elements_of_a_loop_joint_are_those_of_the_same_joint_in_the_tree(agree)
         assert s.loops == (cut,)
         q = s.assemble({"A": 0.4})
         v = s.velocity(q, {"A": 1.3})
-        e = s.element_forces(q, v)
+        e = s.forces.loads(q, v)
         vdot = s.forward_dynamics(q, v)
-        results.append([*vdot[s.slice_v("A")], s.element_energy(q), power(s, e, q, v)])
+        results.append([*vdot[s.slice_v("A")], s.forces.energy(q), power(s, e, q, v)])
     agree(results[1], results[0], 1e-10)
     agree(results[2], results[0], 1e-10)
     bare = four_bar().system()
@@ -381,15 +379,15 @@ def test_locked_and_welded_joints_have_no_springs_and_no_stops():
     m.add_joint("hook", "bob", "tail", ct.Revolute("y"))
     m.add_spring("tail", "hook", 3.0)
     s = m.lock("pivot", at=0.7).system()
-    assert s.element_forces([0.5], [0.0]).tau == pytest.approx([-1.5])
-    assert s.element_energy([0.5]) == pytest.approx(1.5 * 0.25) and s.elements.stops == {}
+    assert s.forces.loads([0.5], [0.0]).tau == pytest.approx([-1.5])
+    assert s.forces.energy([0.5]) == pytest.approx(1.5 * 0.25) and s.mechanics.elements.stops == {}
     # A loop joint that is locked holds by itself.
     closed = arms_on_object(2)
     name = closed.system().loops[0]
     if closed.joints[name].kind.nv:
         closed.add_spring("spring", name, 3.0)
         assert (
-            closed.lock(name).system().element_forces(*(np.zeros(closed.lock(name).system().nv),) * 2).f_ext
+            closed.lock(name).system().forces.loads(*(np.zeros(closed.lock(name).system().nv),) * 2).f_ext
             == {}
         )
 
@@ -423,7 +421,7 @@ def test_mujoco_has_the_same_springs():
     m.add_spring_between("rope", "post", "tip", 11.0, 0.25, 0.6)
     s = m.system()
     q, v, _, _ = random_states(s, 5, 3)
-    ours = generalised(s, s.element_forces(q, v), q)
+    ours = generalised(s, s.forces.loads(q, v), q)
     data = mujoco.MjData(model)
     for k in range(5):
         data.qpos[:], data.qvel[:] = q[k], v[k]
@@ -434,12 +432,12 @@ def test_mujoco_has_the_same_springs():
 def test_bad_states_are_refused():
     s = with_elements(0, 0, 1.0).system()
     with pytest.raises(ct.StateError, match="v has shape"):
-        s.element_forces(s.neutral(), np.zeros(s.nv + 1))
+        s.forces.loads(s.neutral(), np.zeros(s.nv + 1))
     with pytest.raises(ct.StateError, match="must be a finite number"):
-        s.element_energy(np.full(s.nq, np.nan))
+        s.forces.energy(np.full(s.nq, np.nan))
     s.mechanism.add_body("late", 1.0, inertia=1.0)
     with pytest.raises(ct.StaleSystemError):
-        s.element_forces(s.neutral(), np.zeros(s.nv))
+        s.forces.loads(s.neutral(), np.zeros(s.nv))
 
 
 def test_plain_numbers_tell_joint_springs_from_forces_between_frames(agree):
@@ -451,8 +449,8 @@ def test_plain_numbers_tell_joint_springs_from_forces_between_frames(agree):
     m.add_frame("hook", "ground", ct.Pose(p=(1, 0, 1)))
     m.add_spring_between("line", "hook", "b", stiffness=5.0, rest_length=0.5)
     s = m.system()
-    compiled = s.element_forces([0.4], [0.2])
+    compiled = s.forces.loads([0.4], [0.2])
     with ct.plain_numbers():
-        plain = s.element_forces([0.4], [0.2])
+        plain = s.forces.loads([0.4], [0.2])
     agree(plain.tau, compiled.tau, 1e-13)
     agree(plain.f_ext["b"], compiled.f_ext["b"], 1e-13)

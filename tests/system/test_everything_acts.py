@@ -92,7 +92,11 @@ def case(number, conservative=False):
 
 
 def states(s, count, seed=0):
-    return closed_states(s, count, seed, spread=0.15) if s.constrained else random_states(s, count, seed)
+    return (
+        closed_states(s, count, seed, spread=0.15)
+        if s.mechanics.constrained
+        else random_states(s, count, seed)
+    )
 
 
 LONG = [pytest.param(number, marks=pytest.mark.slow) for number in (2, 3, 5)]
@@ -105,7 +109,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(number, agree):
     q, v, tau, _ = states(s, 5, number)
     vdot = s.forward_dynamics(q, v, tau)
     found = s.inverse_dynamics(q, v, vdot)
-    if not s.constrained:
+    if not s.mechanics.constrained:
         agree(found, tau, 1e-9, np.abs(s.bias_force(q, v)).max())
     agree(s.forward_dynamics(q, v, found), vdot, 1e-8)
     agree(s.forward_dynamics(q[0], v[0], tau[0]), vdot[0], 1e-9, np.abs(vdot).max())
@@ -114,7 +118,7 @@ def test_inverse_dynamics_undoes_forward_dynamics(number, agree):
     accelerated, drive = s.hybrid_dynamics(q, v, tau, {j: vdot[:, s.slice_v(j)] for j in some[:1]})
     agree(accelerated, vdot, 1e-8)
     agree(s.forward_dynamics(q, v, drive), vdot, 1e-8)
-    if not s.constrained:
+    if not s.mechanics.constrained:
         agree(drive, tau, 1e-9, np.abs(s.bias_force(q, v)).max())
 
 
@@ -123,7 +127,7 @@ def test_forces_told_from_outside_do_the_same(number, agree):
     """The forces as the mechanism tells them, given to the mechanism without them."""
     s = case(number)
     q, v, tau, _ = states(s, 4, number)
-    e = s.element_forces(q, v)
+    e = s.forces.loads(q, v)
     rubbing = s.mechanism.without_forces()
     for name, joint in s.mechanism.joints.items():
         rubbing = rubbing.with_joint(name, damping=joint.damping, friction=joint.friction)
@@ -131,7 +135,7 @@ def test_forces_told_from_outside_do_the_same(number, agree):
     assert other.joints == s.joints and other.loops == s.loops
     agree(s.forward_dynamics(q, v, tau), other.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext), 1e-8)
     agree(s.bias_force(q, v), other.bias_force(q, v, f_ext=e.f_ext) - e.tau, 1e-11)
-    if s.constrained:
+    if s.mechanics.constrained:
         agree(s.forward_dynamics(q, v, tau, method="kkt"), s.forward_dynamics(q, v, tau), 1e-8)
 
 
@@ -151,7 +155,7 @@ def test_derivatives_are_those_of_the_call(number, agree, derivative):
     s = case(number)
     q, v, tau, vdot = states(s, 2, number)
     by_q, by_v, by_tau = s.forward_dynamics_derivatives(q, v, tau)
-    if s.constrained:
+    if s.mechanics.constrained:
         # Along motions that keep the loops closed, at their accelerations.
         way, h = v[0], 1e-5
         ends = [s.project(s.integrate(q[0], way, k * h), v[0]) for k in (-1, 1)]
@@ -169,7 +173,7 @@ def test_derivatives_are_those_of_the_call(number, agree, derivative):
     taken_q, taken_v, H = s.inverse_dynamics_derivatives(q, free, vdot)
     agree(taken_v[0], along(free[0], lambda x: s.bias_force(q[0], x), derivative), 2e-5)
     agree(H, s.mass_matrix(q), 1e-10)
-    if not s.constrained:
+    if not s.mechanics.constrained:
         found = along_steps(s, q[0], lambda x: s.inverse_dynamics(x, free[0], vdot[0]), derivative)
         agree(taken_q[0], found, 2e-5)
     one = s.forward_dynamics_derivatives(q[1], v[1], tau[1])
@@ -194,7 +198,7 @@ def test_equations_are_what_is_called(number, agree):
     agree(s.equations("forward_dynamics")(q, v, tau), s.forward_dynamics(q, v, tau), 1e-8)
     agree(s.equations("bias_force")(q, v), s.bias_force(q, v), 1e-11)
     agree(s.equations("potential_energy")(q), s.potential_energy(q), 1e-11)
-    if not s.constrained:
+    if not s.mechanics.constrained:
         agree(s.equations("inverse_dynamics")(q, v, vdot), s.inverse_dynamics(q, v, vdot), 1e-11)
         composite = s.equations("forward_dynamics", method="composite_body")
         agree(composite(q, v, tau), s.forward_dynamics(q, v, tau), 1e-8)
@@ -254,8 +258,8 @@ def test_potential_energy_is_what_holding_still_takes(number, agree, derivative)
         [derivative(lambda h, e=e: s.potential_energy(s.integrate(q, e, h)), 1e-4) for e in np.eye(s.nv)]
     )
     agree(s.bias_force(q, rest), slope, 1e-6)
-    agree(s.energy_derivatives(q, rest)[2], slope, 1e-6)
-    if not s.constrained:
+    agree(ct.energy_derivatives(s, q, rest)[2], slope, 1e-6)
+    if not s.mechanics.constrained:
         agree(s.inverse_dynamics(q, rest, rest), slope, 1e-6)
 
 
@@ -269,9 +273,9 @@ def test_energy_changes_by_the_power_of_what_spends(number, agree, derivative):
         at = s.integrate(q, v * h + 0.5 * h * h * vdot)
         return s.kinetic_energy(at, v + h * vdot) + s.potential_energy(at)
 
-    powers = s.force_powers(q, v)
+    powers = s.forces.powers(q, v)
     agree(derivative(energy, 1e-5), tau @ v + sum(powers.values()), 1e-5, np.abs(v * tau).sum())
-    bare = s.potential_energy(q, elements=False) + s.element_energy(q)
+    bare = s.potential_energy(q, elements=False) + s.forces.energy(q)
     agree(s.potential_energy(q), bare, 1e-14)
 
 
@@ -366,7 +370,7 @@ def test_plain_numbers_and_specialised_systems_have_the_forces_too(agree):
     s = case(0)
     q, v, tau, vdot = states(s, 2)
     fast = s.specialise("forward_dynamics", "inverse_dynamics")
-    assert fast.specialiser.wait(120.0)
+    assert fast.variants.specialiser.wait(120.0)
     for call, given in (("forward_dynamics", tau), ("inverse_dynamics", vdot)):
         wanted = getattr(s, call)(q, v, given)
         agree(getattr(fast, call)(q, v, given), wanted, 1e-9)

@@ -392,7 +392,7 @@ def test_the_regressor_is_that_of_the_rigid_bodies_beside_flexible_ones():
         m.with_body("load", mass=0.5, com=(0.2, 0.01, 0.03), inertia=(2e-3, 3e-3, 4e-3)).system(),
     )
     q, v, a = states(s)
-    Y, change = s.regressor(q, v, a), other.inertial_parameters() - s.inertial_parameters()
+    Y, change = s.regressor(q, v, a), ct.inertial_parameters(other) - ct.inertial_parameters(s)
     assert Y.shape == (4, s.nv, 10)
     expected = other.inverse_dynamics(q, v, a) - s.inverse_dynamics(q, v, a)
     np.testing.assert_allclose(Y @ change, expected, atol=1e-12 * np.abs(expected).max())
@@ -400,7 +400,7 @@ def test_the_regressor_is_that_of_the_rigid_bodies_beside_flexible_ones():
     stiff = m.lock("boom.modes").system()
     q, v, a = (x[:, :3] for x in (q, v, a))
     damped = np.concatenate([0.1 * v[:, :2], np.zeros((4, 1))], axis=1)
-    tau = stiff.regressor(q, v, a) @ stiff.inertial_parameters() + damped
+    tau = stiff.regressor(q, v, a) @ ct.inertial_parameters(stiff) + damped
     np.testing.assert_allclose(tau, stiff.inverse_dynamics(q, v, a), atol=1e-12)
     assert m.lock("boom.modes", at=[0.1, 0.0, 0.0]).system().regressor(q, v, a).shape == (4, 3, 10)
 
@@ -414,7 +414,7 @@ def test_a_load_on_a_flexible_arm_with_friction_is_identified():
     q, v, a = states(true, 40)
     found = ct.identify_inertia(guess, q, v, a, ["load"], tau=true.inverse_dynamics(q, v, a))
     assert found.rank == 10
-    np.testing.assert_allclose(found.parameters["load"], true.inertial_parameters(), atol=1e-10)
+    np.testing.assert_allclose(found.parameters["load"], ct.inertial_parameters(true), atol=1e-10)
     with pytest.raises(
         ct.StateError, match="body 'boom' is flexible, and its modes are not told by ten numbers"
     ):
@@ -426,7 +426,7 @@ def test_specialised_code_agrees_for_trees_and_loops():
     for s, q, v in ((arm().system(), *(x[0] for x in states(arm().system(), 1)[:2])), _loop()):
         fast = s.specialise("forward_dynamics", "inverse_dynamics", "mass_matrix")
         a = s.forward_dynamics(q, v)
-        assert fast.specialiser.wait(300.0)
+        assert fast.variants.specialiser.wait(300.0)
         for x, y in (
             (fast.forward_dynamics(q, v), a),
             (fast.mass_matrix(q), s.mass_matrix(q)),

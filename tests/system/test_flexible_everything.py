@@ -151,7 +151,7 @@ def test_driven_modes_in_a_loop_move_as_locked_ones_and_take_a_force():
 @pytest.mark.slow
 def test_branches_and_drives_of_linkages_leave_bodies_as_they_are():
     s = slider_crank().system()
-    found = s.branches({"A": 0.4})
+    found = ct.branches(s, {"A": 0.4})
     assert len(found) == 2 and not found[:, s.slice_q("rod.modes")].any()
     driven = s.drive("A", samples=13)
     assert not driven.q[:, s.slice_q("rod.modes")].any()
@@ -261,7 +261,7 @@ def test_forces_on_points_of_a_flexible_body_accelerate_its_modes_wherever_one_a
     m.add_wrench("wind", "tip", force=(0.1, 0.3, 0.0), axes="ground")
     s = m.system()
     q, v = np.array([0.3, 0.05, 0.01]), np.array([1.0, -2.0, 0.5])
-    own = s.element_forces(q, v)
+    own = s.forces.loads(q, v)
     assert set(own.f_ext) == {"tip", "middle"}
     # By hand: the generalised force of the wind is J^T f.
     J = s.jacobian(q, "tip", axes="aligned")[3:]

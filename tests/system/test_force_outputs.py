@@ -24,7 +24,7 @@ def crane():
 def test_outputs_are_what_the_kinds_say(agree):
     s = crane().system()
     q, v = np.array([0.6]), np.array([1.5])
-    found = s.force_outputs(q, v)
+    found = s.forces.outputs(q, v)
     assert list(found) == ["stay", "coil", "load", "hinge.limits"]
     tip = np.array([np.cos(0.6), np.sin(0.6)])
     span = tip - [0.0, 1.0]
@@ -42,31 +42,31 @@ def test_outputs_are_what_the_kinds_say(agree):
     assert {k: float(x) for k, x in found["hinge.limits"].items()} == pytest.approx(
         {"deflection": 0.1, "force": -10.0, "energy": 0.5, "power": -15.0}
     )
-    powers = s.force_powers(q, v)
+    powers = s.forces.powers(q, v)
     assert float(powers["friction"]) == pytest.approx(-2.0 * rate**2 - 0.3 * 1.5**2)
     assert float(powers["wrenches"]) == pytest.approx(-5.0 * 1.5 * np.cos(0.6))
     total = sum(float(own.get("energy", 0.0)) for own in found.values())
-    agree(s.element_energy(q), np.float64(total), 1e-14)
+    agree(s.forces.energy(q), np.float64(total), 1e-14)
 
 
 def test_outputs_have_the_shape_of_the_batch():
     s = crane().system()
     q, v = np.full((2, 3, 1), 0.2), np.full((3, 1), 0.1)
-    found = s.force_outputs(q, v)
+    found = s.forces.outputs(q, v)
     assert all(x.shape == (2, 3) for own in found.values() for x in own.values())
-    assert s.force_outputs(q[:0], v)["stay"]["length"].shape == (0, 3)
-    assert s.force_powers(q, v)["friction"].shape == (2, 3)
+    assert s.forces.outputs(q[:0], v)["stay"]["length"].shape == (0, 3)
+    assert s.forces.powers(q, v)["friction"].shape == (2, 3)
     bare = random_mechanism(0, 3).system()
     q, v, _, _ = random_states(bare, 2, 0)
-    assert bare.force_outputs(q, v) == {} and bare.force_powers(q, v) == {}
+    assert bare.forces.outputs(q, v) == {} and bare.forces.powers(q, v) == {}
 
 
 def test_locked_and_welded_joints_have_no_outputs():
     s = crane().lock("hinge", 0.2).system()
-    assert s.force_outputs(np.zeros(0), np.zeros(0))["stay"]["length"] == pytest.approx(
+    assert s.forces.outputs(np.zeros(0), np.zeros(0))["stay"]["length"] == pytest.approx(
         np.hypot(np.cos(0.2), np.sin(0.2) - 1.0)
     )
-    assert list(s.force_outputs(np.zeros(0), np.zeros(0))) == ["stay", "load"]
+    assert list(s.forces.outputs(np.zeros(0), np.zeros(0))) == ["stay", "load"]
 
 
 @pytest.mark.parametrize("cut", [[], ["B"], ["C"]])
@@ -79,17 +79,17 @@ def test_power_of_every_force_is_what_its_energy_loses_and_what_it_spends(cut, d
     m.add_wrench("load", list(m.bodies)[1], (0, 1, 0), (1, 0, 2))
     s = m.system(cut=[names["ABCD".index(c)] for c in cut])
     q, v, _, _ = closed_states(s, 3, 0, spread=0.2)
-    found = s.force_outputs(q, v)
+    found = s.forces.outputs(q, v)
     for name, own in found.items():
         if "energy" in own:
-            lost = -derivative(lambda h, n=name: s.force_outputs(s.integrate(q, v, h), v)[n]["energy"], 1e-4)
+            lost = -derivative(lambda h, n=name: s.forces.outputs(s.integrate(q, v, h), v)[n]["energy"], 1e-4)
             spent = own["power"] - lost
             assert (spent <= 1e-9).all()
-            resting = s.force_outputs(q, 0.0 * v)[name]
+            resting = s.forces.outputs(q, 0.0 * v)[name]
             assert (resting["power"] == 0.0).all()
-    conserved = -derivative(lambda h: s.element_energy(s.integrate(q, v, h)), 1e-4)
+    conserved = -derivative(lambda h: s.forces.energy(s.integrate(q, v, h)), 1e-4)
     total = sum(own["power"] for own in found.values())
-    agree(total, conserved + sum(s.force_powers(q, v).values()), 1e-9, np.abs(total).max())
+    agree(total, conserved + sum(s.forces.powers(q, v).values()), 1e-9, np.abs(total).max())
 
 
 def test_modes_spend_their_damping_once(derivative, agree):
@@ -108,14 +108,14 @@ def test_modes_spend_their_damping_once(derivative, agree):
         there, rates = s.integrate(q, v + 0.5 * h * a, h), v + h * a
         return s.kinetic_energy(there, rates) + s.potential_energy(there)
 
-    agree(s.force_powers(q, v)["friction"], derivative(energy, 4e-6), 1e-7)
+    agree(s.forces.powers(q, v)["friction"], derivative(energy, 4e-6), 1e-7)
 
 
 def test_applied_wrenches_are_known_by_frame_and_axes():
     s = crane().system()
     with pytest.raises(ct.UnknownNameError, match="no body or frame is named 'tipp'"):
-        s.elements.applied("tipp")
-    assert s.elements.applied("tip").kind.inputs == 6
+        s.mechanics.elements.applied("tipp")
+    assert s.mechanics.elements.applied("tip").kind.inputs == 6
 
 
 @pytest.mark.parametrize("cut", "BC")
@@ -137,7 +137,7 @@ def test_power_against_other_velocities(cut, agree):
     s = m.system(cut=[names["ABCD".index(cut)]])
     q, v, _, _ = closed_states(s, 3, 0, spread=0.2)
     w = v[::-1] * 0.3 + 0.1 * v
-    own = s.elements.power_against(q, v, v)
-    agree(own, s.force_powers(q, v)["friction"], 1e-12)
-    more, less = (s.force_powers(q, v + sign * w)["friction"] for sign in (1.0, -1.0))
-    agree(s.elements.power_against(q, v, w), 0.25 * (more - less), 1e-12, np.abs(own).max())
+    own = s.mechanics.elements.power_against(q, v, v)
+    agree(own, s.forces.powers(q, v)["friction"], 1e-12)
+    more, less = (s.forces.powers(q, v + sign * w)["friction"] for sign in (1.0, -1.0))
+    agree(s.mechanics.elements.power_against(q, v, w), 0.25 * (more - less), 1e-12, np.abs(own).max())

@@ -4,6 +4,7 @@ import numpy as np
 
 import catena as ct
 from catena.mechanism.generators import walker
+from catena.system import with_loops_at
 
 
 def standing(shift=0.0):
@@ -39,7 +40,7 @@ def test_moved_loops_are_those_of_a_new_plan():
         name: (ct.Pose(p=outer.p + step), ct.Pose(p=inner.p)) for name, (outer, inner) in places.items()
     }
     q[s.slice_q("base")][:3] += step
-    moved, new = first.with_loops_at(elsewhere), held(m, s, elsewhere)
+    moved, new = with_loops_at(first, elsewhere), held(m, s, elsewhere)
     assert moved.loops == new.loops and moved.joints == new.joints
     for a, b in zip(moved.plan.loop_joints, new.plan.loop_joints, strict=True):
         np.testing.assert_allclose(a.parent_p, b.parent_p, atol=1e-14)
@@ -66,10 +67,10 @@ def test_loops_can_be_moved_again_and_edits_are_noticed():
     first = held(m, s, places)
     name = next(iter(places))
     outer, inner = places[name]
-    twice = first.with_loops_at({name: (ct.Pose(p=outer.p + 0.1), inner)}).with_loops_at(
-        {name: (outer, inner)}
+    twice = with_loops_at(
+        with_loops_at(first, {name: (ct.Pose(p=outer.p + 0.1), inner)}), {name: (outer, inner)}
     )
-    assert twice.laid_out is first
+    assert twice.variants.laid_out is first
     v = np.zeros(s.nv)
     np.testing.assert_allclose(twice.forward_dynamics(q, v), first.forward_dynamics(q, v), atol=1e-12 * 1e3)
-    assert np.abs(twice.element_forces(q + 0.0, v).tau - first.element_forces(q, v).tau).max() == 0.0
+    assert np.abs(twice.forces.loads(q + 0.0, v).tau - first.forces.loads(q, v).tau).max() == 0.0

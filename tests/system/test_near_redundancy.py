@@ -152,7 +152,10 @@ def test_the_compiled_elimination_hands_nothing_over(case):
     s, joint = planned(case, 1e-8)
     q = np.array([s.assemble({joint: x}) for x in np.linspace(-0.4, 0.4, 9)])
     v = s.velocity(q, {joint: 1.0})
-    problem = closed_chains.pose_problem(Evaluator(s.mechanism, s.effective_plan), {"q": q, "qd": v})
+    problem = closed_chains.pose_problem(
+        Evaluator(s.mechanism, s.mechanics.effective_plan),
+        {"q": q, "qd": v},
+    )
     assert len(closed_chains.solve(problem, "auto").handed_over) == 0
 
 
@@ -249,7 +252,7 @@ def test_a_singular_configuration_is_not_mistaken(beside):
         # As the first thing that is asked.
         s.forward_dynamics(q, np.zeros(s.nv), method="kkt")
         assert s.diagnose(q).mobility == (1 if beside else 3)
-    assert s.effective_plan is s.plan
+    assert s.mechanics.effective_plan is s.plan
 
 
 def test_bars_that_cannot_get_anywhere_are_held_by_what_is_weak():
@@ -264,7 +267,7 @@ def test_bars_that_cannot_get_anywhere_are_held_by_what_is_weak():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         s.diagnose(s.assemble(guess=np.array([1e-8, -2e-8])))
-    assert s.effective_plan is s.plan
+    assert s.mechanics.effective_plan is s.plan
 
 
 def test_constraints_of_several_joints_that_are_redundant_together():
@@ -316,7 +319,7 @@ def test_equations_and_specialised_kernels_are_those_that_run(name):
     assert len(position) == s.diagnose(q).rank
     special = s.specialise()
     np.testing.assert_allclose(special.forward_dynamics(q, v, tau), vdot, atol=1e-9 * np.abs(vdot).max())
-    assert special.specialiser.wait(600.0)
+    assert special.variants.specialiser.wait(600.0)
     np.testing.assert_allclose(special.forward_dynamics(q, v, tau), vdot, atol=1e-9 * np.abs(vdot).max())
     assert special.diagnose(q).mobility == 1
 
@@ -364,7 +367,7 @@ def test_derivatives_and_equilibria_are_those_of_the_exact_one():
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda s: s.settle(),
+        lambda s: s.mechanics.settle(),
         lambda s: s.assemble({"A": 0.4}),
         lambda s: s.forward_dynamics(s.neutral(), np.zeros(s.nv), method="kkt"),
         lambda s: s.closure(s.neutral()),

@@ -24,7 +24,7 @@ def closed_states(system, states=5):
 
 
 def problem(system, q, v, tau):
-    return closed_chains.pose_problem(system.evaluator, {"q": q, "qd": v, "tau": tau})
+    return closed_chains.pose_problem(system.mechanics.evaluator, {"q": q, "qd": v, "tau": tau})
 
 
 def by_numpy(system, *state, monkeypatch, **outside):

@@ -182,7 +182,7 @@ def compare_calls(closed, s, name, values, alone):
     for ask in (
         lambda s, q, v: np.asarray(s.pose(q, "tip").matrix() if q.ndim == 1 else s.pose(q, "tip")),
         lambda s, q, v: s.jacobian(q, "tip"), lambda s, q, v: s.twist(q, v, "tip"),
-        lambda s, q, v: s.potential_energy(q), lambda s, q, v: s.element_energy(q),
+        lambda s, q, v: s.potential_energy(q), lambda s, q, v: s.forces.energy(q),
         lambda s, q, v: s.reactions(q, v)["hinge"], lambda s, q, v: s.kinetic_energy(q, v),
         lambda s, q, v: s.momentum(q, v), lambda s, q, v: s.bias_force(q, v),
     ):  # fmt: skip

@@ -142,9 +142,9 @@ def test_calls_for_one_state_leave_nothing_behind(make):
     system.forward_dynamics(q, v, tau)
     absent = frozenset({"f_ext", "a_base"})
     if system.loops:
-        shortest = closed_chains.shortest(system.evaluator, absent)
+        shortest = closed_chains.shortest(system.mechanics.evaluator, absent)
     else:
-        shortest = system.evaluator.shortest(articulated_body, absent)
+        shortest = system.mechanics.evaluator.shortest(articulated_body, absent)
     assert shortest(q, v, tau) is not None and shortest(q, v, spoiled) is None
     tracemalloc.start()
     try:

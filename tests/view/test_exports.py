@@ -109,9 +109,9 @@ def test_endings_and_names_are_checked(run, tmp_path):
     with pytest.raises(ct.UnknownNameError, match="nobody"):
         run.save_video(tmp_path / "run.gif", traces=["nobody"])
     with pytest.raises(ct.FormatError, match=r"'\.doc' is no format for drawings"):
-        run.system.save_drawing(tmp_path / "a.doc")
+        ct.save_drawing(run.system, tmp_path / "a.doc")
     with pytest.raises(ct.StateError, match="labels is 'some'"):
-        run.system.save_drawing(tmp_path / "a.svg", labels="some")
+        ct.save_drawing(run.system, tmp_path / "a.svg", labels="some")
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(run, tmp_path, monkeypatch):
@@ -133,7 +133,7 @@ def test_a_long_film_tells_its_progress(run, tmp_path, capsys, monkeypatch):
 
 def test_a_line_drawing_names_every_joint_and_draws_every_body(tmp_path):
     s = generators.four_bar().system()
-    s.save_drawing(tmp_path / "bars.svg", labels="all")
+    ct.save_drawing(s, tmp_path / "bars.svg", labels="all")
     text = (tmp_path / "bars.svg").read_text()
     for name in ("A", "B", "C", "D", "crank", "coupler", "rocker"):
         assert re.search(rf"<text[^>]*>{name}</text>", text)
@@ -142,9 +142,9 @@ def test_a_line_drawing_names_every_joint_and_draws_every_body(tmp_path):
     drawn = ct.Linkage("bars", fixed={"O": (0, 0), "P": (1, 0)}).bars({"O-A": 0.3, "A-B": 0.8, "P-B": 0.7})
     linkage = drawn.sketch({"A": (0.3, 0.1), "B": (0.8, 0.6)}).mechanism()
     linkage.add_frame("tip", "A-B", ct.Pose(p=(0.2, 0, 0.3)))
-    linkage.system().save_drawing(tmp_path / "frames.svg", labels="frames")
+    ct.save_drawing(linkage.system(), tmp_path / "frames.svg", labels="frames")
     assert 'id="frame:tip"' in (tmp_path / "frames.svg").read_text()
-    s.save_drawing(tmp_path / "bars.pdf")
+    ct.save_drawing(s, tmp_path / "bars.pdf")
     assert (tmp_path / "bars.pdf").read_bytes().startswith(b"%PDF")
 
 

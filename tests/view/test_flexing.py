@@ -174,7 +174,7 @@ def test_a_body_of_finite_elements_is_a_surface_through_its_nodes():
 
 def test_pictures_drawings_and_films_show_what_is_bent(s, axes, tmp_path):
     draw(s, Q, axes, exaggerate=1.5)
-    s.save_drawing(tmp_path / "boom.svg", Q * [1, 1, 1, 1, 0], labels="all")
+    ct.save_drawing(s, tmp_path / "boom.svg", Q * [1, 1, 1, 1, 0], labels="all")
     text = (tmp_path / "boom.svg").read_text()
     path = re.search(r'<g id="body:boom">\s*<path d="([^"]*)"', text).group(1)
     places = np.array(re.findall(r"[-\d.]+", path), dtype=float).reshape(-1, 2)

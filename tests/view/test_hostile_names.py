@@ -84,7 +84,7 @@ def test_every_picture_shows_names_as_they_stand(system, run, tmp_path):
     assert any(text.startswith("$\\frac{1: ") for text in shown)
     names = {text for figure in (plot(run), plot(run, "a$b", "$x^2$", "tool $_$")) for text in drawn(figure)}
     assert {"$\\frac{1", "a$b", "$x^2$"} <= names and any("tool $_$" in name for name in names)
-    system.save_drawing(tmp_path / "lines.svg", labels="all")
+    ct.save_drawing(system, tmp_path / "lines.svg", labels="all")
     ET.parse(tmp_path / "lines.svg")
     schedule = made(HOSTILE[:4]).equations("bias_force").dataflow("steps").schedule(2)
     assert "body a$b" in drawn(gantt(schedule).figure)

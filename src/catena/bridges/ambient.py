@@ -42,7 +42,7 @@ class Bridged:
         for name, size in self.parameters:
             values[name] = p[first] if size == 1 else p[first : first + size]
             first += size
-        return self.system.vary(values).state(0)
+        return self.system.vary(values).variants.state(0)
 
     def value(self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """vdot or tau, (..., nv)."""
@@ -65,7 +65,7 @@ class Bridged:
 def bridged(system: System, name: str, parameters: Sequence[str]) -> Bridged:
     """The function, if everything is known."""
     known("function", name, CALLS, "the bridges")
-    if name == "inverse_dynamics" and system.constrained:
+    if name == "inverse_dynamics" and system.mechanics.constrained:
         raise StateError(
             f"{system.mechanism.name!r}: inverse_dynamics has derivatives for trees only, because with loops the "
             f"smallest forces of the actuators are chosen in every state."

@@ -49,7 +49,7 @@ class Carried:
 def bodies_of(system: System, q: np.ndarray, v: np.ndarray) -> Bodies:
     """Return where the bodies of a system are at q (states, nq) and how they move with v (states, nv)."""
     plan, count = system.plan, len(system.mechanism.bodies)
-    motions = tree_motions(system.evaluator, q, v)
+    motions = tree_motions(system.mechanics.evaluator, q, v)
     X = np.empty((len(q), plan.n, 6, 6))
     X[:, 0] = np.eye(6)
     for nodes in plan.levels:
@@ -136,7 +136,7 @@ def _wind(new: System, q: np.ndarray, names: Sequence[str]) -> None:
             if term.node >= 0 and term.turns and term.joint in names and isinstance(term.profile, Line)
         ]
         for term, slope in sorted(loose, key=lambda x: -abs(x[1])) if coupling.constraints else ():
-            missed = constraint_states(new.evaluator, q)[len(new.plan.loop_joints) + k].position
+            missed = constraint_states(new.mechanics.evaluator, q)[len(new.plan.loop_joints) + k].position
             q[:, new.slice_q(term.joint)] -= TURN * np.round(missed / (TURN * slope))
 
 

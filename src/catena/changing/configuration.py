@@ -34,7 +34,7 @@ class Configuration:
     def position_of(self, joint: str) -> np.ndarray:
         """Return the position (nq,) of a joint, be it of the tree, of a loop or locked, or the amplitudes of
         "<body>.modes"."""
-        self.system.evaluator.check_current()
+        self.system.mechanics.evaluator.check_current()
         body = joint.removesuffix(MODES) if isinstance(joint, str) else joint
         if joint != body and body in self.bodies.modes:
             return self.bodies.modes[body].eta[0].copy()
@@ -48,7 +48,7 @@ class Configuration:
 
     def pose_of(self, frame: str) -> Pose:
         """Return the pose of a body or frame in ground; of a flexible body it is that of its floating frame."""
-        self.system.evaluator.check_current()
+        self.system.mechanics.evaluator.check_current()
         mechanism = self.system.mechanism
         known("body or frame", frame, [*mechanism.bodies, *mechanism.frames])
         own = mechanism.frames.get(frame)

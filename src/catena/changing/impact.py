@@ -68,7 +68,7 @@ def impact(
 ) -> Impact:
     """Return what happens to a system at q (states, nq) whose bodies moved with twists of their own before, which are
     near those of v (states, nv), and where joints of the tree are `driven` at velocities (nv of the joint,)."""
-    problem, bodies = LoopProblem(new.evaluator, q, v), with_points(bodies, new)
+    problem, bodies = LoopProblem(new.mechanics.evaluator, q, v), with_points(bodies, new)
     plan, count = problem.plan, bodies.twist.shape[1]
     node = plan.body_pose.node[:count]
     own = stacks.motion_matrices(stacks.transposed(plan.body_pose.R[:count]), plan.body_pose.p[:count])

@@ -157,7 +157,7 @@ def transfer(
     for name, one in (("system", system), ("new", new)):
         if not isinstance(one, System):
             raise StateError(f"transfer: {name} is {shown(one)}; give a system, as m.system() plans it.")
-        one.evaluator.check_current()
+        one.mechanics.evaluator.check_current()
     if restitution is not None and not (is_finite(restitution) and 0.0 <= restitution <= 1.0):
         raise StateError(f"transfer: restitution is {shown(restitution)}; give a number from 0 to 1.")
     assemble = arrays.as_switch("assemble", assemble)
@@ -169,10 +169,10 @@ def transfer(
     rates = _driven_rates(new, driven)
     if restitution is not None and rates:
         raise StateError("transfer: bodies that rebound are not driven; give restitution or driven.")
-    batch, rows_q, rows_v = system.states(q, v)
+    batch, rows_q, rows_v = system.mechanics.states(q, v)
     bodies = bodies_of(system, rows_q, rows_v)
     carried = carry(bodies, system, rows_q, rows_v, new)
-    new.settle(carried.q)
+    new.mechanics.settle(carried.q)
     # The size of a mechanism is found once for a plan, and is about the same before and after.
     length = extent(system.plan)
     bodies, carried = _fitting(bodies, carried, new, assemble, length)

@@ -18,7 +18,7 @@ from catena.dynamics.tree.conserved import potential_energy
 from catena.dynamics.tree.friction import strain_energy
 from catena.dynamics.tree.inertia_check import InertiaCheck
 from catena.forces import PlacedForce
-from catena.kernels import arrays
+from catena.kernels import Algorithm, Program, arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import integrate, rate
 from catena.structure import Plan
@@ -37,6 +37,8 @@ class Mechanics:
         self.inertia = InertiaCheck(self.plan)
         self.is_closed, self.acts = is_closed(self.plan), has_forces(self.mechanism)
         self._elements: Elements | None = None
+        # The shortest way to the accelerations of one ordinary state, where it has been found.
+        self.forward: Callable[..., np.ndarray | None] | None = None
 
     @property
     def evaluator(self) -> Evaluator:
@@ -44,9 +46,46 @@ class Mechanics:
         return self.counted.effective
 
     def settle(self, q: Any = None) -> bool:
-        """Look which constraints count, at q (..., nq) or in the neutral configuration, unless that has been done;
-        return whether something else is computed with than before."""
-        return self.counted.look(q)
+        """Look which constraints count, at q (..., nq) or in the neutral configuration, and at q whether loops can be
+        eliminated as they are, unless that has been done; return whether something else is computed with than before.
+
+        Everything that computes with loops does so first, and a CatenaWarning tells what was found.
+        """
+        changed = self.counted.look(q)
+        if changed:
+            self.forward = None
+        return changed
+
+    @property
+    def effective_plan(self) -> Plan:
+        """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
+        the model where that was found, and are soft where they have to be."""
+        self.settle()
+        return self.evaluator.plan
+
+    @property
+    def accuracy(self) -> float:
+        """Return the error [rad, or part of the mechanism's size] that dimensions may have."""
+        return self.counted.accuracy
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
+        by_state = self.counted.described.by_state
+        return np.asarray(self.plan.gravity) if by_state is None else by_state.gravity()
+
+    def program(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str] = frozenset(),
+        lanes: int | None = None,
+        forces: tuple[PlacedForce, ...] = (),
+    ) -> Program:
+        """Return an algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes
+        (those of the processor unless given) and with these forces, such as `elements.placed`."""
+        self.evaluator.check_current()
+        self.settle()
+        return self.evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
 
     @property
     def elements(self) -> Elements:
@@ -113,6 +152,8 @@ class Mechanics:
     def potential_energy(self, q: Any) -> np.ndarray:
         """Return the potential energy (...) of gravity and of the strain in flexible bodies."""
         energy = self.evaluator.evaluate(potential_energy, {"q": q})["V"][..., 0]
-        if self.plan.owner is not None:
-            energy = energy + strain_energy(self.plan, self.evaluator.checked(rate, "q", q))
-        return energy
+        return energy if self.plan.owner is None else energy + self.strain_energy(q)
+
+    def strain_energy(self, q: Any) -> np.ndarray:
+        """Return the strain energy (...) in all flexible bodies."""
+        return strain_energy(self.plan, self.evaluator.checked(rate, "q", q))

@@ -74,7 +74,7 @@ class FreeFlyer:
         self._m = _places(system.nv, [system.slice_v(name) for name in names])
         self._chosen: Independent | None = None
         self.joints, self.components = names, self._m
-        start = None if at is None else system.states(at, np.zeros(system.nv))[1][0]
+        start = None if at is None else system.mechanics.states(at, np.zeros(system.nv))[1][0]
         if self._loops_within(own):
             among = np.isin(np.arange(system.nv), self._m)
             q = system.assemble({}) if start is None else start
@@ -114,7 +114,7 @@ class FreeFlyer:
         """Return E (..., m, d), by which all joints of the robot follow independent components; None without loops."""
         if self._chosen is None:
             return None
-        batch, rows, _ = self.system.states(q, np.zeros(self.system.nv))
+        batch, rows, _ = self.system.mechanics.states(q, np.zeros(self.system.nv))
         among = np.concatenate([self._chosen.components, self._chosen.dependent])
         # Rows of loops elsewhere say nothing about this robot.
         J = np.zeros((len(rows), *self.system.closure_jacobian(rows).shape[-2:]))
@@ -135,7 +135,7 @@ class FreeFlyer:
 
     def _carried(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the momentum (..., 6) of the robot about the ground's origin; others that float have theirs."""
-        batch, _, rows = self.system.states(q, v)
+        batch, _, rows = self.system.mechanics.states(q, v)
         others = np.ones(self.system.nv, dtype=bool)
         others[np.concatenate([self._b, self._m])] = False
         return self.system.momentum(q, np.where(others, 0.0, rows).reshape(*batch, self.system.nv))
@@ -221,7 +221,7 @@ class FreeFlyer:
         h0 = np.zeros(6) if momentum is None else _rows("momentum", momentum, 6, ())
         if h0.ndim != 1:
             raise StateError(f"follow: momentum has shape {h0.shape}; give one of shape (6,).")
-        batch, begun, _ = system.states(start, np.zeros(system.nv))
+        batch, begun, _ = system.mechanics.states(start, np.zeros(system.nv))
         if batch:
             raise StateError(f"follow: start has batch dimensions {batch}; give one configuration.")
         q = np.array(begun[0])
@@ -240,7 +240,7 @@ class FreeFlyer:
             return here, _rows("velocities of the path", found[1], len(self.components), ())
 
         c, mass = self._weighed(placed(float(t[0]), q)[0])
-        weight = mass * system.gravity
+        weight = mass * system.mechanics.gravity
 
         def rate(at: float, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             """Return the configuration and the velocities of all joints at a time."""
@@ -272,9 +272,10 @@ class FreeFlyer:
     def _asked(self, path: Any, times: ArrayLike, step: Any) -> np.ndarray:
         """Return the times (n,) that a path is followed at, or the complaint about what is no path."""
         system = self.system
-        if system.parameters:
+        if system.variants.parameters:
             raise StateError(
-                f"follow is for one robot, and the parameters {', '.join(system.parameters)} differ from state to "
+                f"follow is for one robot, and the parameters {', '.join(system.variants.parameters)} differ from "
+                f"state to "
                 "state; ask for one of them, FreeFlyer(s.vary(parameters).state(k))."
             )
         try:

@@ -28,7 +28,7 @@ from catena.mechanism import GROUND
 from catena.mechanism.elements import driven
 from catena.mechanism.validation import known
 from catena.questions.inertial_parameters import moving_bodies
-from catena.system import System
+from catena.system import System, inertial_parameters, tree_forces
 from catena.system.dynamics_calls import opened
 from catena.thresholds import RANK_MOVING
 from catena.validation import real_array, shown
@@ -109,7 +109,7 @@ def identify_inertia(
             f"identify_inertia: bodies are {shown(bodies)} in {len(Y)} states; give at least one of each."
         )
     equations = _equations(system, q, v, vdot, tau, Y)
-    theta = system.inertial_parameters()
+    theta = inertial_parameters(system)
     asked = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in (moving.index(name) for name in names)])
     whitened = equations.whitened(np.ones(system.nv))
     A, b = whitened.Y[..., asked].reshape(-1, len(asked)), whitened.missing.reshape(-1)
@@ -190,10 +190,10 @@ def _equations(
     system: System, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, tau: Any, Y: np.ndarray
 ) -> _Equations:
     """Return the equations of a motion."""
-    _, places, _ = system.states(q, np.zeros(system.nv))
+    _, places, _ = system.mechanics.states(q, np.zeros(system.nv))
     E = known_motions(system, places, tau)
     if isinstance(tau, Mapping):
-        given = np.broadcast_to(system.tree_forces(places, dict(tau)), (len(Y), system.nv))
+        given = np.broadcast_to(tree_forces(system, places, dict(tau)), (len(Y), system.nv))
     else:
         given = np.zeros((len(Y), system.nv)) if tau is None else _forces(tau, (len(Y), system.nv))
     if system.plan.total_constraints:
@@ -220,7 +220,7 @@ def _rates(system: System, q: np.ndarray, name: str) -> np.ndarray:
         rows = np.eye(system.nv)[system.slice_v(name)][drive]
         return np.broadcast_to(rows, (len(q), *rows.shape))
     units = np.eye(len(drive))[drive]
-    return np.stack([system.tree_forces(q, {name: np.tile(unit, (len(q), 1))}) for unit in units], axis=1)
+    return np.stack([tree_forces(system, q, {name: np.tile(unit, (len(q), 1))}) for unit in units], axis=1)
 
 
 def _forces(tau: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What acts on a mechanism and where it starts, as plain frozen data: actuators, forces, a state.
 
-These are descriptions. `system.element_forces` turns springs, stops, wrenches and other forces into numbers; they act
+These are descriptions. `system.forces` turns springs, stops, wrenches and other forces into numbers; they act
 in every call and in every simulation. Every force, whatever it is called, has a kind of `catena.forces` and a place: a
 joint, or two frames.
 """

@@ -30,7 +30,7 @@ def closed_plan(system: System) -> Plan:
 
 def choose_plan(system: System, q: np.ndarray) -> Plan:
     """Return the plan for motions that begin at a closed configuration q (nq,): the one there is if it holds there."""
-    system.settle(q)
+    system.mechanics.settle(q)
     if not system.plan.total_constraints:
         return system.plan
     found = system.diagnose(q)
@@ -40,7 +40,7 @@ def choose_plan(system: System, q: np.ndarray) -> Plan:
             f"{found.generic_rank} constraints are independent (s.diagnose(q) tells which), so nobody can tell where "
             "it goes; begin beside this configuration."
         )
-    effective = system.effective_plan
+    effective = system.mechanics.effective_plan
     known = _plans.get(system)
     if known is not None and known[0] is effective and _grips(system, known[1], q, found.rank):
         return known[1]

@@ -127,7 +127,7 @@ def plan_excitation(
     It is the best of `tries` in each of so many `rounds`, drawn by `seed`, looked at in `samples` states.
     """
     _check(system, duration, amplitude, harmonics, aim, samples, tries, rounds, seed)
-    q0 = system.states(start, np.zeros(system.nv))[1]
+    q0 = system.mechanics.states(start, np.zeros(system.nv))[1]
     if len(q0) != 1:
         raise StateError("plan_excitation: start has batch dimensions; give one configuration.")
     names = tuple(dict.fromkeys(arrays.as_list("bodies", bodies, str, "bodies")))
@@ -173,7 +173,7 @@ class _Trial:
         samples: int, torques: Any,
     ) -> None:  # fmt: skip
         self.system, self.q0, self.span, self.bodies = system, q0, span, bodies
-        system.settle(q0)
+        system.mechanics.settle(q0)
         closed = bool(system.plan.total_constraints)
         self.chosen: Independent | None = choose_independent(system, q0) if closed else None
         self.joints = self._led(joints)
@@ -384,9 +384,10 @@ def _check(
     """Complain about what is no task."""
     if not isinstance(system, System):
         raise StateError(f"plan_excitation needs a system, found {shown(system)}; plan one with m.system().")
-    if system.parameters:
+    if system.variants.parameters:
         raise StateError(
-            f"plan_excitation is for one mechanism, and the parameters {', '.join(system.parameters)} differ from "
+            f"plan_excitation is for one mechanism, and the parameters {', '.join(system.variants.parameters)} differ "
+            f"from "
             "state to state; ask for one of them, s.vary(parameters).state(k)."
         )
     if not is_positive(duration) or not is_positive(amplitude):

@@ -38,7 +38,7 @@ def formula(system: System, name: str, of: Any = None) -> ProgramRows:
 
 
 def _made(system: System, key: Any, make: Callable[[], Any]) -> Any:
-    system.evaluator.check_current()
+    system.mechanics.evaluator.check_current()
     plan = closed_plan(system)
     if system not in _formulas or _formulas[system][0] is not plan:
         _formulas[system] = (plan, {})

@@ -102,11 +102,11 @@ def rank_structures(
     most so many. `structures` are others by name, each a mechanism or a function of the mechanism and of where it is,
     `s.configuration(q)`. `task` is what `plan_motion` takes besides.
     """
-    if not isinstance(system, System) or system.parameters:
+    if not isinstance(system, System) or system.variants.parameters:
         raise StateError(
             f"rank_structures needs the system of one mechanism, found {shown(system)}; plan one with m.system()."
         )
-    _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
+    _, q0, v0 = system.mechanics.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("rank_structures: start or velocity have batch dimensions; give one state.")
     closed, others = _by_name("grapples", grapples), _by_name("structures", structures)

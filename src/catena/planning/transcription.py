@@ -93,7 +93,7 @@ def plan_motion(
     """
     spans = _spans(duration, objective, track)
     _check(system, nodes, smooth, iterations, track_from, rest, track, guess, end, spans)
-    _, q0, v0 = system.states(start, np.zeros(system.nv) if velocity is None else velocity)
+    _, q0, v0 = system.mechanics.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("plan_motion: start or velocity have batch dimensions; give one state.")
     asked = {"reach": reach, "reach_attitude": reach_attitude, "reach_twist": reach_twist, "track": track}
@@ -239,9 +239,10 @@ def _check(
     """Complain about what is no task."""
     if not isinstance(system, System):
         raise StateError(f"plan_motion needs a system, found {shown(system)}; plan one with m.system().")
-    if system.parameters:
+    if system.variants.parameters:
         raise StateError(
-            f"plan_motion is for one mechanism, and the parameters {', '.join(system.parameters)} differ from state to "
+            f"plan_motion is for one mechanism, and the parameters {', '.join(system.variants.parameters)} differ from "
+            f"state to "
             "state; ask for the motion of one of them, s.vary(parameters).state(k)."
         )
     if not is_count(nodes) or nodes < 3 or not is_not_negative(smooth):

@@ -82,10 +82,10 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     elif isinstance(v, Mapping):
         v = system.velocity(q, v)
     v = _numbers("v", v)
-    check = system.evaluator.checked
+    check = system.mechanics.evaluator.checked
     q, v = check(kinematics.rate, "q", q), check(kinematics.rate, "qd", v)
-    system.evaluator.check_current()
-    system.evaluator.check_positions("q", q)
+    system.mechanics.evaluator.check_current()
+    system.mechanics.evaluator.check_positions("q", q)
     batch_shape({"q": q, "v": v})
     return q, v
 

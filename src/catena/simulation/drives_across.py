@@ -24,11 +24,11 @@ Drives = Mapping[str, tuple[np.ndarray, np.ndarray]]
 def planned(mechanism: Mechanism, motion: Sequence[str], before: System) -> System:
     """Return the plan of a changed mechanism in which all joints of a prescribed motion that can move carry
     coordinates; its dimensions are as accurate as they were."""
-    found = mechanism.system(accuracy=before.accuracy)
+    found = mechanism.system(accuracy=before.mechanics.accuracy)
     if not any(name in found.loops for name in motion):
         return found
     moving = [name for name in motion if name in mechanism.joints and mechanism.joints[name].dof > 0]
-    return mechanism.system(accuracy=before.accuracy, keep=moving)
+    return mechanism.system(accuracy=before.mechanics.accuracy, keep=moving)
 
 
 def drives_of(system: System, motion: Mapping[str, Any], t: float) -> Drives:

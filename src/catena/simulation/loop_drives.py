@@ -35,7 +35,7 @@ def with_drives_in_tree(
     plan = system.plan
     cut = [name for name in plan.cut if name not in names]
     new = system.mechanism.system(
-        root=plan.root, cut=cut, accuracy=system.accuracy, keep=[*plan.keep, *names]
+        root=plan.root, cut=cut, accuracy=system.mechanics.accuracy, keep=[*plan.keep, *names]
     )
     if q is None or isinstance(q, Mapping):
         return new, q, v

@@ -116,7 +116,7 @@ class NeighbouringMotion:
         """Return how the start of the run may change."""
         q, v, nv = self.run.q[:1], self.run.v[:1], self.system.nv
         C, opened = self._bound(np.zeros(1), q, v)
-        problem = motion_problem(self.system.evaluator, q)
+        problem = motion_problem(self.system.mechanics.evaluator, q)
         unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
         m, d = len(problem.scale[0]), len(self.driven)
         # Velocities are bound as steps are, besides what steps add.
@@ -162,7 +162,7 @@ class NeighbouringMotion:
         if excitation.motion:
             tau = loads.with_drives(system, q, v, tau, wrenches, excitation.accelerations_driven(times))
         f_ext = on_nodes(system.plan, wrenches, lambda name: name) if wrenches else None
-        found, _ = system.responder.respond(q, v, tau, self.names, f_ext=f_ext)
+        found, _ = system._responder.respond(q, v, tau, self.names, f_ext=f_ext)
         return found, self._turned_wrenches(times, q, v, wrenches)
 
     def _turned_wrenches(

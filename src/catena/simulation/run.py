@@ -111,12 +111,12 @@ class Run:
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
         varied = () if problem.landing is None else (x.shape for x in problem.landing.varied.values())
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch, *varied)
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape, *varied)
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
-        if system.parameter_batch != () or system.origin is not system:
-            system = self.system = system.over(self.batch)
+        if system.variants.shape != () or system.variants.origin is not system:
+            system = self.system = system.variants.over(self.batch)
             problem = self.problem = replace(problem, system=system)
         self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
         if problem.landing is not None:
@@ -176,7 +176,7 @@ class Run:
         self.going = np.ones(len(self.q), dtype=bool)
         # When terminal events ended the motion of states.
         self.ends = np.zeros(len(self.q))
-        if borrowers(system.effective_plan):
+        if borrowers(system.mechanics.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
             self.excitation.accelerations(self.start, self.q, self.v, self.tau, self.near)
         if self.law:
@@ -582,7 +582,7 @@ class Run:
             driven = {name: x[..., ends, :] for name, x in driven.items()}
             wrenches = self._wrenches(times, q, v)
         # Parameters that differ from state to state are the same at all samples.
-        system = self.system.reshaped((*self.batch, 1))
+        system = self.system.variants.reshaped((*self.batch, 1))
         work, near = carried[..., : self.sources], carried[..., self._near]
         positions = {
             joint: system.joint_position(q, joint, next_to)
@@ -757,11 +757,11 @@ class Run:
         name, worst = self.system.mechanism.name, float(np.max(errors[state]))
         where = f" in state {state}" if self.batch else ""
         try:
-            near, rates = self.system.state(state).project(self.q[state], self.v[state])
+            near, rates = self.system.variants.state(state).project(self.q[state], self.v[state])
             shown = f"The nearest closed state is q = {_shown(near)}, v = {_shown(rates)}"
         except LoopError:
             try:
-                near = self.system.state(state).assemble(guess=self.q[state], slack=0.0)
+                near = self.system.variants.state(state).assemble(guess=self.q[state], slack=0.0)
                 shown = f"A closed configuration near it is q = {_shown(near)}"
             except LoopError:
                 shown = "No closed state was found near it"
@@ -788,7 +788,7 @@ def energy_at_hand(system: System, q: np.ndarray, v: np.ndarray) -> float:
     store, and what lifts the mechanism by a thousandth of its size, in which the rounding of forces is lost."""
     plan = system.plan
     lifted = 1e-3 * float(plan.inertia[1:, 0].sum() * np.linalg.norm(plan.gravity)) * extent(plan)
-    moving = system.kinetic_energy(q, v) + np.abs(system.element_energy(q))
+    moving = system.kinetic_energy(q, v) + np.abs(system.forces.energy(q))
     return float(np.max(moving)) + lifted
 
 

@@ -15,7 +15,7 @@ class RunPart:
 
     def alone(self, state: int) -> Self:
         """Return this part for one state by itself: itself, unless parameters differ from state to state."""
-        own = self.system.state(state)
+        own = self.system.variants.state(state)
         if own is self.system:
             return self
         changed = copy(self)

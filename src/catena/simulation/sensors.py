@@ -25,7 +25,7 @@ from catena.simulation.acting import loads
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.turns import TurnCounter
 from catena.spatial import Pose
-from catena.system import System
+from catena.system import System, tree_forces
 from catena.validation import is_count, is_not_negative, real_array, shown
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class IMU(Sensor):
         system = at.system
         pose: Any = system.pose(at.q, self.frame)
         R = np.asarray(pose.R if not isinstance(pose, np.ndarray) else pose[..., :3, :3])
-        weight = np.einsum("...i,...ij->...j", system.gravity, R)
+        weight = np.einsum("...i,...ij->...j", system.mechanics.gravity, R)
         felt = system.acceleration(at.q, at.v, at.vdot, self.frame)[..., 3:] - weight
         return {"gyroscope": system.twist(at.q, at.v, self.frame)[..., :3], "accelerometer": felt}
 
@@ -204,7 +204,7 @@ class Gauge(Sensor):
         _require_name(self, self.name, "force or coupling")
 
     def check(self, system: System) -> None:
-        names = [*(force.name for force in system.elements.placed), *system.mechanism.couplings]
+        names = [*(force.name for force in system.mechanics.elements.placed), *system.mechanism.couplings]
         known("force or coupling", self.name, names, repr(system.mechanism.name))
 
     def read(self, at: SensedState) -> Readings:
@@ -212,7 +212,7 @@ class Gauge(Sensor):
         if self.name in system.mechanism.couplings:
             found = loads.coupling_forces(system, at.q, at.v, at.tau, at.wrenches, at.besides)
             return {"force": found[self.name][..., None]}
-        outputs = system.force_outputs(at.q, at.v, at.besides.near)[self.name]
+        outputs = system.forces.outputs(at.q, at.v, at.besides.near)[self.name]
         return {name: x[..., None] for name, x in outputs.items()}
 
 
@@ -260,7 +260,7 @@ class Sensed(Controller):
         for sensor in self.sensors.values():
             sensor.check(system)
         # Parameters that differ from state to state do so in the shape of the batch.
-        self._system, self._tau, self._motors = system.reshaped(batch), None, {}
+        self._system, self._tau, self._motors = system.variants.reshaped(batch), None, {}
         self._turns = TurnCounter({})
         begin = getattr(self.law, "start", None)
         if begin is not None:
@@ -271,7 +271,7 @@ class Sensed(Controller):
             raise StateError("Sensed: no run has begun; give it to simulate, or call start(system) first.")
         tau = np.zeros_like(v) if self._tau is None else self._tau
         system = self._system
-        forces = (force.at for force in system.elements.placed if force.counts)
+        forces = (force.at for force in system.mechanics.elements.placed if force.counts)
         looked_at = [x for x in dict.fromkeys((*self.joints_looked_at, *forces)) if x in system.loops]
         near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
         at = SensedState(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
@@ -279,7 +279,7 @@ class Sensed(Controller):
         self._motors = {}
         if isinstance(given, Mapping):
             own = {joint: x for joint, x in given.items() if joint not in system.loops}
-            self._tau = np.broadcast_to(system.tree_forces(q, own), v.shape)
+            self._tau = np.broadcast_to(tree_forces(system, q, own), v.shape)
             for joint in given.keys() - own.keys():
                 size = system.mechanism.joints[joint].kind.nv
                 self._motors[joint] = np.broadcast_to(real_array(given[joint]), (*v.shape[:-1], size))

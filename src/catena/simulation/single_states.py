@@ -26,11 +26,11 @@ def single_states(
 ) -> tuple[tuple[int, ...], list[SingleState]]:
     """Return the batch that states q (..., nq), v (..., nv) and the parameters of a system have in common, and its
     states one behind the other."""
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
-    over = system.over(batch)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape)
+    over = system.variants.over(batch)
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
     known = near_rows(system, near, batch)
     return batch, [
-        SingleState(over.state(k), q_k, v_k, {joint: x[k] for joint, x in known.items()})
+        SingleState(over.variants.state(k), q_k, v_k, {joint: x[k] for joint, x in known.items()})
         for k, (q_k, v_k) in enumerate(zip(*rows, strict=True))
     ]

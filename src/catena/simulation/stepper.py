@@ -121,10 +121,10 @@ class Stepper:
             landing=Landing.of(system, contacts) if lands and isinstance(system, System) else None,
         )  # fmt: skip
         q, v = initial_state(system, q, v)
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.parameter_batch)
-        if system.origin is not system:
+        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape)
+        if system.variants.origin is not system:
             # Parameters that differ from state to state do so for the states one behind the other.
-            system = system.over(self.batch)
+            system = system.variants.over(self.batch)
             self.problem = replace(self.problem, system=system)
         self.size = float(step)
         if not system.nv or 0 in self.batch:
@@ -220,11 +220,11 @@ class Stepper:
             there = [self._timeline.state(k)[joint] for k in range(len(self._timeline.parts))]
             return np.array(there).reshape(*self.batch, -1)
         if self._is_timeline:
-            return np.asarray(self.system.reshaped(self.batch).joint_position(self.q, joint))
+            return np.asarray(self.system.variants.reshaped(self.batch).joint_position(self.q, joint))
         near = self._excitation.near_by_joint(self._mover.near).get(joint)
         if near is not None:
             near = near.reshape(*self.batch, near.shape[-1])
-        return self.system.reshaped(self.batch).joint_position(self.q, joint, near)
+        return self.system.variants.reshaped(self.batch).joint_position(self.q, joint, near)
 
     @property
     def q(self) -> np.ndarray:
@@ -264,7 +264,7 @@ class Stepper:
         if isinstance(self._timeline, Several):
             return self._timeline.state(number)
         rows = (x.reshape(-1, x.shape[-1])[number] for x in (self.q, self.v))
-        return Instant(self.system.state(number), self.t, *rows)
+        return Instant(self.system.variants.state(number), self.t, *rows)
 
     @property
     def ended(self) -> str:

@@ -29,7 +29,7 @@ from catena.simulation.run import Run, RunStart, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows
-from catena.system import System
+from catena.system import System, compare_plans
 from catena.validation import shown
 
 # So many changes within this part of the duration are chattering, and the run ends.
@@ -385,7 +385,7 @@ class ChangingRun:
                     f"Event {event.label!r} changed the structure at t = {t:.9g} s, and the state cannot go over: "
                     f"{error}"
                 ) from error
-            compared = moved.system.compared_with(system)
+            compared = compare_plans(system, moved.system)
             told = tuple(str(joint) for joint in compared.joints.values() if not joint.is_same)
             lost, kept = float(moved.energy_loss), moved.momentum_error
             made.append(Transition(t, event.label, lost, moved.impulse, kept, told, moved))

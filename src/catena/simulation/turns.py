@@ -113,12 +113,12 @@ def each_own(
 ) -> np.ndarray:
     """Return what `ask(system, *rows)` gives for rows (n, ...), those of each of the `states` (n,) of the system of
     their own: all at once, unless parameters differ from state to state."""
-    if states is None or not system.parameter_batch:
+    if states is None or not system.variants.shape:
         return np.asarray(ask(system, *rows))
     found: np.ndarray | None = None
     for state in np.unique(states):
         own = np.flatnonzero(states == state)
-        part = np.asarray(ask(system.state(int(state)), *(x[own] for x in rows)))
+        part = np.asarray(ask(system.variants.state(int(state)), *(x[own] for x in rows)))
         if found is None:
             found = np.empty((len(states), *part.shape[1:]))
         found[own] = part

@@ -11,7 +11,7 @@ from catena.errors import StateError
 from catena.mechanism import GROUND
 from catena.studio.motions import ways_to_move
 from catena.studio.reading import TextReading
-from catena.system import System
+from catena.system import System, branches
 from catena.system.modes import Modes
 from catena.validation import shown
 from catena.view.live.moving import kind_of
@@ -55,7 +55,7 @@ def sentences(reading: TextReading) -> list[dict[str, Any]]:
     """What is to be said of the mobility: {"words", "kind", "name"}, with an empty kind where no part is meant."""
     system, q = _system(reading), reading.q
     found = [_said(reading.words())]
-    if system.constrained:
+    if system.mechanics.constrained:
         told = system.diagnose(q)
         if told.redundancy:
             found.append(_said(_redundant(told.redundancy, told.constraints, reading)))
@@ -140,11 +140,11 @@ def branches_of(reading: TextReading) -> dict[str, Any]:
     """All ways in which the loops close while the joints that drive stay where they are: {"held", "branches"} with q
     (nq,) each, the nearest first, which is the one that is drawn."""
     system = _system(reading)
-    if not system.constrained:
+    if not system.mechanics.constrained:
         raise StateError("it has no loop, so that it has one branch only.")
     names = drivers(reading)
     given = {name: reading.q[system.slice_q(name)] for name in names}
-    found = system.branches({name: x[0] if len(x) == 1 else x for name, x in given.items()}, reading.q)
+    found = branches(system, {name: x[0] if len(x) == 1 else x for name, x in given.items()}, reading.q)
     return {"held": names, "branches": [[float(x) for x in q] for q in found]}
 
 

@@ -43,7 +43,7 @@ def swing(system: System, q: Floats, way: Any) -> Course:
 
 def ways_to_move(system: System, q: Floats) -> Floats:
     """Independent velocities (ways, nv) of the closed mechanism at q (nq,), of length 1."""
-    if not system.constrained:
+    if not system.mechanics.constrained:
         return np.eye(system.nv)
     K = np.asarray(system.closure_jacobian(q))
     _, sizes, rows = np.linalg.svd(K)
@@ -57,7 +57,7 @@ def _along(system: System, q: Floats, step: Floats) -> list[Floats]:
     for _ in range(STEPS):
         moved = np.asarray(system.integrate(found[-1], step))
         try:
-            found.append(np.asarray(system.project(moved)) if system.constrained else moved)
+            found.append(np.asarray(system.project(moved)) if system.mechanics.constrained else moved)
         except CatenaError:
             break
     return found[1:] or [q]

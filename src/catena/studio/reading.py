@@ -113,7 +113,7 @@ class TextReading:
         if self.scenario is None:
             return 0
         system = self.scenario.system
-        if not system.constrained:
+        if not system.mechanics.constrained:
             return int(system.nv)
         K = np.asarray(system.closure_jacobian(self.q))
         return int(

@@ -123,7 +123,7 @@ class StudioHandler(Handler):
     def _stream(self, answers: Any) -> None:
         """Answer in pieces, each a line of JSON that goes out at once. What is wrong with the question is known before
         the first of them."""
-        first = next(answers, {})
+        first: dict[str, Any] = next(answers, {})
         self.send_response(200)
         for key, value in (
             ("Content-Type", "application/x-ndjson"), ("Transfer-Encoding", "chunked"), ("Cache-Control", "no-store"),

@@ -49,7 +49,7 @@ def articulated_inertias(
 ) -> ArticulatedInertias:  # fmt: skip
     """Return what the sweep from the tips to the base finds at every body (Shao and Yuan, eq. 13 and 14)."""
     plan = system.plan
-    if system.constrained:
+    if system.mechanics.constrained:
         raise StateError(
             "articulated_inertias: the mechanism has loops or couplings, and what a body shows then depends on bodies "
             "that do not hang on it. Detach the loops, or ask operational_space of a frame what the closed mechanism "
@@ -68,7 +68,7 @@ def articulated_inertias(
     tau, _, f_ext = with_own_by_place(system, q, v, tau, None, f_ext)
     system._require_tree("articulated_inertias")
     given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    result = system.evaluator.evaluate(dynamics.articulated_inertia, given)
+    result = system.mechanics.evaluator.evaluate(dynamics.articulated_inertia, given)
     inertia, force = _matrices(result["shown_inertia"]), result["shown_force"]
     inertias: dict[str, np.ndarray] = {}
     bias: dict[str, np.ndarray] = {}

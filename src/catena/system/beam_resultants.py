@@ -25,5 +25,5 @@ def beam_resultants(
         twist, acceleration = system.twist(q, v, body), system.acceleration(q, v, vdot, body)
         return BeamMotion(q, v, vdot, system.body_poses(q), twist, acceleration)
 
-    pressing = with_wrenches(f_ext, system.element_forces(q, v).between)
+    pressing = with_wrenches(f_ext, system.forces.loads(q, v).between)
     return along_beam(system.mechanism, system.plan, body, x, motion, reactions, pressing)

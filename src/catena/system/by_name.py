@@ -39,9 +39,11 @@ def as_arrays(
         v = system.velocity(q, v)
     if isinstance(tau, Mapping):
         given = tau
-        tau, loop_tau = forces_by_name(system.evaluator, given)
+        tau, loop_tau = forces_by_name(system.mechanics.evaluator, given)
         if loop_tau is not None and not system._closed and not apart:
-            tau, loop_tau = system.tree_forces(q, given), None
+            from catena.system.at_loops import tree_forces
+
+            tau, loop_tau = tree_forces(system, q, given), None
     return q, v, tau, loop_tau
 
 

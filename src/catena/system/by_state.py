@@ -48,7 +48,7 @@ class States:
             index = tuple(int(i) for i in np.unravel_index(int(k), self.batch)) if self.batch else ()
             plan = self.base.plan
             self._alone[k] = self.variation.at(index).system(
-                plan.root, plan.cut, self.base.accuracy, plan.keep
+                plan.root, plan.cut, self.base.mechanics.accuracy, plan.keep
             )
         return self._alone[k]
 
@@ -57,12 +57,12 @@ class States:
         from catena.questions.variation import VariedConstants
 
         return VariedConstants(
-            self.variation, evaluator.plan, lambda k: self.alone(k).evaluator, self._rigid_stops
+            self.variation, evaluator.plan, lambda k: self.alone(k).mechanics.evaluator, self._rigid_stops
         )
 
     def _rigid_stops(self, joint: str) -> np.ndarray:
         """Return the parameters (*batch, n) of stops that are as stiff as the inertia asks for that a joint feels."""
-        own = [self.alone(k).elements.stops[joint].kind.params() for k in range(self.count)]
+        own = [self.alone(k).mechanics.elements.stops[joint].kind.params() for k in range(self.count)]
         return np.array(own).reshape(*self.batch, -1)
 
     def bare(self) -> System | None:
@@ -70,13 +70,13 @@ class States:
         does."""
         mechanism, values = self.origin.mechanism, self.variation.values
         kept = {n: x for n, x in values.items() if not is_left_out(mechanism, n)}
-        if self.origin.bare is self.origin and len(kept) == len(values):
+        if self.origin.variants.bare is self.origin and len(kept) == len(values):
             return None
         numbers = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in kept.items()}
         if not any(name.partition(".")[0] == "gravity" for name in kept):
             # It keeps the batch where all that differs is left out.
             numbers["gravity"] = np.broadcast_to(mechanism.gravity, (*self.batch, 3))
-        return self.origin.bare.vary(numbers)
+        return self.origin.variants.bare.vary(numbers)
 
 
 def by_state(method: Method) -> Method:
@@ -86,7 +86,7 @@ def by_state(method: Method) -> Method:
     def answer(self: System, *given: Any, **named: Any) -> Any:
         if self._states is None:
             return method(self, *given, **named)
-        return ask_each(self, method.__name__, *given, **named)
+        return ask_each(self, answer, *given, **named)
 
     return answer  # type: ignore[return-value]
 
@@ -104,15 +104,18 @@ def one_by_one(method: Method) -> Method:
         for k, index in enumerate(np.ndindex(states.batch)):
             arguments = [_told_apart(x, states.batch, index) for x in given]
             options = {name: _told_apart(x, states.batch, index) for name, x in named.items()}
-            found[index] = getattr(states.alone(k), method.__name__)(*arguments, **options)
+            found[index] = answer(states.alone(k), *arguments, **options)
         return found if states.batch else found[()]
 
     return answer  # type: ignore[return-value]
 
 
-def ask_each(system: System, name: str, *given: Any, only: np.ndarray | None = None, **named: Any) -> Any:
-    """Return what the systems of the states say to a call of `name`, put together. Arrays have batch dimensions before
-    their last one; with `only` (...) the other states are left out and get zeros."""
+def ask_each(
+    system: System, asked: str | Callable[..., Any], *given: Any, only: np.ndarray | None = None, **named: Any
+) -> Any:
+    """Return what the systems of the states say to a call `asked`, of a method by its name or of a function, put
+    together. Arrays have batch dimensions before their last one; with `only` (...) the other states are left out and
+    get zeros."""
     states = system._states
     assert states is not None
     spread = [_spread(x) for x in (*given, *named.values())]
@@ -131,7 +134,8 @@ def ask_each(system: System, name: str, *given: Any, only: np.ndarray | None = N
         arguments = [_taken(x, batch, mine) for x in given]
         options = {n: _taken(x, batch, mine) for n, x in named.items()}
         try:
-            parts.append(getattr(own, name)(*arguments, **options))
+            call = asked if callable(asked) else getattr(type(own), asked)
+            parts.append(call(own, *arguments, **options))
         except CatenaError as error:
             # The others are told to whoever asks for them.
             errors |= {tuple(int(i) for i in index): error for index in np.argwhere(mine)}

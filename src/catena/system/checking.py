@@ -72,7 +72,7 @@ def _try(mechanism: Mechanism, name: str) -> list[Finding]:
     """Plan the mechanism and close its loops from the initial state it tells."""
     try:
         system = System(mechanism)
-        if system.constrained:
+        if system.mechanics.constrained:
             q = system.assemble()
             system.closure(q, np.zeros(system.nv))
     except CatenaError as error:

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import kinematics
-from catena.dynamics.loops.closing import flexible_loops, loop_closure, projection
-from catena.dynamics.loops.closing.branches import branches
+from catena.dynamics.loops.closing import branches as searching, flexible_loops, loop_closure, projection
 from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError, StateError
 from catena.kernels import arrays, is_plain
+from catena.kernels.blas import by_one_blas_thread
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
 from catena.questions.dimension_repair import in_words, smallest_repair
 from catena.system.by_name import Given
-from catena.system.by_state import ask_each
+from catena.system.by_state import ask_each, one_by_one
+from catena.system.of_system import of_system
 from catena.validation import is_one_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ NEAR = 0.05
 
 def guessed(system: System, guess: ArrayLike | Given | None) -> np.ndarray:
     """Return where a search begins, (..., nq): the neutral configuration, or what is given of it."""
-    evaluator = system.evaluator
+    evaluator = system.mechanics.evaluator
     if isinstance(guess, Mapping):
         own = {name: x for name, x in guess.items() if x is not None}
         start = loop_closure.put(evaluator, system.neutral(), own)
@@ -76,7 +77,7 @@ def _of_states(
     if isinstance(given, str | InitialState):
         return ask_each(system, "assemble", given, guess, slack)
     start = guessed(states.base, guess)
-    held = loop_closure.held(states.base.evaluator, {} if given is None else given)
+    held = loop_closure.held(states.base.mechanics.evaluator, {} if given is None else given)
     loop_closure.check_slack(slack)
     batch = loop_closure.common_batch(held, start.shape[:-1], states.batch)
     if not system.plan.total_constraints and all(h.node >= 0 for h in held):
@@ -157,7 +158,7 @@ def _near(system: System, state: InitialState, guess: ArrayLike | Given | None, 
     given = planned(system, state.q)
     in_tree = {name: x for name, x in given.items() if name in system.joints}
     if len(in_tree) == len(system.joints):
-        begin = loop_closure.put(system.evaluator, system.neutral(), in_tree)
+        begin = loop_closure.put(system.mechanics.evaluator, system.neutral(), in_tree)
         return _assembled(system, None, begin, slack, repair=True)
     begin = guessed(system, guess)
     try:
@@ -171,7 +172,7 @@ def _assembled(
 ) -> np.ndarray:
     """Return the coordinates (..., nq) near a start that close all loops and hold what is given; where there are none,
     the error tells the smallest `repair` if that is asked for."""
-    system.settle()
+    system.mechanics.settle()
     if system.plan.owner is not None and system.loops:
         # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
         held = flexible_loops.with_modes(system.plan, given, start)
@@ -183,7 +184,7 @@ def _assembled(
         q = _closed(system, given, start, slack)
     except LoopError as error:
         raise (_with_repair(system, error) if repair else error) from None
-    return _closed(system, given, start, slack) if system.settle(q) else q
+    return _closed(system, given, start, slack) if system.mechanics.settle(q) else q
 
 
 def _with_repair(system: System, error: LoopError) -> LoopError:
@@ -191,7 +192,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
     if error.gaps is None:
         return error
     try:
-        repair = smallest_repair(system.evaluator, list(error.gaps), error.configuration)
+        repair = smallest_repair(system.mechanics.evaluator, list(error.gaps), error.configuration)
     except CatenaError:
         # It is advice: what cannot be advised about is told as it is.
         repair = None
@@ -208,7 +209,7 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
 
 def _closed(system: System, given: Given | None, start: np.ndarray, slack: float) -> np.ndarray:
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
-    evaluator = system.evaluator
+    evaluator = system.mechanics.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
     return within_limits(
         system._counted.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
@@ -219,16 +220,16 @@ def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.nda
     """Return the velocity (..., nv) of the closed mechanism at q (..., nq) in which joints move as given."""
     if system._states is not None:
         return _velocity_of_states(system, q, given, slack)
-    q = system.evaluator.checked(kinematics.integrate, "q", q)
-    system.evaluator.check_positions("q", q)
-    system.settle(q)
+    q = system.mechanics.evaluator.checked(kinematics.integrate, "q", q)
+    system.mechanics.evaluator.check_positions("q", q)
+    system.mechanics.settle(q)
     if system.plan.owner is not None and system.loops:
         try:
             held = flexible_loops.with_modes(system.plan, given, None)
-            return loop_closure.velocity(system.evaluator, q, held, slack)
+            return loop_closure.velocity(system.mechanics.evaluator, q, held, slack)
         except LoopError:
             pass
-    return loop_closure.velocity(system.evaluator, q, given, slack)
+    return loop_closure.velocity(system.mechanics.evaluator, q, given, slack)
 
 
 def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
@@ -239,8 +240,8 @@ def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) 
     is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
     if system.plan.total_constraints and not is_still:
         return ask_each(system, "velocity", q, given, slack)
-    q = states.base.evaluator.checked(kinematics.integrate, "q", q)
-    states.base.evaluator.check_positions("q", q)
+    q = states.base.mechanics.evaluator.checked(kinematics.integrate, "q", q)
+    states.base.mechanics.evaluator.check_positions("q", q)
     batch = np.broadcast_shapes(q.shape[:-1], states.batch)
     if is_still:
         # What is wrong with names and shapes is said for one state.
@@ -258,17 +259,17 @@ def project(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the closed state nearest to q (..., nq) and v (..., nv), None where v is; joints of the tree in `held`
     stay as they are. What closes loops of any rank needs no formulas of their joints either."""
-    system.settle()
+    system.mechanics.settle()
     if held is None and loop_closure.knows_all_coordinates(system.plan):
-        return projection.project(system.evaluator, q, v)
+        return projection.project(system.mechanics.evaluator, q, v)
     names = arrays.as_list("held", () if held is None else held, str, "joints")
     components = [k for joint in names for k in range(system.nv)[system.slice_v(joint)]]
-    return projection.project_holding(system.evaluator, q, v, np.array(components, dtype=int))
+    return projection.project_holding(system.mechanics.evaluator, q, v, np.array(components, dtype=int))
 
 
 def quick_assembly_for(system: System, what: str) -> QuickAssembly:
     """Return what closes loops by formulas, or raise a LoopError: `what` needs it."""
-    quick = quick_assembly(system.evaluator)
+    quick = quick_assembly(system.mechanics.evaluator)
     if quick is None:
         raise LoopError(
             f"{what} needs loops whose joints find their coordinates by formulas, and {system.mechanism.name!r} has "
@@ -277,21 +278,28 @@ def quick_assembly_for(system: System, what: str) -> QuickAssembly:
     return quick
 
 
-def all_branches(system: System, given: Given, guess: ArrayLike | Given | None) -> np.ndarray:
-    """Return all configurations (n, nq) that close the loops with the positions given for some joints of the tree,
-    those nearest to the guess first."""
+@of_system
+@one_by_one
+@by_one_blas_thread
+def branches(system: System, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
+    """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
+    the tree, those nearest to `guess` (the neutral configuration unless given) first.
+
+    They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
+    missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
+    """
     start = guessed(system, guess)
     if start.ndim != 1:
         raise StateError(f"branches looks from one guess, but it has shape {start.shape}.")
-    system.settle()
+    system.mechanics.settle()
     quick = quick_assembly_for(system, "branches")
     if system.plan.owner is not None:
         given = flexible_loops.with_modes(system.plan, given, start)
-    held = loop_closure.held(system.evaluator, given)
+    held = loop_closure.held(system.mechanics.evaluator, given)
     for one in held:
         if one.value.ndim != 1:
             raise StateError(
                 f"given: joint {one.name!r} has positions of shape {one.value.shape}; branches looks for one "
                 f"configuration at a time."
             )
-    return branches(quick, held, start)
+    return searching.branches(quick, held, start)

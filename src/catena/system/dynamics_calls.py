@@ -52,20 +52,20 @@ def forward_dynamics(
         if system._states is not None:
             return _of_states(system, q, v, tau, bare_tau, f_ext, base_acceleration, near)
         return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member, independent)
-    if method == "auto" and system._inertia.lacking is not None:
+    if method == "auto" and system.mechanics.inertia.lacking is not None:
         # Some joint moves no inertia in the neutral configuration; in another one it may.
         problem = posed(system, q, v, tau, f_ext, base_acceleration)
-        with system._inertia.named():
+        with system.mechanics.inertia.named():
             return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, system.nv)
     return _of_tree(system, q, v, tau, method, f_ext, base_acceleration)
 
 
 def _has_lanes(system: System, method: str, loop_tau: np.ndarray | None) -> bool:
     """Return whether a method computes mechanisms that differ from state to state in lanes."""
-    if loop_tau is not None or system._inertia.lacking is not None:
+    if loop_tau is not None or system.mechanics.inertia.lacking is not None:
         return False
     if system._closed:
-        return method in ("auto", "elimination") and is_for(system.evaluator.plan)
+        return method in ("auto", "elimination") and is_for(system.mechanics.evaluator.plan)
     return method in ("auto", "articulated_body", "composite_body")
 
 
@@ -77,10 +77,10 @@ def _of_states(
     (..., nv), those of the mechanism among them, by the compiled elimination; states that it cannot certify are
     computed one by one from the forces `given`."""
     inputs = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    found = closed_chains.in_lanes(system.evaluator, inputs)
+    found = closed_chains.in_lanes(system.mechanics.evaluator, inputs)
     assert found is not None
     vdot = found["qdd"]
-    doubtful = closed_chains.in_doubt(system.evaluator.plan, found).reshape(vdot.shape[:-1])
+    doubtful = closed_chains.in_doubt(system.mechanics.evaluator.plan, found).reshape(vdot.shape[:-1])
     if not np.any(doubtful):
         return vdot
     outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
@@ -98,17 +98,17 @@ def _with_loops(
     if quick and loop_tau is None:
         # Most calls end here: what the careful ways need besides is prepared for them alone.
         given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-        found = closed_chains.in_lanes(system.evaluator, given)
+        found = closed_chains.in_lanes(system.mechanics.evaluator, given)
         system._open_loops.look(q)
-        if found is not None and not closed_chains.in_doubt(system.evaluator.plan, found).any():
+        if found is not None and not closed_chains.in_doubt(system.mechanics.evaluator.plan, found).any():
             return found["qdd"]
     problem = posed(system, q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau)
-    with system._inertia.named():
+    with system.mechanics.inertia.named():
         if found is None:
             solution = closed_chains.solve(problem, method, member, independent)
         else:
             solution = closed_chains.mended(problem, found)
-        if len(solution.handed_over) and system.settle(problem.q[solution.handed_over]):
+        if len(solution.handed_over) and system.mechanics.settle(problem.q[solution.handed_over]):
             problem = posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
             solution = closed_chains.solve(problem, method, member)
     return solution.vdot.reshape(*problem.batch, system.nv)
@@ -118,7 +118,7 @@ def _of_tree(
     system: System, q: Any, v: Any, tau: Any, method: str, f_ext: Wrenches, base_acceleration: ArrayLike | None
 ) -> np.ndarray:  # fmt: skip
     """Return the accelerations (..., nv) of a tree."""
-    evaluator = system.evaluator
+    evaluator = system.mechanics.evaluator
     system._require_tree("forward dynamics")
     given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
     if method in ("auto", "articulated_body"):
@@ -142,7 +142,7 @@ def inverse_with_loops(
     names = None if actuated is None else arrays.as_list("actuated", actuated, str, "joints")
     own = system._with_own(q, v, None)
     problem = posed(system, q, v, own, f_ext, base_acceleration, vdot)
-    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    motion = system.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     rows = arrays.rows(motion, problem.batch)
     if names is None:
         return by_actuated(problem, rows).reshape(*problem.batch, system.nv)
@@ -159,16 +159,16 @@ def hybrid_dynamics(
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
     tau = system._with_own(q, v, tau, near)
-    if not (system._closed or drives or system._inertia.lacking_beside(driven)):
+    if not (system._closed or drives or system.mechanics.inertia.lacking_beside(driven)):
         outside = system._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}
-        result = system.evaluator.evaluate(dynamics.tree_dynamics(system.plan, drives=True), inputs)
+        result = system.mechanics.evaluator.evaluate(dynamics.tree_dynamics(system.plan, drives=True), inputs)
         return result["qdd"], system._without_own(q, v, result["drive"], near)
     problem = posed(system, q, v, tau, f_ext, base_acceleration, given, loop_tau=loop_tau)
     rows = np.broadcast_to(given, (*problem.batch, system.nv)).reshape(-1, system.nv)
     forces: dict[str, np.ndarray] = {}
-    with system._inertia.named():
+    with system.mechanics.inertia.named():
         if drives:
             solution, forces = with_loop_drives(problem, drives, lambda p: hybrid(p, driven, rows))
         else:
@@ -191,9 +191,9 @@ def posed(
     """Return the equations of motion of a system with loops at these states; vdot counts for the batch dimensions only.
     With `look`, what counts is settled first."""
     given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
-    problem = closed_chains.pose_problem(system.evaluator, given, vdot, loop_tau)
-    if look and system.settle(problem.q):
-        problem = closed_chains.pose_problem(system.evaluator, given, vdot, loop_tau)
+    problem = closed_chains.pose_problem(system.mechanics.evaluator, given, vdot, loop_tau)
+    if look and system.mechanics.settle(problem.q):
+        problem = closed_chains.pose_problem(system.mechanics.evaluator, given, vdot, loop_tau)
     return problem
 
 
@@ -201,6 +201,6 @@ def opened(system: System, q: Any, v: Any, vdot: ArrayLike) -> np.ndarray:
     """Return the forces (states, nv) at the joints of the tree that a motion takes, besides those of the mechanism and
     of friction, if nothing held its loops."""
     problem = posed(system, q, v, system._with_own(q, v, None), None, None, vdot)
-    motion = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+    motion = system.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     rows = arrays.rows(motion, problem.batch)
     return taken_by(problem, rows)

@@ -50,7 +50,7 @@ class Modes:
         Re(shape e^(i phase)), with loops closed. The amplitude is that of the component that moves most."""
         turn = np.exp(1j * np.asarray(phases, dtype=float))[..., None]
         q = self.system.integrate(self.q, amplitude * (self.shapes[:, mode] * turn).real)
-        return self.system.project(q, held=[]) if self.system.constrained else q
+        return self.system.project(q, held=[]) if self.system.mechanics.constrained else q
 
     def course(self, mode: int, amplitude: float = 0.2, samples: int = 49) -> "Course":
         """Return one swing of a mode as something to play: `course(0).view()`, `save_html`, `save_video`."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> System:
     """Return a system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}."""
-    system.evaluator.check_current()
+    system.mechanics.evaluator.check_current()
     if not isinstance(places, Mapping) or not all(
         isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
         for pair in places.values()
@@ -37,20 +37,20 @@ def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> Sy
         )
     for name in places:
         known("joint that closes a loop", name, system.loops, repr(system.mechanism.name))
-    mechanism, plan, accuracy = joints_at(system.mechanism, places), system.plan, system.accuracy
-    first = system.laid_out
-    settled = any(x.evaluator is not x._counted.described for x in (system, first))
+    mechanism, plan, accuracy = joints_at(system.mechanism, places), system.plan, system.mechanics.accuracy
+    first = system.variants.laid_out
+    settled = any(x.mechanics.evaluator is not x._counted.described for x in (system, first))
     if settled or plan.owner is not None:
         # What was left out as redundant was so at these places.
         return mechanism.system(plan.root, plan.cut, accuracy, plan.keep)
     made = _moved_plan(system, mechanism, places)
-    evaluator = Evaluator(mechanism, made, laid_out=first.evaluator)
+    evaluator = Evaluator(mechanism, made, laid_out=first.mechanics.evaluator)
     moved = system._planned(
         mechanism, made, accuracy, CountedConstraints(evaluator, made.neutral(), accuracy)
     )
     # One look: where joints are elsewhere, others may say the same.
     moved._counted.looks, moved._counted.tries = min(1, moved._counted.looks), 0
-    moved._laid_out, moved._model.elements = first, first.elements
+    moved._laid_out, moved.mechanics.elements = first, first.mechanics.elements
     return moved
 
 

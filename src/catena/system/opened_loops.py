@@ -36,7 +36,7 @@ def opened_loops(
                 moved[k] += step
                 changed = with_values(mechanism, {parameter.name: moved})
                 own = planned(changed, root=plan.root, cut=plan.cut, keep=plan.keep)
-                ends.append(closure(Evaluator(changed, kept_as(own, system.effective_plan)), q, v))
+                ends.append(closure(Evaluator(changed, kept_as(own, system.mechanics.effective_plan)), q, v))
             columns.append([(up - down) / (2.0 * h) for up, down in zip(*ends, strict=True)])
         found[parameter.name] = (
             np.stack([position for position, _ in columns], axis=-1),

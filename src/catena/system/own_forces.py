@@ -52,16 +52,16 @@ def with_own_by_place(
 ) -> tuple[Any, np.ndarray | None, Mapping[str, Any] | None]:  # fmt: skip
     """Return joint forces (..., nv), forces at all loop joints (..., k) and wrenches by body or frame, each with those
     of the mechanism that act there."""
-    if system.elements.is_empty:
+    if system.mechanics.elements.is_empty:
         return tau, loop_tau, f_ext
-    own = system.element_forces(q, v, near)
+    own = system.forces.loads(q, v, near)
     at_tree = own.tau
     if tau is not None:
-        given = system.evaluator.checked(dynamics.articulated_body, "tau", tau)
+        given = system.mechanics.evaluator.checked(dynamics.articulated_body, "tau", tau)
         arrays.batch_shape({"q and v": at_tree, "tau": given})
         at_tree = at_tree + given
     if own.at_loops:
-        at_loops = forces_by_name(system.evaluator, own.at_loops)[1]
+        at_loops = forces_by_name(system.mechanics.evaluator, own.at_loops)[1]
         loop_tau = at_loops if loop_tau is None or at_loops is None else loop_tau + at_loops
     return at_tree, loop_tau, with_wrenches(f_ext, own.between) or None
 
@@ -112,7 +112,7 @@ def without_forces(system: System) -> System:
         return system
     own = system.plan
     described = plan(mechanism, root=own.root, cut=own.cut, keep=own.keep)
-    bare = system._planned(mechanism, described, system.accuracy)
+    bare = system._planned(mechanism, described, system.mechanics.accuracy)
     # What was found about the loops holds without forces too.
     mine, its = system._counted, bare._counted
     its.found, its.looks, its.tries = mine.found, mine.looks, mine.tries
@@ -151,6 +151,6 @@ def of_bare(
     idle = [name for name in names if is_left_out(mechanism, name)]
     kept = [name for name in names if name not in idle]
     # Gravity is always there, and tells what shape nothing has.
-    found = ask(system.bare, list(dict.fromkeys([*kept, "gravity"] if idle else kept)))
+    found = ask(system.variants.bare, list(dict.fromkeys([*kept, "gravity"] if idle else kept)))
     shape = found["gravity"].shape[:-1] if idle else ()
     return {name: np.zeros((*shape, sizes[name])) if name in idle else found[name] for name in names}

@@ -17,26 +17,33 @@ from catena.kernels import arrays
 from catena.kinematics.loops.goals import Goal
 from catena.spatial import Pose
 from catena.system.by_name import Given
+from catena.system.by_state import one_by_one
 from catena.system.closed_states import guessed, quick_assembly_for
+from catena.system.of_system import of_system
 from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
 
 
+@of_system
+@one_by_one
 def reach(
-    system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None, hold: Given | None
-) -> Reach:
-    """Return how near frames or bodies come to their goals, loops closed and joints within their limits."""
+    system: System, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None,
+    hold: Given | None = None,
+) -> Reach:  # fmt: skip
+    """Return which goals frames or bodies reach and how near they come to the others, loops closed and joints within
+    their limits: workspaces of thousands of points in one call. It takes what `inverse_kinematics` takes and never
+    raises because a goal is out of reach."""
     for frame in goals if isinstance(goals, Mapping) else ():
         system._frame(frame)
     if not isinstance(goals, Mapping) or not goals:
         raise StateError(f"goals is {shown(goals)}; give a mapping from frames to poses or points.")
     start = guessed(system, guess)
-    system.settle()
+    system.mechanics.settle()
     if system.plan.total_constraints:
         quick_assembly_for(system, "inverse_kinematics")
-    held = loop_closure.held(system.evaluator, hold)
+    held = loop_closure.held(system.mechanics.evaluator, hold)
     wanted = [Goal(frame, given) for frame, given in goals.items()]
     for h in held:
         if h.node < 0:
@@ -52,10 +59,10 @@ def reach(
         raise StateError(
             f"The batch dimensions do not fit together: guess {start.shape[:-1]}, goals {shapes}."
         ) from None
-    search = Reaching(system.evaluator, [g.over(batch) for g in wanted])
+    search = Reaching(system.mechanics.evaluator, [g.over(batch) for g in wanted])
     rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
     q, done = search.reach(rows, arrays.rows(start, batch).copy(), JointLimits(system._counted.described))
-    left = [left_of(system.evaluator, goal, q) for goal in search.goals]
+    left = [left_of(system.mechanics.evaluator, goal, q) for goal in search.goals]
     distance, angle = (np.max([each[k] for each in left], axis=0).reshape(batch) for k in (0, 1))
     return Reach(q.reshape(*batch, system.nq), done.reshape(batch), distance, angle)
 
@@ -81,7 +88,7 @@ def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
     words = []
     for frame, given in goals.items():
         goal = Goal(frame, given).over(batch).some(np.array([state]))
-        gap, turn = left_of(system.evaluator, goal, q[None])
+        gap, turn = left_of(system.mechanics.evaluator, goal, q[None])
         words.append(f"{frame!r} {gap[0]:.3g} m" + ("" if goal.R is None else f" and {turn[0]:.3g} rad"))
     limits = JointLimits(system._counted.described)
     at = limits.reached(q)
@@ -90,5 +97,5 @@ def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
     return (
         f"No configuration of {system.plan.name!r} was found{where} that brings its frames where they should be within "
         f"the limits of its joints; what is left of the nearest: {', '.join(words)}.{who} Give a goal within reach, or "
-        f"a guess nearer to it, or ask s.reach(...), which tells which goals are reached."
+        f"a guess nearer to it, or ask ct.reach(s, ...), which tells which goals are reached."
     )

@@ -45,7 +45,7 @@ def reactions(
     problem = posed(system, q, v, tau, f_ext, base_acceleration, vdot, loop_tau=loop_tau)
     passing = system._passing
     if vdot is not None:
-        vdot = system.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+        vdot = system.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     known_motion = vdot is not None and not system._closed
     if not passing.welds and not known_motion and system._counted.found is None:
         unique = unique_wrenches(problem, system.mechanism)
@@ -104,7 +104,7 @@ def _by_place(
             f"at_loops is {shown(at_loops)}; give a mapping from joints that close loops to forces."
         )
     if at_loops:
-        more = forces_by_name(system.evaluator, at_loops)[1]
+        more = forces_by_name(system.mechanics.evaluator, at_loops)[1]
         loop_tau = more if loop_tau is None or more is None else loop_tau + more
     return q, v, tau, loop_tau
 

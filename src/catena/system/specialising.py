@@ -22,7 +22,7 @@ _NO_WRENCH = frozenset({"f_ext", "a_base"})
 def specialised(system: System, names: tuple[str, ...]) -> System:
     """Return a system of the same plan with the same answers. Calls never wait: the general code serves until the
     specialised one has been made."""
-    plan = system.effective_plan
+    plan = system.mechanics.effective_plan
     wanted = _usual(plan)
     for name in names:
         known("calculation that can be specialised", name, wanted, repr(system.mechanism.name))
@@ -33,7 +33,7 @@ def specialised(system: System, names: tuple[str, ...]) -> System:
     def find_again() -> None:
         """Let single states find the new program when they are computed next."""
         for each in made:
-            each._forward = each._inverse = None
+            each.mechanics.forward = each._inverse = None
 
     specialiser = Specialiser(plan, find_again)
 
@@ -46,7 +46,7 @@ def specialised(system: System, names: tuple[str, ...]) -> System:
 
     counted = system._counted.with_evaluators(of)
     counted.looks = system._counted.looks
-    fast = system._planned(system.mechanism, system.plan, system.accuracy, counted)
+    fast = system._planned(system.mechanism, system.plan, system.mechanics.accuracy, counted)
     fast._specialiser = specialiser
     made.append(fast)
     for algorithm, absent in chosen:

@@ -86,7 +86,7 @@ class DryFriction:
     @staticmethod
     def of_loops(system: System) -> DryFriction:
         """Return that of the loops of a system; couplings come after them, and have none."""
-        plan = system.evaluator.plan
+        plan = system.mechanics.evaluator.plan
         found = DryFriction(*np.zeros((4, len(plan.loop_joints) + len(plan.couplings), COMPONENTS)))
         for k in dry_loops(plan):
             loop = plan.loop_joints[k]
@@ -134,7 +134,7 @@ class DryFriction:
 
 def loop_rates(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the velocities (..., loops, 6) of joints with dry friction that close loops, zero `at_rest`."""
-    plan = system.evaluator.plan
+    plan = system.mechanics.evaluator.plan
     found = np.zeros((*v.shape[:-1], len(plan.loop_joints) + len(plan.couplings), COMPONENTS))
     for k in dry_loops(plan):
         rate = system.joint_velocity(q, v, plan.loop_joints[k].name)
@@ -176,9 +176,11 @@ def sticking(
         )
     tau = np.zeros(system.nv) if tau is None else tau
     if loop_tau is not None:
-        tau = tau + forces_at_tree(system.evaluator, q, loop_tau)
+        tau = tau + forces_at_tree(system.mechanics.evaluator, q, loop_tau)
     told = {"q": q, "qd": v, "tau": tau}
-    q, v, tau = (system.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items())
+    q, v, tau = (
+        system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items()
+    )
     outside = system._outside(f_ext, None)
     shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
     if outside["f_ext"] is not None:
@@ -200,13 +202,13 @@ class _SenseSearch:
     ) -> None:  # fmt: skip
         self.system, self.v, self.acting, self.driven, self.given = system, v, acting, driven, given
         self.inputs = {"q": q, "qd": v, "qdd_given": given, **outside}
-        plan = system.effective_plan
+        plan = system.mechanics.effective_plan
         self.loops = dry_loops(plan)
         self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
         self.of_loops = of_loops if self.loops else None
         self.algorithm = _algorithm(plan, bool(self.loops))
         rates, limit, slipping = (
-            at_rest(v, v) if system.constrained else v,
+            at_rest(v, v) if system.mechanics.constrained else v,
             self.dry.limit,
             self.dry.of_slip(v),
         )
@@ -231,7 +233,7 @@ class _SenseSearch:
             wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, backwards)
             if not wrong.any():
                 force = np.where(stuck, held, -self.slipping * sense)
-                if self.system.constrained:
+                if self.system.mechanics.constrained:
                     rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= self._still(vdot))
                     force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
                 return self._told(vdot, force, sense)
@@ -252,7 +254,7 @@ class _SenseSearch:
             # A component without friction slips, with none.
             loop_sense = np.where(self.limit > 0.0, sense, 1.0)[..., nv:]
             inputs |= {"loop_sense": loop_sense, **self.of_loops.told_loops}
-        found = self.system.evaluator.evaluate(self.algorithm, inputs)
+        found = self.system.mechanics.evaluator.evaluate(self.algorithm, inputs)
         vdot, held = found["qdd"], found["drive"] - total
         if self.of_loops is None:
             return vdot, vdot, held
@@ -269,7 +271,7 @@ class _SenseSearch:
         chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
         if not len(chosen):
             return force
-        problem = motion_problem(self.system.evaluator, self.inputs["q"])
+        problem = motion_problem(self.system.mechanics.evaluator, self.inputs["q"])
         flat = [x[..., chosen].reshape(problem.states, -1) for x in (rests, force, self.limit)]
         found = np.array(force)
         least = least_holding(problem, _rows(problem, chosen), *flat)
@@ -277,7 +279,7 @@ class _SenseSearch:
         return found
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
-        nv, joints = self.system.nv, self.system.evaluator.plan.loop_joints
+        nv, joints = self.system.nv, self.system.mechanics.evaluator.plan.loop_joints
         across, loop_sense = (
             x[..., nv:].reshape(*x.shape[:-1], (x.shape[-1] - nv) // COMPONENTS, COMPONENTS)
             for x in (force, sense)
@@ -310,13 +312,13 @@ def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFrictio
     """Return the dry friction of the tree and of the loops of a system whose states begin at q (nq,), without that of
     joints that loops hold still."""
     tree, loops = DryFriction.of(system), DryFriction.of_loops(system)
-    if not system.constrained:
+    if not system.mechanics.constrained:
         return tree, loops
-    if system.laid_out not in _still:
+    if system.variants.laid_out not in _still:
         # It is the same wherever a mechanism stands, so it is looked at once.
         limit = np.concatenate([tree.limit, loops.limit.ravel()])
-        _still[system.laid_out] = never_moving(system.state(0), q, limit)
-    still = _still[system.laid_out]
+        _still[system.variants.laid_out] = never_moving(system.variants.state(0), q, limit)
+    still = _still[system.variants.laid_out]
     return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
 
 
@@ -325,7 +327,7 @@ def friction_limits(system: System, q: np.ndarray) -> dict[str, np.ndarray]:
     (nq,); none where loops hold still."""
     tree, loops = dry_friction(system, q)
     found = {joint: tree.limit[system.slice_v(joint)] for joint in system.joints}
-    for k, loop in enumerate(system.evaluator.plan.loop_joints):
+    for k, loop in enumerate(system.mechanics.evaluator.plan.loop_joints):
         found[loop.name] = loops.limit[k, : loop.kind.nv]
     return found
 
@@ -338,7 +340,7 @@ def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndar
         return still
     at, rng = q, np.random.default_rng(0)
     for _ in range(LOOKS):
-        problem = motion_problem(system.evaluator, at)
+        problem = motion_problem(system.mechanics.evaluator, at)
         looked = looked[held_still(problem, _rows(problem, looked))[0]]
         if not len(looked):
             return still
@@ -358,7 +360,7 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     q, v, _, _ = as_arrays(system, q, v)
     taken = np.asarray(system.inverse_dynamics(q, v, vdot, f_ext=f_ext))
     v, vdot = (
-        np.broadcast_to(system.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
+        np.broadcast_to(system.mechanics.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
         for name, x in (("qd", v), ("qdd", vdot))
     )
     dry = DryFriction.of(system)

@@ -8,7 +8,6 @@ that are written when first needed. Arrays carry leading batch dimensions everyw
 # Names of types stay as they are written, so that `help` shows "State" and not all that an array may be given as.
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
@@ -17,47 +16,43 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics, kinematics
-from catena.dynamics.contacts.tip_contact import ContactSolution, TipContact, tip_contacts
-from catena.dynamics.elements.elements import ElementForces, Elements
 from catena.dynamics.loops import closed_chains
-from catena.dynamics.loops.closing import loop_closure, projection, restoring
+from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.closing.open_loops import OpenLoops
-from catena.dynamics.loops.closing.reaching import Reach
 from catena.dynamics.mechanics import Mechanics
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
-from catena.errors import PlanError, SingularDynamicsError, StateError, UnknownNameError
-from catena.forces import PlacedForce
+from catena.errors import PlanError, RenamedError, SingularDynamicsError, StateError, UnknownNameError
 from catena.hooks import hook
-from catena.kernels import Algorithm, Program, arrays, plain
+from catena.kernels import Algorithm, arrays, plain
 from catena.kernels.blas import by_one_blas_thread
 from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.near_redundancy import ACCURACY
-from catena.mechanism import GROUND, InitialState, Mechanism
+from catena.mechanism import InitialState, Mechanism
 from catena.mechanism.validation import known
 from catena.questions import derivatives
 from catena.questions.diagnosis import Diagnosis, diagnose
-from catena.questions.inertial_parameters import by_bodies, inertial_parameters
+from catena.questions.inertial_parameters import by_bodies
 from catena.questions.linearisation import Linearisation, linearise
 from catena.questions.reactions import Reactions
 from catena.questions.response import Responder
 from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
-from catena.structure import Connectivity, Plan, PlanComparison, compare_plans, connectivity, plan
+from catena.structure import Plan, plan
 from catena.system import closed_states, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.beam_resultants import beam_resultants
-from catena.system.by_name import Given, State, as_arrays, as_tree_forces
+from catena.system.by_name import Given, State, as_arrays
 from catena.system.by_state import States, ask_each, by_state, one_by_one
 from catena.system.driving import Drive, drive
 from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
+from catena.system.forces import ForcesOfSystem
 from catena.system.frame_axes import in_axes, require_axes
 from catena.system.modes import Modes, modes
-from catena.system.moved_loops import with_loops_at
 from catena.system.own_forces import (
     Near,
     less_own_load,
@@ -65,10 +60,10 @@ from catena.system.own_forces import (
     of_bare,
     require_near,
     with_own_load,
-    without_forces,
 )
-from catena.system.reaching import inverse_kinematics, reach
+from catena.system.reaching import inverse_kinematics
 from catena.system.sticking import Sticking, interval, sticking
+from catena.system.variants import Variants
 from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
@@ -79,6 +74,24 @@ if TYPE_CHECKING:
     from catena.view.live.view import View
 
 _NO_WRENCH = frozenset({"f_ext", "a_base"})
+RENAMED = {
+    **dict.fromkeys(("evaluator", "effective_plan", "settle", "program", "gravity", "constrained", "accuracy",
+                     "states", "strain_energy", "elements"), "s.mechanics.{0}"),
+    **dict.fromkeys(("bare", "laid_out", "origin", "over", "reshaped", "chosen", "state", "parameters",
+                     "specialiser"), "s.variants.{0}"),
+    **dict.fromkeys(("branches", "reach", "contact_dynamics", "connectivity", "energy_derivatives",
+                     "inertial_parameters", "save_drawing"), "ct.{0}(s, ...)"),
+    **dict.fromkeys(("correction", "tree_forces", "with_loops_at"), "catena.system.{0}(s, ...)"),
+    "couples": "s.mechanics.is_closed",
+    "parameter_batch": "s.variants.shape",
+    "fates": "ct.compare_plans(before, s)",
+    "pulled": "catena.system.restoring_acceleration(s, ...)",
+    "element_forces": "s.forces.loads",
+    "element_energy": "s.forces.energy",
+    "force_outputs": "s.forces.outputs",
+    "force_powers": "s.forces.powers",
+}  # fmt: skip
+"""What is asked instead of a name that was an attribute of systems; {0} is the name itself."""
 # Sets of parameters that a system remembers to have varied.
 MOST_VARIED = 8
 
@@ -120,16 +133,17 @@ class System:
         self._laid_out: System | None = None
         self._nodes = {name: i for i, name in enumerate(self._plan.joint) if name}
         self._revision = self._plan.revision
-        self._forward: Callable[..., np.ndarray | None] | None = None
         self._inverse: Callable[..., np.ndarray | None] | None = None
-        self._model: Mechanics = Mechanics(self._counted, None if states is None else states.base._model)
-        self._inertia, self._closed = self._model.inertia, self._model.is_closed
-        self._bare: System | None = None
+        self.mechanics: Mechanics = Mechanics(
+            self._counted, None if states is None else states.base.mechanics
+        )
+        self._closed = self.mechanics.is_closed
+        self._without_forces: System | None = None
         self._varied: dict[tuple[Any, ...], System] = {}
-        self._acts = self._model.acts
+        self._acts = self.mechanics.acts
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._counted.described)
-        self.responder = Responder(self._model)
+        self._responder = Responder(self.mechanics)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of: the mechanism, and the plan where it cannot be made again
@@ -142,9 +156,21 @@ class System:
 
     def __repr__(self) -> str:
         loops = f", loops {list(self.loops)}" if self.loops else ""
-        states = f", {', '.join(self.parameters)} for {self.parameter_batch} states" if self._states else ""
+        states = (
+            f", {', '.join(self.variants.parameters)} for {self.variants.shape} states"
+            if self._states
+            else ""
+        )
         tree = f"nq={self.nq}, nv={self.nv}, joints {list(self.joints)}"
         return f"System({self._mechanism.name!r}, {tree}{loops}{states})"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse names that have changed with what is asked instead."""
+            if name in RENAMED:
+                raise RenamedError(f"s.{name} is now {RENAMED[name].format(name)}.", name=name, obj=self)
+            raise AttributeError(f"a System has no attribute {name!r}", name=name, obj=self)
 
     # What was planned.
 
@@ -157,44 +183,6 @@ class System:
     def plan(self) -> Plan:
         """Return the plan: nodes, tree, loops and constants as flat arrays."""
         return self._plan
-
-    @property
-    def effective_plan(self) -> Plan:
-        """Return the plan that is computed with: `plan`, but loops leave out what is redundant up to the accuracy of
-        the model where that was found, and are soft where they have to be."""
-        self.settle()
-        return self._counted.effective.plan
-
-    def settle(self, q: ArrayLike | None = None) -> bool:
-        """Look whether constraints are redundant up to the accuracy of the model, at q (..., nq) or in the neutral
-        configuration, and at q whether loops can be eliminated as they are, unless that has been done; return whether
-        something else is computed with than before.
-
-        Everything that computes with loops does so first, and a CatenaWarning tells what was found.
-        """
-        changed = self._model.settle(q)
-        if changed:
-            self._forward = None
-        return changed
-
-    @property
-    def bare(self) -> System:
-        """Return this system without anything of the mechanism that acts (`Mechanism.without_forces`), in the same
-        coordinates; itself where nothing acts."""
-        self.evaluator.check_current()
-        if self._bare is None:
-            self._bare = without_forces(self) if self._states is None else self._states.bare() or self
-        return self._bare
-
-    @property
-    def evaluator(self) -> Evaluator:
-        """Return what runs single algorithms, such as those of `catena.dynamics`, on the plan that is computed with."""
-        return self._counted.effective
-
-    @property
-    def gravity(self) -> np.ndarray:
-        """Return the acceleration of gravity (3,) in ground axes; (..., 3) where it differs from state to state."""
-        return np.asarray(self._plan.gravity) if self._constants is None else self._constants.gravity()
 
     @property
     def nq(self) -> int:
@@ -216,16 +204,6 @@ class System:
         """Return the joints that the tree leaves out."""
         return self._plan.loops
 
-    @property
-    def constrained(self) -> bool:
-        """Return whether loops or couplings constrain the joints of the tree."""
-        return self._plan.total_constraints > 0
-
-    @property
-    def couples(self) -> bool:
-        """Return whether joints that the tree leaves out constrain it or rub, or couplings constrain it."""
-        return self._closed
-
     def slice_q(self, joint: str) -> slice:
         """Return where a tree joint's coordinates are in q."""
         i = self._node(joint)
@@ -243,32 +221,26 @@ class System:
     def configuration(self, q: ArrayLike) -> Configuration:
         """Return this system at one configuration q (nq,), for edits at where it is now: `m.lock("elbow",
         at=s.configuration(q))`, `m.attach(..., at=s.configuration(q))`."""
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         found, _ = self._one_state(q, None)
         return hook("configuration")(self, found)
 
-    def connectivity(self, base: str = GROUND) -> Connectivity:
-        """Return the links of this plan with parent, end-effector, connect and cflag, as Lampariello et al. print
-        them; `base` is the body of link 0. Print it for the table."""
-        return connectivity(self._plan, base)
+    @property
+    def variants(self) -> Variants:
+        """Return this system for other states: of other numbers of the mechanism (`vary`), without its forces."""
+        return Variants(self)
 
     @property
-    def accuracy(self) -> float:
-        """Return the error [rad, or part of the mechanism's size] that dimensions may have."""
-        return self._counted.accuracy
-
-    def compared_with(self, before: System) -> PlanComparison:
-        """Return what became of each joint and its coordinates since another system was planned; print it to read."""
-        if not isinstance(before, System):
-            raise StateError(f"before is {shown(before)}; give the system that was planned before the edit.")
-        return compare_plans((before.mechanism, before.plan), (self._mechanism, self._plan))
+    def forces(self) -> ForcesOfSystem:
+        """Return what springs, stops, wrenches and other forces of the mechanism do: loads, energy, outputs, powers."""
+        return ForcesOfSystem(self)
 
     # Coordinates.
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> np.ndarray:
         """Return q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
         batch shape."""
-        v = self.evaluator.checked(kinematics.integrate, "qd", v)
+        v = self.mechanics.evaluator.checked(kinematics.integrate, "qd", v)
         dt = arrays.as_column("dt", dt, "a step must take a finite time")
         arrays.batch_shape({"v": v, "dt": dt})
         return self._run(kinematics.integrate, q=q, qd=v * dt)["q_next"]
@@ -296,7 +268,7 @@ class System:
         """Return the poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
         if self._states is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
-            wide = self.reshaped((*self._states.batch, 1))
+            wide = self.variants.reshaped((*self._states.batch, 1))
             found = {name: np.asarray(wide.pose(rows, name)) for name in self._plan.body_pose}
             return {name: x.reshape(*x.shape[:-3], 4, 4) for name, x in found.items()}
         nodes = _homogeneous(self._run(kinematics.body_poses, q=q)["pose"])
@@ -323,7 +295,7 @@ class System:
         if not is_one_of(axes, ("frame", "aligned")):
             raise StateError(f"axes is {shown(axes)}; choose 'frame' or 'aligned' for an acceleration.")
         name = self._frame(frame)
-        vdot = self.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
+        vdot = self.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
         found = stacks.apply(self._run(kinematics.jacobian, name, q=q)["J"], vdot)
         found = found + self.bias_acceleration(q, v, name)
         twist = self.twist(q, v, name)
@@ -346,24 +318,26 @@ class System:
         and for a loop joint those of the configuration nearest to where its two sides are. These tell angles up to
         whole turns: they are those next to the position `near` (..., nq of the joint), or within half a turn of zero.
         """
-        q = self.evaluator.checked(kinematics.rate, "q", q)
+        q = self.mechanics.evaluator.checked(kinematics.rate, "q", q)
         beside = None if near is None else near_position("near", near)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
         if self._states is not None:
             return ask_each(self, "joint_position", q, joint, near)
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         found = loop_state(self._counted.described, joint, q)
         return found.q if beside is None else nearest_coordinates(found.loop.kind, found.X, beside)
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
-        q, v = (self.evaluator.checked(kinematics.rate, name, x) for name, x in (("q", q), ("qd", v)))
+        q, v = (
+            self.mechanics.evaluator.checked(kinematics.rate, name, x) for name, x in (("q", q), ("qd", v))
+        )
         if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
         if self._states is not None:
             return ask_each(self, "joint_velocity", q, v, joint)
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         return loop_state(self._counted.described, joint, q, v).v
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
@@ -401,17 +375,6 @@ class System:
 
     @one_by_one
     @by_one_blas_thread
-    def branches(self, given: Given, guess: ArrayLike | Given | None = None) -> np.ndarray:
-        """Return all configurations, shape (n, nq), that close the loops with the positions given for some joints of
-        the tree, those nearest to `guess` (the neutral configuration unless given) first.
-
-        They are searched for from many starts, always the same ones, so a branch that hardly any start leads to may be
-        missed; of the planar loops of linkages all are found. A LoopError tells when the mechanism can still move.
-        """
-        return closed_states.all_branches(self, given, guess)
-
-    @one_by_one
-    @by_one_blas_thread
     def drive(
         self, joint: str, to: Sequence[float] | None = None, samples: int = 181, rate: float = 1.0,
         guess: ArrayLike | Given | None = None, hold: Given | None = None,
@@ -440,15 +403,6 @@ class System:
         """
         return inverse_kinematics(self, goals, guess, hold)
 
-    @one_by_one
-    def reach(
-        self, goals: Mapping[str, Pose | ArrayLike], guess: ArrayLike | Given | None = None, hold: Given | None = None
-    ) -> Reach:  # fmt: skip
-        """Return which goals frames or bodies reach and how near they come to the others: workspaces of thousands of
-        points in one call. It takes what `inverse_kinematics` takes and never raises because a goal is out of reach.
-        """
-        return reach(self, goals, guess, hold)
-
     @by_one_blas_thread
     def velocity(self, q: ArrayLike, given: Given, slack: float = 1e-5) -> np.ndarray:
         """Return the velocity, shape (..., nv), of the closed mechanism in which joints move as given.
@@ -468,13 +422,13 @@ class System:
         What is redundant up to the accuracy of the model counts for nothing here; `diagnose` tells by how much it is
         open.
         """
-        self.settle()
+        self.mechanics.settle()
         if self._counted.found is None:
-            return loop_closure.closure(self.evaluator, q, v)
+            return loop_closure.closure(self.mechanics.evaluator, q, v)
         if self._states is not None:
             return ask_each(self, "closure", q, v)
-        q = self.evaluator.checked(kinematics.integrate, "q", q)
-        rates = None if v is None else self.evaluator.checked(kinematics.integrate, "qd", v)
+        q = self.mechanics.evaluator.checked(kinematics.integrate, "q", q)
+        rates = None if v is None else self.mechanics.evaluator.checked(kinematics.integrate, "qd", v)
         return self._counted.kept_errors(q, rates)
 
     @overload
@@ -500,28 +454,9 @@ class System:
         return near if rates is None else (near, rates)
 
     @by_state
-    def correction(self, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least changes (..., nv) of position and velocity, in the sense of kinetic energy, that close the
-        loops to first order: J dq = -(position error), J dv = -(velocity error)."""
-        self.settle()
-        return projection.correction(self.evaluator, q, v)
-
-    @by_state
-    def pulled(self, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float) -> np.ndarray:
-        """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
-        -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
-        constraints. q is (states, nq) and v (states, nv)."""
-        _, q, v = self.states(q, v)
-        stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
-        self.settle()
-        return restoring.restoring_acceleration(
-            self.evaluator, q, v, stiffness, arrays.as_number("damping", damping, "a damping")
-        )
-
-    @by_state
     def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """Return the Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
-        self.settle()
+        self.mechanics.settle()
         if self._counted.found is not None:
             rows = np.asarray(q, dtype=np.float64)[..., None, :]
             return np.swapaxes(self.closure(rows, np.eye(self.nv))[1], -1, -2)
@@ -537,36 +472,18 @@ class System:
         What counts is what is computed with: constraints that are redundant up to the accuracy of the model do not.
         With a `tolerance` all do whose singular values are above that part of the largest.
         """
-        q = self.evaluator.checked(kinematics.integrate, "q", q)
+        q = self.mechanics.evaluator.checked(kinematics.integrate, "q", q)
         if q.ndim != 1:
             raise StateError(
                 f"diagnose looks at one configuration, but q has shape {q.shape}: give shape ({self.nq},)."
             )
-        self.evaluator.check_current()
-        self.evaluator.check_positions("q", q)
+        self.mechanics.evaluator.check_current()
+        self.mechanics.evaluator.check_positions("q", q)
         if tolerance is not None:
             tolerance = arrays.as_number("tolerance", tolerance, "a part of the largest singular value")
             return diagnose(self._counted.described, self._mechanism, q, tolerance)
-        self.settle(q)
-        return diagnose(self._counted.described, self._mechanism, q, effective=self.evaluator)
-
-    @one_by_one
-    @by_one_blas_thread
-    def contact_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, contacts: Sequence[TipContact],
-        f_ext: Mapping[str, ArrayLike] | None = None, base_acceleration: ArrayLike | None = None,
-        elements: bool = True,
-    ) -> ContactSolution:  # fmt: skip
-        """Return accelerations and contact forces with the tips of chains in contact with supports of known motion;
-        the loops of the mechanism are respected. A contact holds in both directions: whether it should let go is for
-        the caller to decide by its force. `elements` is that of `forward_dynamics`."""
-        if not arrays.as_switch("elements", elements):
-            return self.bare.contact_dynamics(q, v, tau, contacts, f_ext, base_acceleration)
-        contacts = arrays.as_list("contacts", contacts, TipContact, "TipContact")
-        for contact in contacts:
-            self._frame(contact.frame)
-        tau = self._with_own(q, v, tau)
-        return tip_contacts(posed(self, q, v, tau, f_ext, base_acceleration), contacts)
+        self.mechanics.settle(q)
+        return diagnose(self._counted.described, self._mechanism, q, effective=self.mechanics.evaluator)
 
     # Dynamics.
 
@@ -582,70 +499,21 @@ class System:
             raise StateError("This system is varied already; name all parameters in one call of vary.")
         from catena.questions.variation import Variation
 
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         variation = Variation.of(self._mechanism, parameters)
         known = self._varied.get(variation.sort)
         if known is not None and known._states is not None:
             return known._of_variation(variation.like(known._states.variation))
         made = plan(variation.representative, root=self._plan.root, cut=self._plan.cut, keep=self._plan.keep)
         base = self._planned(variation.representative, made, self._counted.accuracy)
-        base.settle()
+        base.mechanics.settle()
         found = _of_states(base, variation, self)
         if 0 not in variation.batch:
             # One state is enough to remember what all values of these parameters have in common.
             if len(self._varied) >= MOST_VARIED:
                 del self._varied[next(iter(self._varied))]
-            self._varied[variation.sort] = found.chosen(np.zeros(1, dtype=int), ())
+            self._varied[variation.sort] = found.variants.chosen(np.zeros(1, dtype=int), ())
         return found
-
-    def with_loops_at(self, places: Mapping[str, tuple[Pose, Pose]]) -> System:
-        """Return this system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}.
-        Nothing is planned anew, and tapes are used again with other constants; no force may act at such a joint."""
-        return with_loops_at(self, places)
-
-    @property
-    def laid_out(self) -> System:
-        """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
-        own."""
-        return self if self._laid_out is None else self._laid_out
-
-    @property
-    def origin(self) -> System:
-        """Return the system that this one was made from by `vary`; itself where it was not."""
-        return self if self._states is None else self._states.origin
-
-    @property
-    def parameters(self) -> Mapping[str, np.ndarray]:
-        """Return the parameters that differ from state to state, {name: (..., n)}; nothing where none do."""
-        return {} if self._states is None else dict(self._states.variation.values)
-
-    @property
-    def parameter_batch(self) -> tuple[int, ...]:
-        """Return the batch dimensions of parameters that differ from state to state, () where none do."""
-        return () if self._states is None else self._states.batch
-
-    def over(self, batch: tuple[int, ...]) -> System:
-        """Return this system for all states of a batch, one behind the other: itself, unless parameters differ."""
-        return self if self._states is None else self._of_variation(self._states.variation.over(batch))
-
-    def reshaped(self, batch: tuple[int, ...]) -> System:
-        """Return this system with other batch dimensions of its parameters: itself, unless parameters differ."""
-        return self if self._states is None else self._of_variation(self._states.variation.reshaped(batch))
-
-    def chosen(self, states: np.ndarray, batch: tuple[int, ...]) -> System:
-        """Return the system of some states (n,) of a batch, in batch dimensions: this one, unless parameters differ."""
-        return (
-            self if self._states is None else self._of_variation(self._states.variation.chosen(states, batch))
-        )
-
-    def state(self, k: int) -> System:
-        """Return the system of one state, counted from 0 through the batch of the parameters: this one, unless
-        parameters differ from state to state."""
-        if self._states is not None:
-            return self._states.alone(k)
-        if not (isinstance(k, int | np.integer) and k >= 0):
-            raise StateError(f"There is no state {shown(k)}; states are counted from 0.")
-        return self
 
     def _of_variation(self, variation: Variation) -> System:
         """Return this system for other states, with the programs that it has."""
@@ -689,7 +557,7 @@ class System:
                 independent=independent,
             )  # fmt: skip
         if elements is not True and not arrays.as_switch("elements", elements):
-            return self.bare.forward_dynamics(
+            return self.variants.bare.forward_dynamics(
                 q, v, tau, method, f_ext, base_acceleration, member, independent=independent
             )
         if type(method) is not str:
@@ -702,9 +570,10 @@ class System:
             and independent is None
         ):
             if self._mechanism.revision == self._revision and not plain.blocks:
-                if self._forward is None:
-                    self._forward = self._shortest_forward()
-                result = self._forward(q, v, tau)
+                forward = self.mechanics.forward
+                if forward is None:
+                    forward = self.mechanics.forward = self._shortest_forward()
+                result = forward(q, v, tau)
                 if result is not None:
                     return result
         return forward_dynamics(self, q, v, tau, method, f_ext, base_acceleration, member, near, independent)
@@ -748,7 +617,7 @@ class System:
             varied: Any = self.vary(parameters)
             return varied.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated, elements=elements)
         if elements is not True and not arrays.as_switch("elements", elements):
-            bare: Any = self.bare
+            bare: Any = self.variants.bare
             return bare.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = as_arrays(self, q, v)
@@ -815,8 +684,8 @@ class System:
         """
         require_near(near)
         if not arrays.as_switch("elements", elements):
-            return self.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
-        if self._states is not None and (self._closed or self._inertia.lacking is not None):
+            return self.variants.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
+        if self._states is not None and (self._closed or self.mechanics.inertia.lacking is not None):
             given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
             return ask_each(self, "hybrid_dynamics", q, v, tau, prescribed, **given)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
@@ -835,7 +704,7 @@ class System:
         if parameters is not None:
             return self.vary(parameters).bias_force(q, v, f_ext, base_acceleration, elements=elements)
         if elements is not True and not arrays.as_switch("elements", elements):
-            return self.bare.bias_force(q, v, f_ext, base_acceleration)
+            return self.variants.bare.bias_force(q, v, f_ext, base_acceleration)
         outside = self._outside(f_ext, base_acceleration)
         taken = self._run(dynamics.newton_euler, q=q, qd=v, qdd=None, **outside)["tau"]
         return self._without_own(q, v, taken)
@@ -856,8 +725,8 @@ class System:
         if self._states is not None:
             return ask_each(self, "mass_matrix", q, method)
         if is_one_of(method, ("structurally_recursive",)):
-            q = self.evaluator.checked(kinematics.rate, "q", q)
-            self.evaluator.check_current()
+            q = self.mechanics.evaluator.checked(kinematics.rate, "q", q)
+            self.mechanics.evaluator.check_current()
             H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
             return with_rotors(self._plan, H)
         raise StateError(
@@ -874,20 +743,20 @@ class System:
         accelerating at velocities `v` (zero if None) while `tau` and the forces of the mechanism act.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.articulated_inertias(q, v, tau, f_ext, base_acceleration)
+            return self.variants.bare.articulated_inertias(q, v, tau, f_ext, base_acceleration)
         return articulated_inertias(self, q, v, tau, f_ext, base_acceleration)
 
     def operational_space(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
-        if self._closed or self._inertia.lacking is not None or self._plan.owner is not None:
+        if self._closed or self.mechanics.inertia.lacking is not None or self._plan.owner is not None:
             if self._states is not None:
                 return ask_each(self, "operational_space", q, frame)
             problem = posed(self, q, np.zeros(self.nv), None, None, None)
             J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
-            with self._inertia.named():
+            with self.mechanics.inertia.named():
                 return closed_chains.operational_space(problem, J)
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
@@ -918,7 +787,7 @@ class System:
         """
         require_near(near)
         if not arrays.as_switch("elements", elements):
-            return self.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
+            return self.variants.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
 
     @one_by_one
@@ -940,7 +809,7 @@ class System:
         curvature, which become the same as modes are added. `elements` is that of `forward_dynamics`.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.resultants(body, x, q, v, tau, f_ext)
+            return self.variants.bare.resultants(body, x, q, v, tau, f_ext)
         q, v, tau, _ = as_arrays(self, q, v, tau)
         reactions = self.reactions(q, v, tau, f_ext=f_ext)
         vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext)
@@ -969,7 +838,7 @@ class System:
         """
         require_near(near)
         if not arrays.as_switch("elements", elements):
-            return self.bare.coupling_forces(q, v, tau, f_ext, base_acceleration, at_loops=at_loops)
+            return self.variants.bare.coupling_forces(q, v, tau, f_ext, base_acceleration, at_loops=at_loops)
         return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, at_loops, near)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
@@ -992,15 +861,10 @@ class System:
         the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
         last out. `near` is that of `forward_dynamics`."""
         require_near(near)
-        energy = self._model.potential_energy(q)
+        energy = self.mechanics.potential_energy(q)
         if arrays.as_switch("elements", elements) and self._acts:
-            energy = energy + self.element_energy(q, near)
+            energy = energy + self.forces.energy(q, near)
         return energy
-
-    def strain_energy(self, q: ArrayLike) -> np.ndarray:
-        """Return the strain energy in all flexible bodies, shape (...)."""
-        q = self.evaluator.checked(kinematics.rate, "q", q)
-        return dynamics.strain_energy(self._plan, q)
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
@@ -1033,16 +897,16 @@ class System:
         `forward_dynamics`.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.forward_dynamics_derivatives(q, v, tau, f_ext, base_acceleration, out)
+            return self.variants.bare.forward_dynamics_derivatives(q, v, tau, f_ext, base_acceleration, out)
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
         if self._closed:
             given["tau"] = self._with_own(q, v, tau)
-            found = derivatives.of_closed_dynamics(self.responder, given, out)
+            found = derivatives.of_closed_dynamics(self._responder, given, out)
         else:
             vdot = self.forward_dynamics(q, v, tau, f_ext=f_ext, base_acceleration=base_acceleration)
             given.pop("tau")
-            found = derivatives.of_forward_dynamics(self.evaluator, {**given, "qdd": vdot}, out)
-        return derivatives.with_own_forces(self.responder, q, v, found) if self._acts else found
+            found = derivatives.of_forward_dynamics(self.mechanics.evaluator, {**given, "qdd": vdot}, out)
+        return derivatives.with_own_forces(self._responder, q, v, found) if self._acts else found
 
     @by_one_blas_thread
     def inverse_dynamics_derivatives(
@@ -1053,24 +917,13 @@ class System:
         (..., nv, nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take
         no part. `out` and `elements` are those of `forward_dynamics_derivatives`."""
         if not arrays.as_switch("elements", elements):
-            return self.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
+            return self.variants.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
         if self._states is not None and self._acts:
             given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "out": out}
             return ask_each(self, "inverse_dynamics_derivatives", q, v, vdot, **given)
         given = {"q": q, "qd": v, "qdd": vdot, **self._outside(f_ext, base_acceleration)}
-        found = derivatives.of_inverse_dynamics(self.evaluator, given, out)
-        return derivatives.less_own_forces(self.responder, q, v, found) if self._acts else found
-
-    def energy_derivatives(
-        self, q: ArrayLike, v: ArrayLike, elements: bool = True
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
-        the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
-        `potential_energy`; by v it is the momentum of the joints. `elements` is that of `potential_energy`."""
-        if not arrays.as_switch("elements", elements):
-            return self.bare.energy_derivatives(q, v)
-        self.evaluator.check_current()
-        return derivatives.of_energies(self._model, self.gravity, q, v)
+        found = derivatives.of_inverse_dynamics(self.mechanics.evaluator, given, out)
+        return derivatives.less_own_forces(self._responder, q, v, found) if self._acts else found
 
     @by_state
     def regressor(
@@ -1082,15 +935,6 @@ class System:
         inputs = {"q": q, "qd": v, "qdd": vdot, "a_base": base_acceleration}
         Y = self._run(dynamics.inertial_regressor, None, **inputs)["Y"]
         return by_bodies(self._mechanism, self._plan, Y)
-
-    def inertial_parameters(self) -> np.ndarray:
-        """Return the inertial numbers, shape (10 b,), of the b rigid bodies that are not welded to ground, in the order
-        in which they were added: mass, mass times mass centre (3), and the inertia xx, xy, xz, yy, yz, zz about the
-        body's origin."""
-        if self._states is not None:
-            own = [self.state(k).inertial_parameters() for k in range(self._states.count)]
-            return np.array(own).reshape(*self._states.batch, -1)
-        return inertial_parameters(self._mechanism, self._plan)
 
     @by_state
     @by_one_blas_thread
@@ -1113,10 +957,10 @@ class System:
         if not arrays.as_switch("elements", elements):
             return of_bare(self, wanted, lambda s, kept: s.parameter_derivatives(q, v, given, kept, of))
         if is_one_of(of, ("forward_dynamics",)):
-            found, batch = self.responder.respond(q, v, given, wanted)
+            found, batch = self._responder.respond(q, v, given, wanted)
             changes = found.by_parameter
         elif is_one_of(of, ("inverse_dynamics",)):
-            changes, batch = self.responder.forces_by_parameters(q, v, given, wanted)
+            changes, batch = self._responder.forces_by_parameters(q, v, given, wanted)
         else:
             raise StateError(f"of is {shown(of)}; choose forward_dynamics or inverse_dynamics.")
         for name, x in changes.items():
@@ -1135,9 +979,9 @@ class System:
         components, loops respected. The mechanism's own forces act unless `elements` is False, and besides them what
         the actuators give when asked for tau (nv,): where a limit holds them, B is zero."""
         if not arrays.as_switch("elements", elements):
-            return self.bare.linearise(q, v, tau)
+            return self.variants.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
-        return linearise(self.responder, q, v, tau)
+        return linearise(self._responder, q, v, tau)
 
     @one_by_one
     @by_one_blas_thread
@@ -1152,18 +996,18 @@ class System:
         `elements=False` the forces of the mechanism are left out.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.equilibrium(guess, tau, seek)
+            return self.variants.bare.equilibrium(guess, tau, seek)
         if guess is None:
-            guess = self.assemble() if self.constrained else self.neutral()
+            guess = self.assemble() if self.mechanics.constrained else self.neutral()
         q, _ = self._one_state(guess, None)
         given = (
             np.zeros(self.nv)
             if tau is None
-            else self.evaluator.checked(dynamics.articulated_body, "tau", tau)
+            else self.mechanics.evaluator.checked(dynamics.articulated_body, "tau", tau)
         )
         if given.ndim != 1:
             raise StateError(f"tau has shape {given.shape}; give constant forces of shape ({self.nv},).")
-        return equilibrium(self.responder, q, given, seek)
+        return equilibrium(self._responder, q, given, seek)
 
     @one_by_one
     @by_one_blas_thread
@@ -1171,9 +1015,9 @@ class System:
         """Return the small vibrations about an equilibrium q (nq,): frequencies, damping ratios and shapes, loops
         respected. The mechanism's own forces act unless `elements` is False, and constant joint forces tau (nv,)."""
         if not arrays.as_switch("elements", elements):
-            return self.bare.modes(q, tau)
+            return self.variants.bare.modes(q, tau)
         q, v = self._one_state(q, None)
-        return modes(self, q, linearise(self.responder, q, v, tau))
+        return modes(self, q, linearise(self._responder, q, v, tau))
 
     # Equations.
 
@@ -1196,18 +1040,18 @@ class System:
         the mechanism are in them; `elements=False` leaves them out.
         """
         if not arrays.as_switch("elements", elements):
-            return self.bare.equations(
+            return self.variants.bare.equations(
                 name, symbols, frame, method, at, f_ext, base_acceleration, independent=independent
             )
         from catena.equations import Equations, derive
 
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         if at is not None:
             at, _ = self._one_state(at, None)
-        self.settle(at)
+        self.mechanics.settle(at)
         unrolled, derivation = derive(
-            name, self._mechanism, self.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
-            self._model.placing(), independent,
+            name, self._mechanism, self.mechanics.evaluator, symbols, frame, method, at, f_ext, base_acceleration,
+            self.mechanics.placing(), independent,
         )  # fmt: skip
         return Equations(name, self._plan, unrolled, derivation.symbolic.parameters)
 
@@ -1217,77 +1061,14 @@ class System:
         inverse_dynamics, bias_force, mass_matrix) are compiled for this very mechanism: for millions of evaluations.
 
         Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
-        disk. `specialiser.wait()` waits for it.
+        disk. `variants.specialiser.wait()` waits for it.
         """
         from catena.system.specialising import specialised
 
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         return specialised(self, names or ("forward_dynamics",))
 
-    @property
-    def specialiser(self) -> Specialiser:
-        """Return what compiles calculations for this very mechanism, where `specialise` made this system: whether it
-        `is_ready`, how many `seconds` each took, and `wait`."""
-        if self._specialiser is None:
-            raise StateError(f"{self._mechanism.name!r} is not specialised; ask s.specialise().")
-        return self._specialiser
-
     # Springs, stops, wrenches and other forces of the mechanism.
-
-    @property
-    def elements(self) -> Elements:
-        """Return the springs, stops, wrenches and other forces of the mechanism on this plan."""
-        return self._model.elements
-
-    def element_forces(
-        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
-    ) -> ElementForces:
-        """Return what springs, stops, wrenches and other forces do at q (..., nq) and v (..., nv): tau (..., nv) and
-        f_ext {body: (..., 6)}, as `forward_dynamics` takes them.
-
-        All calls apply them by themselves unless `elements=False` says otherwise. A joint that closes a loop has its
-        springs and stops among the wrenches, and its angles lie between -pi and pi, unless `near` tells a position
-        {joint: (..., nq of the joint)} that it is next to: whole turns are counted on from there.
-        """
-        batch, flat, q, v = self._flattened(q, v)
-        return flat.elements.told(q, v, self._near_rows(near, batch)).reshaped(batch)
-
-    def element_energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
-        """Return the energy stored in springs, stops and other forces, shape (...); `near` as in `element_forces`."""
-        batch, flat, q, _ = self._flattened(q, np.zeros(self.nv))
-        return flat.elements.energy(q, self._near_rows(near, batch)).reshape(batch)
-
-    def force_outputs(
-        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
-    ) -> dict[str, dict[str, np.ndarray]]:
-        """Return what is worth recording of every force of the mechanism at q (..., nq) and v (..., nv): {force:
-        {output: (...)}}.
-
-        Every force has its `power` [W] and, if it stores some, its `energy` [J]; the rest depends on its kind, such as
-        length, rate and tension of a spring between points. The stops of a joint are called after it, "elbow.limits".
-        `near` as in `element_forces`.
-        """
-        batch, flat, q, v = self._flattened(q, v)
-        report = flat.elements.report(q, v, near=self._near_rows(near, batch))
-        found = {}
-        for force in self.elements.placed:
-            if force.name != force.whole:
-                continue
-            own = dict(report.outputs[force.name])
-            if force.kind.stores:
-                own["energy"] = report.energy[force.name]
-            own["power"] = report.power[force.name]
-            found[force.name] = {name: x.reshape(batch) for name, x in own.items()}
-        return found
-
-    def force_powers(
-        self, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
-    ) -> dict[str, np.ndarray]:
-        """Return the power (...) of the forces of the mechanism by source, "friction" (of joints and dampers) and
-        "wrenches", without what comes out of the energy that they store; `near` as in `element_forces`."""
-        batch, flat, q, v = self._flattened(q, v)
-        found = flat.elements.powers(q, v, self._near_rows(near, batch))
-        return {source: x.reshape(batch) for source, x in found.items()}
 
     # Looking at it.
 
@@ -1296,54 +1077,35 @@ class System:
         moved while the loops follow. Returns the view; `show` opens it at once, `host` and `port` say where it is."""
         return hook("view")(self, q, **options)
 
-    def save_drawing(self, path: str | os.PathLike[str], q: ArrayLike | None = None, **options: Any) -> None:
-        """Write a line drawing at q (nq,) as textbooks have them, with names: .svg, .pdf or .png, by the ending of the
-        path. `labels` is "joints", "bodies", "frames", "all" or None, `view` the elevation and azimuth of the eye
-        [degrees]."""
-        hook("save_drawing")(self, path, q, **options)
-
     # The edge.
 
-    def program(
-        self,
-        algorithm: Algorithm,
-        absent: frozenset[str] = frozenset(),
-        lanes: int | None = None,
-        forces: tuple[PlacedForce, ...] = (),
-    ) -> Program:
-        """Return an algorithm on this plan, ready to run on arrays that are known to be good, with so many lanes
-        (those of the processor unless given) and with these forces, such as `elements.placed`."""
-        self.evaluator.check_current()
-        self.settle()
-        return self.evaluator.program(algorithm, absent, lanes=lanes, forces=forces)
-
     def _run(self, algorithm: Algorithm, frame: str | None = None, **inputs: Any) -> dict[str, np.ndarray]:
-        return self.evaluator.evaluate(algorithm, inputs, frame)
+        return self.mechanics.evaluator.evaluate(algorithm, inputs, frame)
 
     def _shortest_forward(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the accelerations of one ordinary state."""
         shortest = self._shortest_without_own()
-        if self._acts and not self.elements.is_empty:
-            shortest = with_own_load(shortest, self.elements.shortest, self.nv)
+        if self._acts and not self.mechanics.elements.is_empty:
+            shortest = with_own_load(shortest, self.mechanics.elements.shortest, self.nv)
         return self._looking_first(shortest) if self._closed else shortest
 
     def _shortest_inverse(self) -> Callable[..., np.ndarray | None]:
         """Return the shortest way to the joint forces of one ordinary state."""
         taken = self._shortest(dynamics.newton_euler, "inverse dynamics")
-        if self._acts and not self.elements.is_empty:
-            return less_own_load(taken, self.elements.shortest)
+        if self._acts and not self.mechanics.elements.is_empty:
+            return less_own_load(taken, self.mechanics.elements.shortest)
         return taken
 
     def _with_own(self, q: Any, v: Any, tau: Any, near: Near | None = None) -> Any:
         """Return joint forces (..., nv) with those of the mechanism; as they are where nothing acts."""
         require_near(near)
-        if not near or not self._acts or self.elements.is_empty:
-            return self._model.with_own(q, v, tau)
-        return self._model.added(self._own_at_joints(q, v, near), tau)
+        if not near or not self._acts or self.mechanics.elements.is_empty:
+            return self.mechanics.with_own(q, v, tau)
+        return self.mechanics.added(self._own_at_joints(q, v, near), tau)
 
     def _without_own(self, q: Any, v: Any, taken: np.ndarray, near: Near | None = None) -> np.ndarray:
         """Return what is left of joint forces (..., nv) that a motion takes, besides those of the mechanism."""
-        if not self._acts or self.elements.is_empty:
+        if not self._acts or self.mechanics.elements.is_empty:
             return taken
         return taken - self._own_at_joints(q, v, near)
 
@@ -1351,14 +1113,16 @@ class System:
         """Return the forces (..., nv) of the tree's joints that do what all forces of the mechanism do, where loop
         joints are next to positions `near`."""
         if near is None:
-            return self.elements.at_joints(q, v)
+            return self.mechanics.elements.at_joints(q, v)
         batch, flat, q, v = self._flattened(q, v)
-        return flat.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(*batch, self.nv)
+        return flat.mechanics.elements.at_joints(q, v, near=self._near_rows(near, batch)).reshape(
+            *batch, self.nv
+        )
 
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
-            return closed_chains.shortest(self.evaluator, _NO_WRENCH)
-        if self._inertia.lacking is not None:
+            return closed_chains.shortest(self.mechanics.evaluator, _NO_WRENCH)
+        if self.mechanics.inertia.lacking is not None:
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
@@ -1369,7 +1133,7 @@ class System:
         def first(q: Any, v: Any, tau: Any) -> np.ndarray | None:
             found = shortest(q, v, tau)
             if found is not None:
-                self._forward = shortest
+                self.mechanics.forward = shortest
                 self._open_loops.look(q)
             return found
 
@@ -1379,16 +1143,7 @@ class System:
         """Return the function that computes one ordinary state the shortest way, and declines (None) everything
         else."""
         self._require_tree(what)
-        return self.evaluator.shortest(algorithm, _NO_WRENCH)
-
-    @by_state
-    def tree_forces(self, q: ArrayLike, forces: Given) -> np.ndarray:
-        """Return the forces tau (..., nv) of joints of the tree that move the mechanism at q (..., nq) as forces given
-        by joint do, of the tree or of loops: {joint: (..., nv of the joint)}, or a number where there is one."""
-        if not isinstance(forces, Mapping):
-            raise StateError(f"forces is {shown(forces)}; give a mapping from joints to forces.")
-        q = self.evaluator.checked(kinematics.rate, "q", q)
-        return as_tree_forces(self.evaluator, q, forces)
+        return self.mechanics.evaluator.shortest(algorithm, _NO_WRENCH)
 
     def _outside(self, f_ext: Mapping[str, Any] | None, base_acceleration: Any) -> dict[str, Any]:
         forces = None
@@ -1412,25 +1167,21 @@ class System:
             found[joint] = arrays.rows(rows, batch)
         return found
 
-    def states(self, q: ArrayLike, v: ArrayLike) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
-        """Return the batch shape, and checked rows q (states, nq) and v (states, nv)."""
-        return self._model.states(q, v)
-
     def _flattened(self, q: Any, v: Any) -> tuple[tuple[int, ...], System, np.ndarray, np.ndarray]:
         """Return the batch shape, this system over all of its states, and checked rows q (states, nq) and v (states,
         nv)."""
-        batch, rows_q, rows_v = self.states(q, v)
+        batch, rows_q, rows_v = self.mechanics.states(q, v)
         if self._states is None:
             return batch, self, rows_q, rows_v
         whole = np.broadcast_shapes(batch, self._states.batch)
         rows = [arrays.rows(x.reshape(*batch, x.shape[-1]), whole) for x in (rows_q, rows_v)]
-        flat = self if self._states.batch == (len(rows[0]),) else self.over(whole)
+        flat = self if self._states.batch == (len(rows[0]),) else self.variants.over(whole)
         return whole, flat, rows[0], rows[1]
 
     def _one_state(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return one state, checked: q (nq,), and v (nv,), zero if None."""
         given = np.zeros(self.nv) if v is None else v
-        batch, _, _ = self.states(q, given)
+        batch, _, _ = self.mechanics.states(q, given)
         if batch:
             raise StateError(
                 f"One state is asked for, but q and v have batch dimensions {batch}: give shapes ({self.nq},) and "
@@ -1453,10 +1204,10 @@ class System:
         return known("body or frame", name, self._plan.body_pose, repr(self._mechanism.name))
 
     def _require_tree(self, what: str) -> None:
-        self.evaluator.check_current()
+        self.mechanics.evaluator.check_current()
         # Inverse dynamics asks for forces, which massless bodies have too.
         if what != "inverse dynamics":
-            self._inertia.require()
+            self.mechanics.inertia.require()
 
     @cached_property
     def _passing(self) -> Reactions:
@@ -1491,7 +1242,7 @@ def _of_states(
         return Evaluator(evaluator.mechanism, evaluator.plan, constants)
 
     counted = (laid_out or base._counted).with_evaluators(varied)
-    system = System._planned(base.mechanism, base.plan, base.accuracy, counted, states)
+    system = System._planned(base.mechanism, base.plan, base.mechanics.accuracy, counted, states)
     system._open_loops.calls = 0
     return system
 

@@ -150,7 +150,7 @@ def exaggerated(system: System, q: Floats, factor: float) -> Floats:
     larger = np.array(q)
     for name in modes:
         larger[..., system.slice_q(name)] *= factor
-    if not system.constrained:
+    if not system.mechanics.constrained:
         return larger
     try:
         return np.asarray(system.project(larger, held=modes))

@@ -52,7 +52,7 @@ def test_outputs_are_those_of_the_system_at_the_same_state(export):
     assert np.abs(turned - stacked(found, "tip.angular_acceleration")).max() <= 1e-9
     assert np.abs(moved - stacked(found, "tip.acceleration")).max() <= 1e-9
 
-    told = s.force_outputs(q, v)["strut"]
+    told = s.forces.outputs(q, v)["strut"]
     for what in ("length", "energy", "power"):
         assert np.abs(found[f"strut.{what}"] - told[what]).max() <= 1e-9
     assert np.abs(found["kinetic_energy"] - s.kinetic_energy(q, v)).max() <= 1e-10

@@ -50,7 +50,7 @@ def null_space(J):
 
 def constraints(system, q):
     """The constraint Jacobian (m, nv) and the position residual (m,) at one configuration."""
-    states = loop_kinematics(system.evaluator, q)
+    states = loop_kinematics(system.mechanics.evaluator, q)
     J = np.concatenate([s.J for s in states]) if states else np.zeros((0, system.nv))
     return J, np.concatenate([s.position for s in states]) if states else np.zeros(0)
 
@@ -81,7 +81,7 @@ def problem_of(system, seed, batch=2, outside=True):
     tau = random.normal(size=(batch, system.nv)) * 5.0
     f_ext = random.normal(size=(batch, 6 * system.plan.n)) if outside else None
     a_base = random.normal(size=6) if outside else None
-    return LoopProblem(system.evaluator, q, v, tau, f_ext, a_base)
+    return LoopProblem(system.mechanics.evaluator, q, v, tau, f_ext, a_base)
 
 
 @pytest.fixture(params=GALLERY, scope="session")

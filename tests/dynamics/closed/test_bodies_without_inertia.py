@@ -39,7 +39,9 @@ def test_a_rod_that_only_loops_move():
     q, v = closed_states(s, 12)
     tau = np.zeros_like(v)
     tau[:, s.slice_v("A")] = 3.0
-    found = s.evaluator.evaluate(elimination_of(s.plan), {"q": q, "qd": v, "tau": tau}, finite=False)
+    found = s.mechanics.evaluator.evaluate(
+        elimination_of(s.plan), {"q": q, "qd": v, "tau": tau}, finite=False
+    )
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
     expected = s.forward_dynamics(q, v, tau, method="kkt")
     np.testing.assert_allclose(found["qdd"], expected, atol=1e-11 * np.abs(expected).max())
@@ -96,7 +98,9 @@ def test_a_part_that_loops_hold_still_is_not_judged_by_rounding():
     q, v = s.neutral(), np.zeros((50, s.nv))
     v[:, s.slice_v("float")] = rng.normal(size=(50, 6))
     v[:, s.slice_v("pin")] = 1e-17 * rng.normal(size=(50, 1))
-    found = s.evaluator.evaluate(elimination_of(s.plan), {"q": np.tile(q, (50, 1)), "qd": v}, finite=False)
+    found = s.mechanics.evaluator.evaluate(
+        elimination_of(s.plan), {"q": np.tile(q, (50, 1)), "qd": v}, finite=False
+    )
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
 
 
@@ -109,7 +113,7 @@ def test_turns_of_a_part_that_loops_hold_still_are_not_judged_by_rounding(seed):
     q = s.integrate(case.q, 1e-15 * case.units * rng.normal(size=(50, s.nv)))
     tau = 1e-3 * rng.normal(size=(50, s.nv))
     inputs = {"q": q, "qd": np.zeros_like(tau), "tau": tau}
-    found = s.evaluator.evaluate(elimination_of(s.plan), inputs, finite=False)
+    found = s.mechanics.evaluator.evaluate(elimination_of(s.plan), inputs, finite=False)
     assert doubt(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).max() < 0.02
     np.testing.assert_allclose(found["qdd"], 0.0, atol=1e-10)
 
@@ -124,7 +128,11 @@ def test_a_massless_body_that_nothing_acts_on_is_not_judged_by_rounding():
     free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
     v = units * (np.random.default_rng(0).normal(size=(12, free.shape[1])) @ free.T)
     q, v = s.project(s.integrate(case.q, 0.02 * v), v)
-    found = s.evaluator.evaluate(elimination_of(s.effective_plan), {"q": q, "qd": v}, finite=False)
+    found = s.mechanics.evaluator.evaluate(
+        elimination_of(s.mechanics.effective_plan),
+        {"q": q, "qd": v},
+        finite=False,
+    )
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()
 
 
@@ -151,19 +159,19 @@ def test_loops_that_pass_through_bodies_which_others_hold_are_solved_in_lanes(se
     one, and was lent inertia by the measure of the heavy ones."""
     case = Subject(built(seed))
     s, q = case.system, case.q
-    s.settle(q)
+    s.mechanics.settle(q)
     # Only redundant constraints that pass through a body which is lent inertia need softening.
-    assert s.effective_plan.soft == (seed in (2692, 3037))
+    assert s.mechanics.effective_plan.soft == (seed in (2692, 3037))
     J = s.closure_jacobian(q)
     _, sigma, Vt = np.linalg.svd(J * case.units)
     free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
     v = case.units * (np.random.default_rng(0).normal(size=(12, free.shape[1])) @ free.T)
     near, rates = s.project(s.integrate(q, v, 1e-4), v)
-    problem = pose_problem(s.evaluator, {"q": near, "qd": rates})
+    problem = pose_problem(s.mechanics.evaluator, {"q": near, "qd": rates})
     solution, kkt = solve(problem, "auto"), solve(problem, "kkt").vdot
     np.testing.assert_allclose(solution.vdot, kkt, atol=1e-8 * np.abs(kkt).max())
     # Where inertia is lent, the first state is always solved by singular values as well.
-    assert list(solution.handed_over) == ([0] if borrowers(s.effective_plan) else [])
+    assert list(solution.handed_over) == ([0] if borrowers(s.mechanics.effective_plan) else [])
     assert np.abs(s.closure(near)[0]).max() < 1e-12 * max(1.0, case.made.size)
 
 
@@ -173,14 +181,18 @@ def test_lanes_vouch_for_soft_loops_with_a_margin(seed):
     in lanes by some and by singular values by others."""
     case = Subject(built(seed))
     s, units = case.system, case.units
-    s.settle(case.q)
-    assert s.effective_plan.soft and borrowers(s.plan)
+    s.mechanics.settle(case.q)
+    assert s.mechanics.effective_plan.soft and borrowers(s.plan)
     rng = np.random.default_rng(seed)
     _, sigma, Vt = np.linalg.svd(s.closure_jacobian(case.q) * units)
     free = Vt[int((sigma > 1e-8 * sigma.max()).sum()) :].T
     v = units * (rng.normal(size=(100, free.shape[1])) @ free.T)
     q = s.integrate(case.q, 1e-15 * units * rng.normal(size=(100, s.nv)))
-    found = s.evaluator.evaluate(elimination_of(s.effective_plan), {"q": q, "qd": v}, finite=False)
+    found = s.mechanics.evaluator.evaluate(
+        elimination_of(s.mechanics.effective_plan),
+        {"q": q, "qd": v},
+        finite=False,
+    )
     certificate = [found[name][:, 0] for name in ("defect", "change", "before", "size")]
     assert is_trusted(*certificate).all() and doubt(*certificate).max() < 0.1
 
@@ -192,8 +204,8 @@ def test_hard_or_soft_does_not_hang_on_the_last_digits_of_a_position(seed):
     rng = np.random.default_rng(seed)
     for _ in range(10):
         s = case.made.mechanism.system()
-        s.settle(s.integrate(case.q, 1e-15 * case.units * rng.normal(size=s.nv)))
-        assert s.effective_plan.soft
+        s.mechanics.settle(s.integrate(case.q, 1e-15 * case.units * rng.normal(size=s.nv)))
+        assert s.mechanics.effective_plan.soft
 
 
 def held_screw() -> ct.System:
@@ -217,8 +229,8 @@ def test_a_massless_body_that_a_ball_joint_holds_is_solved_in_lanes():
     q = np.stack([np.linspace(-1.0, 1.0, 50), np.zeros(50)], axis=1)
     given = np.random.default_rng(0).normal(size=q.shape) * [1.0, 1e-9]
     expected = s.forward_dynamics(q, given * [1.0, 0.0], method="kkt")
-    solution = solve(pose_problem(s.evaluator, {"q": q, "qd": given * [1.0, 0.0]}), "auto")
-    assert list(solution.handed_over) == [0] and s.effective_plan.soft
+    solution = solve(pose_problem(s.mechanics.evaluator, {"q": q, "qd": given * [1.0, 0.0]}), "auto")
+    assert list(solution.handed_over) == [0] and s.mechanics.effective_plan.soft
     np.testing.assert_allclose(solution.vdot, expected, atol=1e-9)
     near, v = s.project(q, given)
     np.testing.assert_allclose(v, given * [1.0, 0.0], atol=1e-9)
@@ -282,9 +294,9 @@ def test_other_loops_are_not_softened():
     """It would cost digits next to singular configurations."""
     for m in (n_four_bars(4), stewart()):
         s = m.system()
-        s.settle(s.neutral())
+        s.mechanics.settle(s.neutral())
         s.forward_dynamics(s.neutral(), np.zeros(s.nv))
-        assert s.effective_plan is s.plan
+        assert s.mechanics.effective_plan is s.plan
 
 
 @pytest.mark.parametrize("method", ["auto", "kkt"])

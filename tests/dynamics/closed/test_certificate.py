@@ -100,7 +100,7 @@ REGULAR = {
 @pytest.mark.parametrize("name", REGULAR)
 def test_no_regular_state_is_solved_twice(name):
     system, (q, v, tau) = REGULAR[name]()
-    problem = LoopProblem(system.evaluator, q, v, tau)
+    problem = LoopProblem(system.mechanics.evaluator, q, v, tau)
     solution = elimination(problem)
     assert f"; 0 of {len(q)} states" in solution.note
     expected = system.forward_dynamics(q, v, tau, method="kkt")

@@ -8,6 +8,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import random_mechanism
+from catena.system import restoring_acceleration
 
 METHODS = ("auto", "absolute", "joint_multipliers", "minimal")
 P = ct.Pose
@@ -285,8 +286,8 @@ def test_forces_that_pull_couplings_together_are_those_of_springs_along_them():
     q, v = 0.3 * rng.normal(size=(2, 4, s.nv))
     e, rate = s.closure(q, v)
     tau = -np.einsum("smn,sm->sn", s.closure_jacobian(q), 30.0 * e + 2.0 * rate)
-    np.testing.assert_allclose(s.pulled(q, v, 30.0, 2.0), np.linalg.solve(s.mass_matrix(q), tau[..., None])[..., 0],
-                               atol=1e-11)  # fmt: skip
+    expected = np.linalg.solve(s.mass_matrix(q), tau[..., None])[..., 0]
+    np.testing.assert_allclose(restoring_acceleration(s, q, v, 30.0, 2.0), expected, atol=1e-11)
 
 
 def test_batches_copies_and_locked_joints():

@@ -81,14 +81,17 @@ def test_the_tree_from_bodies_is_the_tree_of_the_compiled_algorithms(closed_prob
 def test_any_reference_member_will_do(member, agree):
     system = n_four_bars(2).system()
     problem = LoopProblem(
-        system.evaluator, system.neutral(), 0.7 * np.ones(system.nv) * [1, 1, 1, -1, -1], np.arange(5.0)
+        system.mechanics.evaluator,
+        system.neutral(),
+        0.7 * np.ones(system.nv) * [1, 1, 1, -1, -1],
+        np.arange(5.0),
     )
     agree(reference_member(problem, member).vdot, kkt(problem).vdot, 1e-11)
 
 
 def test_the_reference_member_must_move():
     system = four_bar().system()
-    problem = LoopProblem(system.evaluator, system.neutral(), np.zeros(3))
+    problem = LoopProblem(system.mechanics.evaluator, system.neutral(), np.zeros(3))
     with pytest.raises(ct.LoopError, match="'ground' cannot be the reference member"):
         reference_member(problem, "ground")
 
@@ -100,7 +103,7 @@ def test_a_flat_four_bar_and_its_neighbours_satisfy_the_equations(angle):
     q = np.zeros(3)
     q[system.slice_q("pin0")] = q[system.slice_q("pin1")] = np.pi / 2 - angle
     q[system.slice_q("left1")] = -(np.pi / 2 - angle)
-    problem = LoopProblem(system.evaluator, q, np.zeros(3), np.array([1.0, -2.0, 0.5]))
+    problem = LoopProblem(system.mechanics.evaluator, q, np.zeros(3), np.array([1.0, -2.0, 0.5]))
     expected_rank = 1 if angle < 1e-10 else 2
     for formulation in (kkt, *OTHERS):
         solution = formulation(problem)

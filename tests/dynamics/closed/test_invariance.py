@@ -75,7 +75,7 @@ def test_units_do_not_matter(name, length, mass, agree):
     problems = []
     for m in (BUILDS[name](), copy(BUILDS[name](), length=length, mass=mass)):
         s = m.system()
-        problems.append(LoopProblem(s.evaluator, s.neutral(), np.zeros(s.nv)))
+        problems.append(LoopProblem(s.mechanics.evaluator, s.neutral(), np.zeros(s.nv)))
     here, there = problems
     sigma = [np.linalg.svd(p.scaled, compute_uv=False) for p in problems]
     agree(sigma[1], sigma[0], 1e-13)
@@ -99,7 +99,7 @@ def test_a_misaligned_axis_is_seen(angle, rank):
         leaning.add_joint(j.name, j.parent, j.child, j.kind, j.in_parent * lean, j.in_child * lean)
     # The lean is given to both sides, so the loop is still closed here.
     s = leaning.system(cut=["D"])
-    problem = LoopProblem(s.evaluator, s.neutral(), np.zeros(3))
+    problem = LoopProblem(s.mechanics.evaluator, s.neutral(), np.zeros(3))
     assert problem.closure_error.max() < 1e-15
     for formulation in (kkt, absolute, joint_multipliers, minimal, reference_member):
         assert formulation(problem).rank.tolist() == [rank]

@@ -39,7 +39,7 @@ def test_light_bodies_between_heavy_ones_are_solved_in_lanes():
     assert max(masses) > 1e5 * min(masses)
     v = np.zeros((20, s.nv))
     tau = np.random.default_rng(0).normal(size=v.shape) * np.diag(s.mass_matrix(q))
-    found = s.evaluator.evaluate(
+    found = s.mechanics.evaluator.evaluate(
         elimination_of(s.plan), {"q": np.tile(q, (20, 1)), "qd": v, "tau": tau}, finite=False
     )
     assert is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size"))).all()

@@ -38,7 +38,7 @@ def test_the_tip_pushes_on_ground_as_printed():
     s = four_links().system(cut=["tip"])
     wrench = s.reactions(np.zeros(4), np.zeros(4))["tip"]
     np.testing.assert_allclose(wrench, [0, 0, 0, 0, 0, -4.4736842], atol=5e-8)
-    problem = LoopProblem(s.evaluator, np.zeros(4), np.zeros(4))
+    problem = LoopProblem(s.mechanics.evaluator, np.zeros(4), np.zeros(4))
     from catena.dynamics.loops.formulations import kkt
 
     assert kkt(problem).rank.tolist() == [2]  # below (5.125)
@@ -181,7 +181,7 @@ def four_bar_on_a_slide():
 
 def test_the_constraints_and_the_velocity_transformation_of_the_four_bar_on_a_slide():
     s = four_bar_on_a_slide().system(cut=["R5"])
-    problem = LoopProblem(s.evaluator, np.zeros(4), np.zeros(4))
+    problem = LoopProblem(s.mechanics.evaluator, np.zeros(4), np.zeros(4))
     (state,) = problem.loops
     # The joint frame of R5 stands as body1 does, which only slides; its canonical axes have the axis along z.
     turn = s.plan.body_pose["body1"][1].R.T @ state.loop.child_R

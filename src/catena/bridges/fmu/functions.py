@@ -39,7 +39,7 @@ def make_functions(
     add("acceleration", "qvup", {"vdot": formulas.driven_dynamics[0]})
     add("outputs", "qvaup", {"y": told_values})
     add("indicators", "tqvup", {"g": [event_value(e, t, q, v) for e in events]}, has_slope=False)
-    if formulas.system.effective_plan.total_constraints:
+    if formulas.system.mechanics.effective_plan.total_constraints:
         closure = formulas.of("closure")
         _require_still(formulas, [x for results in closure.values() for x in results.ravel()])
         add("closure", "qvp", closure)

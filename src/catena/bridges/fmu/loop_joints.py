@@ -67,4 +67,4 @@ def with_loop_joints(system: System, motors: Iterable[str], gauges: Iterable[str
     for joint in gauges:
         m.add_force(joint + GAUGE, JointGauge(), joint=joint)
     plan = system.plan
-    return m.system(root=plan.root, cut=plan.cut, keep=plan.keep, accuracy=system.accuracy)
+    return m.system(root=plan.root, cut=plan.cut, keep=plan.keep, accuracy=system.mechanics.accuracy)

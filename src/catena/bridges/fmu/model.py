@@ -94,7 +94,7 @@ def make_model(
     tunable = np.array([k not in held for k in range(len(values))], dtype=bool)
 
     # Value references count the variables in this order, as model.h has it.
-    start, size = np.concatenate([q0, v0]), extent(system.effective_plan)
+    start, size = np.concatenate([q0, v0]), extent(system.mechanics.effective_plan)
     variables = [Variable(FmuSignal("time", "s", "time"), "independent", "continuous")]
     state = of_states(system, start, of_state, "approx" if is_closed else "exact", size)
     states = range(1, 1 + len(state))
@@ -109,7 +109,7 @@ def make_model(
     variables += [of_event(event, "time", "s", "output", "discrete") for event in listed]
     variables += [of_event(event, "count", "", "output", "discrete", True) for event in listed]
     require_distinct(system, variables)
-    plan = system.effective_plan
+    plan = system.mechanics.effective_plan
     return Model(
         title=system.mechanism.name, system=system, variables=tuple(variables), functions=functions, start=start,
         inputs=np.array([s.start for s in found.signals]),
@@ -128,13 +128,13 @@ def _require_open(system: System) -> None:
         raise EquationsError(
             f"{system.mechanism.name!r} has no joint that moves, so there is nothing that an FMU could compute."
         )
-    waiting = [force for force in system.elements.placed if force.kind.inputs]
+    waiting = [force for force in system.mechanics.elements.placed if force.kind.inputs]
     if waiting:
         raise EquationsError(
             f"Force {waiting[0].name!r}, a {type(waiting[0].kind).__name__}, waits to be told numbers: leave it out of "
             f"the mechanism, and name what it acts on among the inputs, such as 'tool.wrench' or 'elbow.tau'."
         )
-    counting = [force.at for force in system.elements.placed if force.counts]
+    counting = [force.at for force in system.mechanics.elements.placed if force.counts]
     if counting:
         warn(
             f"FMU of {system.mechanism.name!r}: forces look at the angles of {', '.join(map(repr, counting))}, which "
@@ -176,7 +176,7 @@ def _rotations(system: System) -> tuple[int, ...]:
 
 def _constraints(system: System) -> tuple[str, ...]:
     """What imposes each of the constraints, in words."""
-    plan = system.effective_plan
+    plan = system.mechanics.effective_plan
     loops = [f"the loop of joint {loop.name}" for loop in plan.loop_joints for _ in range(loop.constraints)]
     ties = [f"coupling {tied.name}" for tied in plan.couplings for _ in range(tied.constraints)]
     return (*loops, *ties)

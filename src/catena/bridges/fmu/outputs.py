@@ -88,7 +88,7 @@ def _told(formulas: FmuEquations, name: str) -> Outputs:
 def _names(system: System) -> list[str]:
     joints = [f"{j}.{what}" for j in (*system.joints, *system.loops) for what in OF_JOINT]
     frames = [f"{f}.{what}" for f in system.plan.body_pose for what in OF_FRAME]
-    whole = [f for f in system.elements.placed if f.name == f.whole]
+    whole = [f for f in system.mechanics.elements.placed if f.name == f.whole]
     forces = [f"{f.name}.{what}" for f in whole for what in _recorded(system, f)]
     return [*joints, *frames, *forces, *ENERGIES, GAP]
 
@@ -169,33 +169,35 @@ def _energy(formulas: FmuEquations, name: str) -> Any:
 def _gap(formulas: FmuEquations) -> Any:
     import casadi
 
-    if not formulas.system.effective_plan.total_constraints:
+    if not formulas.system.mechanics.effective_plan.total_constraints:
         return 0.0
-    e = formulas.of("closure")["position"] / scales_of(formulas.system.effective_plan).rows
+    e = formulas.of("closure")["position"] / scales_of(formulas.system.mechanics.effective_plan).rows
     return casadi.sqrt(sum(x * x for x in e))
 
 
 def _recorded(system: System, force: Any) -> list[str]:
     """Return what is recorded of a force, in the order of `force_outputs`."""
     stored = ["energy"] if force.kind.stores else []
-    return [*system.elements.output_names(force), *stored, "power"]
+    return [*system.mechanics.elements.output_names(force), *stored, "power"]
 
 
 def _recorded_values(formulas: FmuEquations, name: str) -> list[tuple[str, Any]]:
     system, found, at = formulas.system, formulas.of("force_outputs"), 0
-    for k, force in enumerate(system.elements.placed):
-        names = system.elements.output_names(force)
+    for k, force in enumerate(system.mechanics.elements.placed):
+        names = system.mechanics.elements.output_names(force)
         if force.name == name:
             own = list(zip(names, found["outputs"][at : at + len(names)], strict=True))
             stored = [("energy", found["energy"][k])] if force.kind.stores else []
-            stretches = [n for n, one in enumerate(system.elements.placed) if one.whole == name]
+            stretches = [n for n, one in enumerate(system.mechanics.elements.placed) if one.whole == name]
             return [*own, *stored, ("power", sum(found["power"][n] for n in stretches))]
         at += len(names)
     return []
 
 
 def _of_force(formulas: FmuEquations, owner: str, what: str) -> Outputs | None:
-    placed = {force.name: force for force in formulas.system.elements.placed if force.name == force.whole}
+    placed = {
+        force.name: force for force in formulas.system.mechanics.elements.placed if force.name == force.whole
+    }
     if owner not in placed or what not in _recorded(formulas.system, placed[owner]):
         return None
     unit = {"energy": "J", "power": "W"}.get(what, "")

@@ -22,7 +22,7 @@ from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
 from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
-from catena.system import System
+from catena.system import System, tree_forces
 from catena.system.wrenches import on_nodes
 from catena.validation import real_array, shown
 
@@ -70,11 +70,11 @@ class ActingForces(RunPart):
         self.driven = np.array(
             [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]], dtype=int
         )
-        system.elements.require_told()
-        self.has_python_elements = not system.elements.is_compiled
-        own = () if self.has_python_elements else system.elements.placed
-        watched = [f for joint in self._looked_at() for f in system.elements.watch(joint)]
-        told = (system.elements.applied(f, w.axes or f) for f, w in self.forces.items())
+        system.mechanics.elements.require_told()
+        self.has_python_elements = not system.mechanics.elements.is_compiled
+        own = () if self.has_python_elements else system.mechanics.elements.placed
+        watched = [f for joint in self._looked_at() for f in system.mechanics.elements.watch(joint)]
+        told = (system.mechanics.elements.applied(f, w.axes or f) for f, w in self.forces.items())
         self.placed = (*own, *([] if self.has_python_elements else watched), *told)
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
         motors of loop joints behind them."""
@@ -101,14 +101,14 @@ class ActingForces(RunPart):
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
-        own = {force.at for force in self.system.elements.placed}
+        own = {force.at for force in self.system.mechanics.elements.placed}
         asked = (*getattr(self.control, "joints_looked_at", ()), *self.problem.looked_at)
         return tuple(dict.fromkeys(x for x in asked if x in self.system.loops and x not in own))
 
     @cached_property
     def counted(self) -> tuple[PlacedForce, ...]:
         """Return the forces at loop joints whose turns are counted."""
-        placed = self.system.elements.placed if self.has_python_elements else self.placed
+        placed = self.system.mechanics.elements.placed if self.has_python_elements else self.placed
         return tuple(force for force in placed if force.counts)
 
     def near_at(self, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
@@ -151,7 +151,7 @@ class ActingForces(RunPart):
         self.placed = (*self.placed, *self._motors())
 
     def _motors(self) -> list[PlacedForce]:
-        found = [force for joint in self.motors for force in self.system.elements.motor(joint)]
+        found = [force for joint in self.motors for force in self.system.mechanics.elements.motor(joint)]
         return found if all(force.is_compiled for force in found) else []
 
     @property
@@ -173,7 +173,7 @@ class ActingForces(RunPart):
             for joint, columns in self.loop_columns.items()
             if joint not in known and tau[..., columns].any()
         }
-        return own + self.system.tree_forces(q, beside) if beside else own
+        return own + tree_forces(self.system, q, beside) if beside else own
 
     def loop_forces(self, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the control forces at loop joints by joint, (..., nv of the joint), of those that got some."""
@@ -255,7 +255,7 @@ class ActingForces(RunPart):
         ]
         return bool(
             self.control is not None
-            or not self.system.elements.is_empty
+            or not self.system.mechanics.elements.is_empty
             or self.forces
             or self.problem.touching
             or self.problem.landing
@@ -338,11 +338,11 @@ class ActingForces(RunPart):
                 limits = ActuatorLimits(low, high, motor.joint_speed)
                 force[..., at] = limits.given(force[..., at], rate[..., at])
                 closing[motor.joint] = force
-        at_tree = system.tree_forces(q, own) if own else np.zeros(system.nv)
+        at_tree = tree_forces(system, q, own) if own else np.zeros(system.nv)
         if not closing:
             return at_tree, {}
         # What is wrong with forces at loop joints is said as for those of the tree.
-        system.tree_forces(q, closing)
+        tree_forces(system, q, closing)
         found = {joint: np.atleast_1d(real_array(x)) for joint, x in closing.items()}
         joints, actuators = system.mechanism.joints, system.mechanism.actuators
         for joint, x in found.items():
@@ -452,7 +452,7 @@ class ActingForces(RunPart):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
         added to the control forces tau (states, nv), where loop joints are next to positions near (states, n)."""
-        plan, own = self.system.plan, self.system.element_forces(q, v, self.near_by_joint(near))
+        plan, own = self.system.plan, self.system.forces.loads(q, v, self.near_by_joint(near))
         wrenches = (
             on_nodes(plan, own.f_ext, lambda name: name) if own.f_ext else np.zeros((len(q), 6 * plan.n))
         )
@@ -468,7 +468,7 @@ class ActingForces(RunPart):
         (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
         given = {f: w.over(f, times, q, v) for f, w in self.forces.items()}
         # Parameters that differ from state to state are the same at all samples.
-        system = self.system.reshaped((len(q), 1)) if self.system.parameter_batch else self.system
+        system = self.system.variants.reshaped((len(q), 1)) if self.system.variants.shape else self.system
         return self._turned(system, q, given)
 
     def _turned(self, system: System, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

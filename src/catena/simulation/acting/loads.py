@@ -15,7 +15,7 @@ import numpy as np
 from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import CatenaError, warn
 from catena.forces.smooth import smooth_sign
-from catena.system import System
+from catena.system import System, tree_forces
 
 Wrenches = Mapping[str, np.ndarray]
 
@@ -47,7 +47,7 @@ def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOT
     """Return all joint forces (..., nv) at these states that do not belong to the mechanism: `tau`, those of stops, and
     what motors at loop joints do at the tree."""
     tau, across = with_stops(system, tau, besides), at_loops(system, besides)
-    return tau + system.tree_forces(q, across) if across else tau
+    return tau + tree_forces(system, q, across) if across else tau
 
 
 def with_stops(system: System, tau: np.ndarray, besides: Besides) -> np.ndarray:
@@ -180,7 +180,7 @@ def powers(
     stopped = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.stops.items()]
     # Stops give and take nothing; what is left of it rubs.
     turned = [_dot(x, system.joint_velocity(q, v, joint)) for joint, x in besides.motors.items()]
-    own, nothing = system.force_powers(q, v, besides.near), np.zeros(v.shape[:-1])
+    own, nothing = system.forces.powers(q, v, besides.near), np.zeros(v.shape[:-1])
     drives = np.zeros(system.nv, dtype=bool)
     for joint in driven:
         drives[system.slice_v(joint)] = True

@@ -70,7 +70,7 @@ class CarefulSteps:
         self.pushes = np.zeros((0, 0, 3))
         """The forces (samples, contacts, 3) of the last steps in the axes of the contacts."""
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))
-        self.weight = float(np.linalg.norm(self.free_motion.system.gravity))
+        self.weight = float(np.linalg.norm(self.free_motion.system.mechanics.gravity))
 
     @cached_property
     def rubs(self) -> bool:
@@ -171,7 +171,7 @@ class CarefulSteps:
         if free_motion.excitation.motion:
             q_new, after = (x[0] for x in free_motion.excitation.imposed(t + h, q_new[None], after[None])[:2])
             mean = 0.5 * (v + after)
-        if system.constrained:
+        if system.mechanics.constrained:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         lost = 0.0 if resists is None else resists.lost(v, after, h)
@@ -237,7 +237,7 @@ class CarefulSteps:
         if not taken:
             return total
         tau = np.array([one.tau for one in taken])
-        if self.rubs or not system.elements.is_empty or self.free_motion.has_others or tau.any():
+        if self.rubs or not system.mechanics.elements.is_empty or self.free_motion.has_others or tau.any():
             q, v = self._middles(taken, h), np.array([one.start[1] for one in taken])
             mean = np.array([0.5 * (one.start[1] + one.v) for one in taken])
             given, driven = self.free_motion.outside(t + 0.5 * h, q, v)
@@ -247,7 +247,7 @@ class CarefulSteps:
                 pushed = self.free_motion.with_contacts(given, q, v, forces)
                 tau = loads.with_drives(system, q, v, tau, pushed, driven, besides)
             powers = loads.powers(system, q, mean, tau, given, driven, besides)
-            powers["friction"] = system.elements.power_against(q, v, mean)
+            powers["friction"] = system.mechanics.elements.power_against(q, v, mean)
             total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
         resists = "actuators" if self.free_motion.excitation.is_asked_always else "friction"
         for k, name in enumerate(("wrenches", resists)):

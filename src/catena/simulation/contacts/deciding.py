@@ -227,7 +227,7 @@ class Deciding:
     @cached_property
     def weight(self) -> float:
         """Return the acceleration [m/s^2] that others are compared with: gravity, if there is any."""
-        return max(float(np.linalg.norm(self.free_motion.system.gravity)), self.length)
+        return max(float(np.linalg.norm(self.free_motion.system.mechanics.gravity)), self.length)
 
     def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
         """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that

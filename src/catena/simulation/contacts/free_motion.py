@@ -80,7 +80,7 @@ class FreeMotion:
     @cached_property
     def turns(self) -> TurnsAlong:
         """Return the turns of loop joints that forces look at."""
-        counted = [force.at for force in self.system.elements.placed if force.counts]
+        counted = [force.at for force in self.system.mechanics.elements.placed if force.counts]
         return TurnsAlong(self.system, tuple(dict.fromkeys(counted)), self.near)
 
     def know(self, run: Segment) -> None:
@@ -217,7 +217,9 @@ class FreeMotion:
             if quick is not None:
                 return quick["qdd"].reshape(1, n, nv).copy()
             if target == "given":
-                found = system.evaluator.evaluate(algorithm, given, forces=system.elements.placed)["qdd"]
+                found = system.mechanics.evaluator.evaluate(
+                    algorithm, given, forces=system.mechanics.elements.placed
+                )["qdd"]
                 return found.reshape(len(q), n, nv)
         # Each state has a time of its own: states are samples of one motion.
         wrenches = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
@@ -236,7 +238,7 @@ class FreeMotion:
     def _compiled(self) -> tuple[Algorithm, str] | None:
         """Return the algorithm of trees that all that acts is compiled into, and what it calls control forces; None
         where something acts that it does not know."""
-        excitation, system, elements = self.excitation, self.system, self.system.elements
+        excitation, system, elements = self.excitation, self.system, self.system.mechanics.elements
         if excitation.motion or excitation.forces or system.plan.total_constraints or system.loops:
             return None
         own = tree_dynamics(system.plan)
@@ -251,7 +253,9 @@ class FreeMotion:
         if states not in self._kept:
             algorithm, target = self._compiled
             absent = {*algorithm.inputs, *algorithm.ground_inputs} - {"q", "qd", target}
-            self._kept[states] = Kept(self.system, algorithm, states, absent, self.system.elements.placed)
+            self._kept[states] = Kept(
+                self.system, algorithm, states, absent, self.system.mechanics.elements.placed
+            )
         return self._kept[states]
 
     @staticmethod

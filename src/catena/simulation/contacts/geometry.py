@@ -142,7 +142,7 @@ class ContactPlaces:
             if found is not None:
                 found = {**found, "stands": found["stands"].copy()}
         if found is None:
-            found = self.system.evaluator.evaluate(ground_motions, {"q": q, "qd": v})
+            found = self.system.mechanics.evaluator.evaluate(ground_motions, {"q": q, "qd": v})
         found["stands"][:, 0] = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]
         found["v"][:, 0] = found["a"][:, 0] = 0.0
         return found

@@ -23,7 +23,10 @@ def can_be_inside(problem: Problem) -> bool:
     if is_plain() or problem.integrator in SOLVERS or problem.integrator in ("abm4", "implicit_leapfrog"):
         return False
     return (
-        system.plan.owner is None and not system.constrained and not system.loops and system.origin is system
+        system.plan.owner is None
+        and not system.mechanics.constrained
+        and not system.loops
+        and system.variants.origin is system
     )
 
 

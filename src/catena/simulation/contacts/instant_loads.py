@@ -30,7 +30,7 @@ class InstantLoads:
         """Return a session of one state for an algorithm with these inputs."""
         absent = {"a_base", self.target, self.wrench} - {*self.changing}
         system = self.excitation.system
-        found = Session(system.program(algorithm, frozenset(absent), LANES_ALONE, self.placed), 1)
+        found = Session(system.mechanics.program(algorithm, frozenset(absent), LANES_ALONE, self.placed), 1)
         if self.is_driven:
             found.buffers["driven"][0, self.excitation.driven] = 1.0
         return found

@@ -25,7 +25,7 @@ class Kept:
         absent: Collection[str] = (),
         forces: tuple[PlacedForce, ...] = (),
     ) -> None:
-        self.session = Session(system.program(algorithm, frozenset(absent), forces=forces), states)
+        self.session = Session(system.mechanics.program(algorithm, frozenset(absent), forces=forces), states)
         tape = self.session.program.tape
         self.play = self.session.piece(0, None, tuple(tape.inputs), tuple(tape.outputs))
 
@@ -38,4 +38,4 @@ class Kept:
 
 def can_keep(system: System) -> bool:
     """Return whether algorithms on a system can be kept: compiled, without coordinates that nodes share."""
-    return system.plan.owner is None and system.origin is system and not is_plain()
+    return system.plan.owner is None and system.variants.origin is system and not is_plain()

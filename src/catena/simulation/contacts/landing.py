@@ -198,7 +198,7 @@ class Landing:
         ]
         held = problem.control if problem.control is None or problem.rate is None else _held(tau)
         changing = ChangingRun(
-            self.system.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
+            self.system.variants.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
             Following(span, False), False,
         )  # fmt: skip
         run = ContactRun([*contacts, *self.stops], changing)
@@ -275,7 +275,7 @@ def _each_sample(places: ContactPlaces, run: Segment, f: np.ndarray) -> Iterator
     """Give contacts, and forces (states, contacts, 3) of them, at the samples of a run: all at once, or one sample
     after the other where numbers of the mechanism differ from state to state."""
     system, count = places.system, f.shape[-2]
-    if system.origin is system:
+    if system.variants.origin is system:
         rows = (x.reshape(-1, x.shape[-1]) for x in (run.q, run.v))
         yield places.at(*rows), f.reshape(-1, count, 3)
         return
@@ -287,7 +287,7 @@ def _each_sample(places: ContactPlaces, run: Segment, f: np.ndarray) -> Iterator
 def _arranged(rows: np.ndarray, run: Segment) -> np.ndarray:
     """Return what was found for all samples, or for one after the other, in the order of a run."""
     over, rest = run.q.shape[:-1], rows.shape[1:]
-    if run.system.origin is run.system:
+    if run.system.variants.origin is run.system:
         return rows.reshape(*over, *rest)
     return np.moveaxis(rows.reshape(len(run.t), *run.batch, *rest), 0, len(run.batch))
 

@@ -21,6 +21,7 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.quick_steps import OFTEN
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
+from catena.system import tree_forces
 
 # Where forces bend by more than this part of what is left of them, places between are looked at as well, so many times
 # in a row.
@@ -197,7 +198,7 @@ class Looking:
         if run.held:
             k = np.clip(np.searchsorted(run.t, times, side="right") - 1, 0, len(run.t) - 1)
             motors = {name: x[k] for name, x in run.loop_forces.items()}
-            return run.tau[k] + run.system.tree_forces(q, motors) if motors else run.tau[k]
+            return run.tau[k] + tree_forces(run.system, q, motors) if motors else run.tau[k]
         asked = [
             self.holding.free_motion.command(float(t), x, y) for t, x, y in zip(times, q, v, strict=True)
         ]

@@ -133,7 +133,7 @@ class QuickSteps:
         else:
             self._look = session.piece(0, row, self._moving, ("told",))
         self._step = session.piece(0, None, self._moving, ("q", "qd", "accepted", "told_now", *kept))
-        self.heavy = LIGHT * max(float(np.linalg.norm(system.gravity)), length)
+        self.heavy = LIGHT * max(float(np.linalg.norm(system.mechanics.gravity)), length)
         self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
         self.longest = np.inf
         """The longest step [s]."""

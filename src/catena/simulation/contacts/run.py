@@ -131,7 +131,7 @@ class ContactRun:
             problem, ContactPlaces(system, self.contacts), near=self.wound.positions
         )
         self.length = extent(system.plan)
-        gravity = float(np.linalg.norm(system.gravity))
+        gravity = float(np.linalg.norm(system.mechanics.gravity))
         falls = np.sqrt(self.length / gravity) if gravity > 0.0 else self.duration
         self.h = CAREFUL * min(falls, self.duration)
         free = {name for group in free_groups(system.mechanism) for name in group}

@@ -88,7 +88,7 @@ class StiffnessWatch:
     def __init__(self, free_motion: FreeMotion) -> None:
         self.free_motion, plan, excitation = free_motion, free_motion.system.plan, free_motion.excitation
         self.may_resist = bool(
-            not free_motion.system.elements.is_empty
+            not free_motion.system.mechanics.elements.is_empty
             or excitation.forces
             or excitation.is_asked_always
             or plan.damping.any()

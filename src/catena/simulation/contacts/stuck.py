@@ -10,7 +10,7 @@ from catena.joints import Spherical
 from catena.mechanism import Mechanism
 from catena.simulation.contacts.contact import Contact
 from catena.spatial import Pose
-from catena.system import System
+from catena.system import System, with_loops_at
 
 # What each system is where some contacts stick, wherever they did so first.
 _first: WeakKeyDictionary[System, dict[tuple[Contact, ...], System]] = WeakKeyDictionary()
@@ -30,7 +30,7 @@ def with_joints(system: System, contacts: Sequence[Contact], places: Sequence[tu
             contact.joint: (_base(m, contact.on) * on, _base(m, contact.frame) * own)
             for contact, (on, own) in zip(contacts, places, strict=True)
         }
-        return before.with_loops_at(at)
+        return with_loops_at(before, at)
     for contact, (on, own) in zip(contacts, places, strict=True):
         m = m.attach(contact.joint, contact.on, contact.frame, Spherical(), on, own, actuated=False)
     names = [contact.joint for contact in contacts]

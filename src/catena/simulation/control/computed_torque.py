@@ -68,7 +68,7 @@ class ComputedTorque(Controller):
     @property
     def compiles(self) -> bool:
         """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts."""
-        return self._formula and self.system.bare is self.system
+        return self._formula and self.system.variants.bare is self.system
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)

@@ -86,7 +86,7 @@ def checked_rate(rate: Any, who: str) -> float | None:
 
 def require_same(who: str, own: System, given: System) -> None:
     """Raise a StateError when a controller made for one system is started on another."""
-    if given.origin is not own.origin:
+    if given.variants.origin is not own.variants.origin:
         raise StateError(
             f"{who} was made for {own.mechanism.name!r} ({own.nv} velocity components) and is used with "
             f"{given.mechanism.name!r} ({given.nv}), planned anew or another one: make it with the same system."

@@ -57,8 +57,8 @@ class EventValues:
         event, looked, named = self.event, self.event.looked, self.event.by_name
         if looked is not None and turns is not None:
             looked.turns = turns(np.array([k]))
-        if named is not None and self.system.parameter_batch:
-            event = replace(event, function=replace(named, system=self.system.state(int(states[k]))))
+        if named is not None and self.system.variants.shape:
+            event = replace(event, function=replace(named, system=self.system.variants.state(int(states[k]))))
         return event.value(float(t[k]), q[k], v[k])
 
     def _together(

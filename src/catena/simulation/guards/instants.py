@@ -31,7 +31,11 @@ class Instants:
 
     @property
     def _own(self) -> System:
-        return self.system.chosen(self.states, self.t.shape) if self.system.parameter_batch else self.system
+        return (
+            self.system.variants.chosen(self.states, self.t.shape)
+            if self.system.variants.shape
+            else self.system
+        )
 
     def __getitem__(self, joint: str) -> np.ndarray:
         """Return the positions (nq, n) of a joint, be it of the tree, of a loop or locked."""

@@ -57,7 +57,7 @@ class Tally:
             "distance": span[:, None], "known": np.zeros((len(t), 1)),
         }  # fmt: skip
         inputs = {name: np.ascontiguousarray(x) for name, x in inputs.items()}
-        program = self._system.program(hermite_step)
+        program = self._system.mechanics.program(hermite_step)
 
         def at(part: float) -> list[np.ndarray]:
             if part == 1.0:

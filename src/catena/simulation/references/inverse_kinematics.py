@@ -88,7 +88,7 @@ class InverseKinematics:
     ) -> None:
         self.system, self.task = system, task
         self.begin, self.step = begin, step
-        self._evaluator = Evaluator(system.mechanism, system.effective_plan)
+        self._evaluator = Evaluator(system.mechanism, system.mechanics.effective_plan)
         length = characteristic_length(system.plan)
         S = coordinate_rows(system.plan, tree_motions(self._evaluator, guess).S_rows)
         self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)

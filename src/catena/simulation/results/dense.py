@@ -170,11 +170,11 @@ def interpolate(
         "q_next": pick(q, first + 1), "qd_next": pick(v, first + 1), "qdd_next": pick(a1, first),
         "distance": h.reshape(-1, 1), "part": s.reshape(-1, 1), "known": pick(counts, first),
     }  # fmt: skip
-    _, found = system.program(hermite_step).run(inputs, states * count)
+    _, found = system.mechanics.program(hermite_step).run(inputs, states * count)
     q_new, v_new = found["q_between"], found["qd_between"]
     at_start, at_end = (s == 0.0).ravel(), (s == 1.0).ravel()
     inside = ~(at_start | at_end)
-    if project and np.any(inside) and system.constrained:
+    if project and np.any(inside) and system.mechanics.constrained:
         _close(system, q_new, v_new, inside, (*batch, count))
     for here, suffix in ((at_start, ""), (at_end, "_next")):
         q_new[here], v_new[here] = inputs["q" + suffix][here], inputs["qd" + suffix][here]
@@ -200,7 +200,7 @@ def behind_nodes(
         "known": known[:, None].astype(np.float64),
     }  # fmt: skip
     inputs = {name: np.ascontiguousarray(x) for name, x in inputs.items()}
-    _, found = system.program(hermite_step).run(inputs, len(times))
+    _, found = system.mechanics.program(hermite_step).run(inputs, len(times))
     q_new, v_new = found["q_between"], found["qd_between"]
     for here, suffix in ((s == 0.0, ""), (s == 1.0, "_next")):
         q_new[here], v_new[here] = inputs["q" + suffix][here], inputs["qd" + suffix][here]
@@ -210,7 +210,7 @@ def behind_nodes(
 def _close(system: System, q: np.ndarray, v: np.ndarray, inside: np.ndarray, shape: tuple[int, ...]) -> None:
     """Move the states q (n, nq), v (n, nv) that are `inside` (n,) onto the loops, in place. They are those of a batch
     of this shape, whose parameters may differ from state to state: all of it is moved then, each state with its own."""
-    if system.parameter_batch == ():
+    if system.variants.shape == ():
         q[inside], v[inside] = system.project(q[inside], v[inside])
         return
     near, rates = system.project(q.reshape(*shape, -1), v.reshape(*shape, -1))

@@ -105,6 +105,6 @@ def _stored_alone(one: Segment, other: Segment, sample: int) -> np.ndarray:
     there, elsewhere = (part.system.mechanism.force_elements for part in (one, other))
     q, v = one.q[..., sample, :], one.v[..., sample, :]
     names = [name for name in there if name not in elsewhere]
-    outputs = one.system.force_outputs(q, v) if names else {}
+    outputs = one.system.forces.outputs(q, v) if names else {}
     stored = [outputs[name]["energy"] for name in names if "energy" in outputs.get(name, ())]
     return np.asarray(sum(stored, np.zeros(q.shape[:-1])))

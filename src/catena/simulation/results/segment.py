@@ -25,7 +25,7 @@ from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
 from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
-from catena.system import System
+from catena.system import System, tree_forces
 from catena.system.beam_resultants import beam_resultants
 from catena.validation import is_one_of, real_array, real_number, shown
 
@@ -139,7 +139,7 @@ class Segment(Energies):
         }
         events = tuple(replace(event, state=()) for event in self.events if event.state == tuple(index))
         return replace(
-            self, system=self.system.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
+            self, system=self.system.variants.state(number), q=self.q[index], v=self.v[index], tau=self.tau[index],
             work={name: x[index] for name, x in self.work.items()}, events=events,
             kept={name: x[index] for name, x in self.kept.items()}, **rows,
         )  # fmt: skip
@@ -161,7 +161,7 @@ class Segment(Energies):
         )
         kept = {name: x.reshape(-1, *x.shape[len(batch) :])[states] for name, x in self.kept.items()}
         return replace(
-            self, system=self.system.chosen(states, (len(states), 1)), q=taken(self.q, 1), v=taken(self.v, 1),
+            self, system=self.system.variants.chosen(states, (len(states), 1)), q=taken(self.q, 1), v=taken(self.v, 1),
             tau=taken(self.tau, 1), work={name: taken(x, 0) for name, x in self.work.items()}, events=events,
             kept=kept, **rows,
         )  # fmt: skip
@@ -317,7 +317,7 @@ class Segment(Energies):
         """Return the forces (..., samples, nv) of joints of the tree that do what all control forces do."""
         if not self.loop_forces:
             return self.tau
-        return self.tau + self.system.tree_forces(self.q, self.loop_forces)
+        return self.tau + tree_forces(self.system, self.q, self.loop_forces)
 
     @property
     def besides(self) -> loads.Besides:
@@ -359,7 +359,7 @@ class Segment(Energies):
     def resultants(self, body: str, x: ArrayLike) -> dict[str, np.ndarray]:
         """Return the stress resultants of a beam at places x (n,) [m] along it and at all samples, each (..., samples,
         n), as `System.resultants` tells them."""
-        if self.system.parameters:
+        if self.system.variants.parameters:
             raise StateError(
                 "resultants belong to one mechanism, and its parameters differ from state to state; ask the run of one "
                 "state, run.state(k).resultants(...)."

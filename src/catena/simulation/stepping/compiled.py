@@ -107,7 +107,9 @@ class CompiledSteps:
         sticks = friction_sticks(problem, self.method)
         variant = StepVariant(
             self.method,
-            sort_for(self.system.effective_plan, sticks) if drift.couples and not drift.in_python else None,
+            sort_for(self.system.mechanics.effective_plan, sticks)
+            if drift.couples and not drift.in_python
+            else None,
             bool(excitation.placed),
             law.shape if law else None,
             projects=drift.projects,
@@ -126,7 +128,9 @@ class CompiledSteps:
             turns=bool(excitation.counted) and not excitation.has_python_elements,
             sticks=sticks,
             rows=problem.landing.units if problem.landing is not None else (),
-            loops_stick=sticks and not drift.in_python and bool(dry_loops(self.system.effective_plan)),
+            loops_stick=sticks
+            and not drift.in_python
+            and bool(dry_loops(self.system.mechanics.effective_plan)),
         )
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
         self.judges, self.sticks, self.loops_stick = (
@@ -230,8 +234,12 @@ class CompiledSteps:
         self._watched = np.tile([0.0, 0.0, start], (states, 1))
         # For a single state there is no use for wide registers, and what it works on stays in the nearest cache.
         lanes = LANES_ALONE if states == 1 or self.is_narrow else None
-        self.program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
-        self.varying = self.system.evaluator.varying_inputs(self.algorithm, None, self.excitation.placed)
+        self.program = self.system.mechanics.program(
+            self.algorithm, self.absent, lanes, self.excitation.placed
+        )
+        self.varying = self.system.mechanics.evaluator.varying_inputs(
+            self.algorithm, None, self.excitation.placed
+        )
         if self.law is not None:
             self.law.begin(states)
 
@@ -549,7 +557,9 @@ class CompiledSteps:
         count = len(who)
         if count not in self._paused:
             lanes = LANES_ALONE if count == 1 or self.is_narrow else None
-            program = self.system.program(self.algorithm, self.absent, lanes, self.excitation.placed)
+            program = self.system.mechanics.program(
+                self.algorithm, self.absent, lanes, self.excitation.placed
+            )
             self._paused[count] = PausedSteps(
                 program, count, self.excitation, self.drift, self.method, self.target, self.controls,
                 self.law is not None, self.asks,
@@ -715,7 +725,7 @@ class CompiledSteps:
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
                 continue
-            own = self.system.state(int(self.owner[state]))
+            own = self.system.variants.state(int(self.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
 
 

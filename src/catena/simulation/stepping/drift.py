@@ -12,7 +12,7 @@ from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
-from catena.system import System
+from catena.system import System, restoring_acceleration
 from catena.thresholds import RANK_SEARCHED
 from catena.validation import is_not_negative, is_positive, shown
 
@@ -83,10 +83,10 @@ class Drift(RunPart):
         self.system, self.remedy, self.start = system, remedy, start
         self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
         # Which constraints count is settled before anything is made for them.
-        system.settle(start)
+        system.mechanics.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
-        self.closed = system.constrained
-        self.couples = system.couples
+        self.closed = system.mechanics.constrained
+        self.couples = system.mechanics.is_closed
         """Whether loops are more than what the tree has: joints may rub that constrain nothing."""
         self.in_python = self.couples and not _compiles(system)
         """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
@@ -103,10 +103,10 @@ class Drift(RunPart):
         there."""
         if not self.projects:
             return False
-        system = self.system.laid_out
+        system = self.system.variants.laid_out
         if system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[system] = _loses_redundancy(self.system.state(0), self.start)
+            _fragile[system] = _loses_redundancy(self.system.variants.state(0), self.start)
         return _fragile[system]
 
     @property
@@ -131,7 +131,7 @@ class Drift(RunPart):
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the part of the accelerations (states, nv) that comes from forces pulling the loops together."""
         assert isinstance(self.remedy, Corrective)
-        return self.system.pulled(q, v, self.remedy.stiffness, self.remedy.damping)
+        return restoring_acceleration(self.system, q, v, self.remedy.stiffness, self.remedy.damping)
 
 
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()

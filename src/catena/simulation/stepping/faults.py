@@ -85,7 +85,7 @@ def collapse_message(system: System, state: int, t: float, q: np.ndarray, v: np.
     vdot = system.forward_dynamics(q, v, np.zeros(system.nv))
     fastest = joint_of(system, int(np.argmax(np.abs(vdot))))
     reason = "Something jumps there (a stop, a controller, a wrench)"
-    if system.constrained and system.diagnose(q).singular:
+    if system.mechanics.constrained and system.diagnose(q).singular:
         reason = "It is a singular configuration, where the loops leave more motions open (s.diagnose tells)"
     return (
         f"The step size collapsed at t = {t:.9g} s in state {state}: the error does not shrink with the step. "

@@ -85,7 +85,9 @@ def _is_regular(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return whether the accelerations of states q (states, nq), v (states, nv) can be vouched for, (states,)."""
     if not is_for(system.plan):
         return np.ones(len(q), dtype=bool)
-    program = system.program(elimination_of(system.effective_plan), frozenset({"f_ext", "a_base", "tau"}))
+    program = system.mechanics.program(
+        elimination_of(system.mechanics.effective_plan), frozenset({"f_ext", "a_base", "tau"})
+    )
     found = program.run({"q": np.ascontiguousarray(q), "qd": np.ascontiguousarray(v)}, len(q))[1]
     sure: np.ndarray = is_trusted(*(found[name][:, 0] for name in ("defect", "change", "before", "size")))
     return sure

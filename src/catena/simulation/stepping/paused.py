@@ -68,7 +68,7 @@ class PausedSteps:
         self.counts_turns = excitation.has_python_elements and bool(excitation.counted)
         self.count: Count | None = None
         # Whether all states have the same parameters, so that what is solved for many can be solved at once.
-        self.are_alike = self.system.state(0) is self.system
+        self.are_alike = self.system.variants.state(0) is self.system
 
     def step(
         self,
@@ -200,7 +200,7 @@ class PausedSteps:
             return
         who = np.flatnonzero(self.careful)
         for some in [who] if self.are_alike else who[:, None]:
-            system = self.system.state(int(self.who[some[0]])) if len(some) else self.system
+            system = self.system.variants.state(int(self.who[some[0]])) if len(some) else self.system
             self.near_singular[some] = are_near_singular(system, b["q"][some], b["qd"][some], b["h"][some, 0])
         for name in ("rtol", "atol"):
             b[name][self.near_singular] = np.maximum(b[name][self.near_singular], BESIDE)
@@ -274,7 +274,7 @@ class PausedSteps:
         finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         for i in np.flatnonzero(finite & ~self._close_together(q, v, finite)):
             try:
-                own = self.system.state(int(self.who[i]))
+                own = self.system.variants.state(int(self.who[i]))
                 q[i], v[i] = self._projected(own, q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf

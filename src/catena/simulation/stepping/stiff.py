@@ -21,6 +21,7 @@ from catena.simulation.stepping.integrators import EXPLICIT, SOLVERS
 from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
 from catena.simulation.stepping.record import StepRecord
 from catena.simulation.turns import Count
+from catena.system import correction
 
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-15
@@ -335,7 +336,7 @@ class StiffSteps:
             tau = self._given(held, v)
         vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
-            by_position, by_velocity = self.system.correction(q, v)
+            by_position, by_velocity = correction(self.system, q, v)
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position
         if self.drift.pulls:
             vdot = vdot + self.drift.pull(q, v)

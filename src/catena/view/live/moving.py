@@ -73,7 +73,7 @@ class Mover:
         s = self.system
         one = self._coordinate(joint, component)
         value = float(np.clip(value, one.low, one.high))
-        if not s.constrained:
+        if not s.mechanics.constrained:
             moved = q.copy()
             moved[s.slice_q(joint).start + component] = value
             return DraggedState(moved)
@@ -206,7 +206,7 @@ class Mover:
         position = self._coordinates(q)
         at_limit = (position <= self._low + near) | (position >= self._high - near)
         part = np.ones(s.nv)
-        if s.constrained and s.nv <= MANY:
+        if s.mechanics.constrained and s.nv <= MANY:
             try:
                 answers, H = self._answers(q, np.eye(s.nv)), s.mass_matrix(q)
             except CatenaError:
@@ -254,7 +254,7 @@ class Mover:
             found = s.forward_dynamics(states, np.zeros((len(tau), s.nv)), tau, elements=False)
         except SingularDynamicsError:
             # Without mass there is no answer to a force; the shortest way that the loops allow serves as well.
-            if not s.constrained:
+            if not s.mechanics.constrained:
                 return forces
             K = s.closure_jacobian(q)
             return forces - forces @ np.linalg.pinv(K) @ K
@@ -277,7 +277,7 @@ class Mover:
         return step
 
     def _closed(self, q: Floats) -> Floats | None:
-        if not self.system.constrained:
+        if not self.system.mechanics.constrained:
             return q
         try:
             return np.asarray(

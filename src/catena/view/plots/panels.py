@@ -105,7 +105,7 @@ def _moving(run: Trajectory) -> tuple[str, ...]:
 
 
 def _is_constrained(run: Trajectory) -> bool:
-    return any(part.system.constrained for part in run.all_segments)
+    return any(part.system.mechanics.constrained for part in run.all_segments)
 
 
 def joint_panels(run: Trajectory, joints: Sequence[str]) -> list[AnyPanel]:

@@ -20,7 +20,7 @@ CLOSURE, CLOSURE_RATE, QUATERNION = 1e-8, 1e-6, 1e-9
 
 def closure(run: Segment) -> list[AuditLine]:
     """Return how far loops are open, and how fast they move apart."""
-    if not run.system.constrained:
+    if not run.system.mechanics.constrained:
         return []
     scales = scales_of(run.system.plan)
     position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))

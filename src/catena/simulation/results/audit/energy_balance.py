@@ -129,7 +129,7 @@ def _least_energy(run: Segment) -> float:
     plan = run.system.plan
     mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
     ends = run.besides.at([0, -1]).near
-    stored = float(np.max(np.abs(run.system.element_energy(run.q[..., [0, -1], :], ends)), initial=0.0))
+    stored = float(np.max(np.abs(run.system.forces.energy(run.q[..., [0, -1], :], ends)), initial=0.0))
     return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-6 * stored + HEAT / ENERGY
 
 
@@ -137,5 +137,5 @@ def _exchanges_energy(run: Segment) -> bool:
     plan = run.system.plan
     rubs = any(x.any() for x in (plan.damping, plan.friction))
     rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
-    spends = any(force.kind.spends for force in run.system.elements.placed)
+    spends = any(force.kind.spends for force in run.system.mechanics.elements.placed)
     return bool(run.tau.any() or run.loop_forces or run.wrenches or run.driven or rubs or spends)

@@ -21,7 +21,7 @@ def momentum(run: Segment) -> list[AuditLine]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
     mass = float(system.plan.inertia[1:, 0].sum())
-    if system.origin is not system:
+    if system.variants.origin is not system:
         # Masses and gravity may differ from state to state.
         return []
     # Of a batch that stopped early some states rest at their end while others go on.
@@ -59,7 +59,7 @@ def is_free_flying(run: Segment) -> bool:
     """Return whether the mechanism touches ground through free joints only and nothing outside acts on it but
     gravity."""
     plan = run.system.plan
-    if run.wrenches or any(force.is_from_outside for force in run.system.elements.placed):
+    if run.wrenches or any(force.is_from_outside for force in run.system.mechanics.elements.placed):
         return False
     for i in range(1, plan.n):
         if plan.parent[i] == 0:
@@ -80,6 +80,6 @@ def is_free_flying(run: Segment) -> bool:
 def _moment_of_inertia(run: Segment, c: np.ndarray) -> float:
     """Return the largest sum of the principal moments about the mass centre, as a scale."""
     rows = np.ascontiguousarray(run.q.reshape(-1, run.system.nq))
-    inertia = run.system.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]
+    inertia = run.system.mechanics.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]
     about_ground = inertia[:, 4] + inertia[:, 7] + inertia[:, 9]
     return float(np.max(about_ground - 2.0 * inertia[:, 0] * np.sum(c.reshape(-1, 3) ** 2, axis=-1)))

@@ -102,8 +102,8 @@ def segment_dataset(run: Segment) -> Any:
         data["wrench"] = ((*over, "frame", "entry"), stacked, {"long_name": "given wrenches [moment; force]"})
         coords |= {"frame": frames, "entry": list(_WRENCH)}
     # An attribute of an HDF5 file holds no more than 64 KiB, which a model may exceed.
-    data["mechanism"] = ((), _model(run.system.origin), {"long_name": "the model as TOML"})
-    for name, value in run.system.parameters.items():
+    data["mechanism"] = ((), _model(run.system.variants.origin), {"long_name": "the model as TOML"})
+    for name, value in run.system.variants.parameters.items():
         numbers = np.broadcast_to(value, (*run.batch, 1, value.shape[-1]))[..., 0, :]
         data[f"parameter_{name}"] = (
             (*states, f"entry of {name}"),
@@ -199,7 +199,7 @@ def _segment_from(dataset: Any, file: str, system: System | None, kinds: Kinds) 
     if varied:
         single = {name: x[..., 0] if x.shape[-1] == 1 else x for name, x in varied.items()}
         batch = next(iter(varied.values())).shape[:-1]
-        system = system.vary(single).reshaped((*batch, 1))
+        system = system.vary(single).variants.reshaped((*batch, 1))
 
     def values(name: str) -> np.ndarray:
         return np.ascontiguousarray(dataset[name].values, dtype=np.float64)

@@ -219,7 +219,7 @@ def _whole(run: Trajectory) -> Iterator[Column]:
     yield Column("kinetic_energy", "J", "energy", "kinetic energy", _flat(run.kinetic_energy))
     meaning = "potential energy of gravity, springs and stops"
     yield Column("potential_energy", "J", "energy", meaning, _flat(run.potential_energy))
-    if any(part.system.constrained for part in run.segments):
+    if any(part.system.mechanics.constrained for part in run.segments):
         yield Column("closure", "m or rad", "energy", "largest position error of a loop", _flat(run.closure))
     for name, work in run.work.items():
         yield Column(f"work.{name}", "J", "energy", f"work of {name} since the start", _flat(work))

@@ -77,7 +77,7 @@ class AbsoluteChart:
         n, y = self.n, at.local
         pose, twist = y[:, : 6 * n].reshape(-1, n, 6), y[:, 6 * n :].reshape(-1, n, 6)
         R = self.R @ _exponential(pose[..., :3])
-        motions = tree_motions(self.system.evaluator, at.q, at.v)
+        motions = tree_motions(self.system.mechanics.evaluator, at.q, at.v)
         B, bias = body_jacobians(self.plan, motions, np.zeros((len(y), 6)))
         a = stacks.apply(B[:, 1:], vdot[:, None]) + bias[:, 1:]
         turning = stacks.apply(_to_rates(pose[..., :3]), twist[..., :3])
@@ -106,7 +106,7 @@ class AbsoluteChart:
     def _bodies(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return of all bodies the rotations E (rows, n, 3, 3) from ground, positions (rows, n, 3) in it, and twists
         (rows, n, 6)."""
-        motions = tree_motions(self.system.evaluator, q, v)
+        motions = tree_motions(self.system.mechanics.evaluator, q, v)
         X = np.array(np.broadcast_to(np.eye(6), motions.X.shape))
         for i in range(1, self.plan.n):
             X[:, i] = motions.X[:, i] @ X[:, self.plan.parent[i]]

@@ -19,7 +19,7 @@ class JointChart:
     def __init__(self, system: System, imposed: Imposed | None) -> None:
         self.system, self.imposed, self.origin = system, imposed, np.zeros(system.nq)
         self.curved = any(kind is not None and kind.turning for kind in system.plan.kind)
-        self._local = system.program(local_rate)
+        self._local = system.mechanics.program(local_rate)
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Begin at a time and a state q (nq,), v (nv,), and return its coordinates (2 nv,)."""
