@@ -98,7 +98,7 @@ def verdict(file: Path) -> tuple[str, str]:
             s = m.system()
             try:
                 q = s.assemble()
-                gap = float(np.abs(s.closure(q)[0]).max(initial=0.0)) if s.constrained else 0.0
+                gap = float(np.abs(s.closure(q)[0]).max(initial=0.0)) if s.mechanics.constrained else 0.0
                 details.append(f"{model.neq} equalities, closed to {gap:.1e}")
             except ct.CatenaError as error:
                 details.append(f"{model.neq} equalities, not closed: {str(error)[:80]}")

@@ -115,7 +115,7 @@ def with_pinocchio(file: Path, m: ct.Mechanism, unread: str) -> Verdict:
 
 def followed(s: ct.System, there: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The state with coordinates that the other program has not, those of tendons, as they follow from the others."""
-    if not s.constrained:
+    if not s.mechanics.constrained:
         return q, v
     known = {block.q.start for block in there.blocks}
     names = [name for name in s.joints if s.slice_q(name).start in known]

@@ -53,6 +53,17 @@ def grapple_a_handle() -> ct.Scenario:
     )  # fmt: skip
 
 
+def belt_feeder() -> ct.Scenario:
+    """A belt carries two boxes to a gate."""
+    told = example("16_clutch_and_belt")
+    m, contacts = told.belt()
+    start = {"first moves": [0.0, told.BOX, 0.0], "second moves": [-0.6, told.BOX, 0.0]}
+    return ct.Scenario(
+        m, start, contacts=contacts, drives={"runs": "speed * t"}, parameters={"speed": told.BELT}, duration=3.0,
+        samples=301, rtol=1e-8, plots=ct.Plot("contacts"),
+    )  # fmt: skip
+
+
 def couplings() -> ct.Scenario:
     """A motor turns a planetary gear, a differential and a cam; one wheel is on ice."""
     control = {"sun": "motor", "left": 0.0, "right": "drag"}
@@ -208,6 +219,7 @@ SCENARIOS: dict[str, Callable[[], ct.Scenario]] = {
     "09_grapple_a_handle": grapple_a_handle,
     "10_three_arms_two_loops": three_arms_two_loops,
     "11_reduced_robot": reduced_robot,
+    "16_clutch_and_belt": belt_feeder,
     "24_couplings": couplings,
     "25_engine": engine,
     "27_parameter_study": parameter_study,

@@ -227,7 +227,7 @@ GOOD: dict[str, Any] = {
     "contact": "point", "depth": 2, "grip": None, "posture": None,
     "on_radius": None, "places": {}, "near": None, "at_loops": None, "on_error": "raise",
     "mimic": True, "power": True, "reactions": True, "units": False, "motors": None, "t": 0.005, "steps": 4,
-    "acted": {}, "changes": {}, "euler": None, "signals": {}, "state": None,
+    "acted": {}, "changes": {}, "euler": None, "euler_tensor": None, "signals": {}, "state": None,
     "observe": None, "cancel": None, "independent": None, "objective": "force", "reach_attitude": None,
     "states": np.array([0]), "batch": (1,),
 }  # fmt: skip

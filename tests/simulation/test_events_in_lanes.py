@@ -80,7 +80,7 @@ def test_loops_parameters_and_forces_of_their_own():
     names = {e.name for e in batch.events}
     assert names == {"frame", "loop"}
     for k in range(n):
-        agree(batch, ct.simulate(s.vary({f"{body}.mass": masses}).state(k), q, v, 0.4, **asked), k)
+        agree(batch, ct.simulate(s.vary({f"{body}.mass": masses}).variants.state(k), q, v, 0.4, **asked), k)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 12))])

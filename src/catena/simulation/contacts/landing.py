@@ -303,14 +303,15 @@ def _held(tau: np.ndarray) -> Any:
 
 def varied_of(
     parameters: Mapping[str, Any] | None, contacts: Sequence[Contact | Stop]
-) -> tuple[dict[str, Any] | None, dict[tuple[str, str], np.ndarray]]:
+) -> tuple[Mapping[str, Any] | None, dict[tuple[str, str], np.ndarray]]:
     """Take the numbers of contacts, {"foot.friction": (...)}, out of parameters. Returns the others, and these."""
-    if parameters is None:
-        return None, {}
+    if not isinstance(parameters, Mapping) or not contacts:
+        # What is no mapping of names is told by who takes parameters of mechanisms.
+        return parameters, {}
     labels = {contact.label for contact in contacts if isinstance(contact, Contact)}
     rest, found = dict[str, Any](), dict[tuple[str, str], np.ndarray]()
     for name, value in parameters.items():
-        label, _, what = name.rpartition(".")
+        label, _, what = str(name).rpartition(".")
         if label not in labels or what not in VARIED:
             rest[name] = value
             continue

@@ -9,7 +9,7 @@ from typing import Any
 from catena.errors import StateError
 from catena.validation import entries, shown
 
-WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "closure")
+WORDS = ("positions", "velocities", "forces", "energy", "power", "reactions", "closure", "contacts")
 """What `run.plot` draws besides joints, frames and bodies by name."""
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 """The endings of pictures."""

@@ -97,8 +97,13 @@ class Scenario:
         planned = self.mechanism if isinstance(self.mechanism, System) else None
         if planned is not None:
             plan = planned.plan
-            own = {"root": plan.root, "cut": plan.cut, "keep": plan.keep, "accuracy": planned.accuracy}
-            planned.evaluator.check_current()
+            own = {
+                "root": plan.root,
+                "cut": plan.cut,
+                "keep": plan.keep,
+                "accuracy": planned.mechanics.accuracy,
+            }
+            planned.mechanics.evaluator.check_current()
             self._set("mechanism", planned.mechanism)
             self._set("plan", {name: value for name, value in own.items() if value} | dict(self.plan))
         if not isinstance(self.mechanism, Mechanism):
