@@ -1,6 +1,7 @@
 """Every kind of bad input is refused with a message that names who is at fault, what was found and what to do."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -535,3 +536,16 @@ def test_masses_that_are_too_large_for_float64_are_refused_in_words():
     s = m.system(cut=["b-c"])
     with np.errstate(all="ignore"), pytest.raises(ct.CatenaError):
         s.forward_dynamics(s.neutral(), np.zeros(s.nv))
+
+
+def test_accelerations_and_derivatives_of_loops_beyond_all_numbers_are_refused():
+    """Velocities whose products overflow are told, and no warning of NumPy is."""
+    s = ct.generators.walker(2).system()
+    q, v = s.neutral(), np.zeros(s.nv)
+    v[0] = -1e308
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ct.StateError, match="accelerations are beyond all numbers"):
+            s.forward_dynamics(q, v)
+    with pytest.raises(ct.StateError, match="derivatives of forward dynamics are beyond all numbers"):
+        s.forward_dynamics_derivatives(q, np.zeros(s.nv), base_acceleration=[0, -1e308, 0, 0, 0, 0])

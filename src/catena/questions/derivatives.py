@@ -108,6 +108,11 @@ def of_closed_dynamics(responder: Responder, inputs: Mapping[str, Any], out: Any
             a_base=rest.get("a_base"),
         )
         for y, x in zip(results, (found.by_q, found.by_v, found.by_tau), strict=True):
+            if not np.isfinite(x).all():
+                raise StateError(
+                    f"{model.mechanism.name!r}: derivatives of forward dynamics are beyond all numbers, because "
+                    "positions, velocities or forces are; give smaller ones."
+                )
             y[doubtful] = x
     first, second, third = (y.reshape(*batch, *shape[1:]) for y in results)
     return first, second, third

@@ -210,9 +210,9 @@ def simulate(
     events = events_of(events, changes, named)
     if count == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    contacts, lands = contact_list(contacts), integrator == "time_stepping"
+    contacts, lands = contact_list(contacts), is_one_of(integrator, ("time_stepping",))
     parameters, varied = varied_of(parameters, contacts if lands else ())
-    records = on_error == "record"
+    records = is_one_of(on_error, ("record",))
     _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
     if lands:
         _require_landing(events, records, varied)
@@ -260,7 +260,7 @@ def simulate(
             "drift": drift,
         }
         options |= {"coordinates": coordinates, "independent": independent}
-        if contacts and coordinates != "joint":
+        if contacts and not is_one_of(coordinates, ("joint",)):
             raise StateError(
                 f"coordinates={shown(coordinates)} are for runs without contacts; with these leave coordinates out."
             )

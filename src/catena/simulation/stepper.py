@@ -102,7 +102,7 @@ class Stepper:
         contacts, self._events = contact_list(contacts), events
         self._contacts = contacts
         adaptive, self._told = integrator in ADAPTIVE, None
-        lands = integrator == "time_stepping"
+        lands = is_one_of(integrator, ("time_stepping",))
         self._is_timeline = bool(control is not None or contacts or event_list(events) or lands)
         if self._is_timeline and control is None:
             control = self._told = HeldForces()

@@ -102,8 +102,8 @@ def _with_loops(
         system._open_loops.look(q)
         if found is not None and not closed_chains.in_doubt(system.mechanics.evaluator.plan, found).any():
             return found["qdd"]
-    problem = posed(system, q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau)
-    with system.mechanics.inertia.named():
+    with system.mechanics.inertia.named(), np.errstate(over="ignore", invalid="ignore"):
+        problem = posed(system, q, v, tau, f_ext, base_acceleration, look=not quick, loop_tau=loop_tau)
         if found is None:
             solution = closed_chains.solve(problem, method, member, independent)
         else:
@@ -111,6 +111,11 @@ def _with_loops(
         if len(solution.handed_over) and system.mechanics.settle(problem.q[solution.handed_over]):
             problem = posed(system, q, v, tau, f_ext, base_acceleration, loop_tau=loop_tau)
             solution = closed_chains.solve(problem, method, member)
+    if not np.isfinite(solution.vdot).all():
+        raise StateError(
+            f"{system.mechanism.name!r}: accelerations are beyond all numbers, because positions, velocities or forces "
+            f"are; give smaller ones."
+        )
     return solution.vdot.reshape(*problem.batch, system.nv)
 
 
