@@ -33,5 +33,5 @@ def test_a_name_that_was_taken_away_tells_what_is_asked_instead(old):
 
 
 def test_a_name_that_never_was_is_no_attribute():
-    with pytest.raises(AttributeError, match="a System has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         four_bar().system().nothing  # noqa: B018

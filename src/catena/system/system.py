@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,6 +96,18 @@ RENAMED = {
 MOST_VARIED = 8
 
 
+class RenamedMember:
+    """An attribute of systems that has another name now, which is told. A `__getattr__` of the class would do the same,
+    and make every other attribute slower to find."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, system: object, owner: type) -> NoReturn:
+        new = RENAMED[self.name].format(self.name)
+        raise RenamedError(f"s.{self.name} is now {new}.", name=self.name, obj=system)
+
+
 class System:
     """A mechanism planned as a tree with loops, ready to compute with. Made by `Mechanism.system()`."""
 
@@ -164,13 +176,8 @@ class System:
         tree = f"nq={self.nq}, nv={self.nv}, joints {list(self.joints)}"
         return f"System({self._mechanism.name!r}, {tree}{loops}{states})"
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Refuse names that have changed with what is asked instead."""
-            if name in RENAMED:
-                raise RenamedError(f"s.{name} is now {RENAMED[name].format(name)}.", name=name, obj=self)
-            raise AttributeError(f"a System has no attribute {name!r}", name=name, obj=self)
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in RENAMED]
 
     # What was planned.
 
@@ -1259,3 +1266,7 @@ def _restored(
     if made is None:
         made = plan(mechanism, root=root, cut=cut, keep=keep)
     return System._planned(mechanism, made, accuracy)
+
+
+for _name in RENAMED:
+    setattr(System, _name, RenamedMember(_name))
