@@ -35,7 +35,8 @@ def velocities(run: Segment) -> list[AuditLine]:
     # in the first step of a method of first order nothing moves at all.
     least = STILL * scales_of(run.system.plan).units + PART * np.max(size, axis=(-1, -2), keepdims=True)
     turned = np.zeros_like(off, dtype=bool)
-    for i in range(1, run.system.plan.n):
+    # Steps in which nothing turns by a radian need not be looked through joint by joint.
+    for i in range(1, run.system.plan.n) if np.abs(mean).max(initial=0.0) > 1.0 else ():
         kind, first = run.system.plan.kind[i], int(run.system.plan.v_start[i])
         if kind is not None and kind.turning:
             own = slice(first, first + kind.nv)
