@@ -72,7 +72,8 @@ def contact_channel(run: Trajectory, name: str) -> ContactChannel:
     moves = _velocity_at(a, run.twist(contact.frame), at) - _velocity_at(b, run.twist(contact.on), at)
     moves -= (moves * normal).sum(axis=-1, keepdims=True) * normal
     force = run.contact_forces[name]
-    pushes = (force * _seen(axes, normal)).sum(axis=-1)
+    # The normal of a plane is the last of the axes that the force is told in.
+    pushes = force[..., 2] if contact.on_radius is None else (force * _seen(axes, normal)).sum(axis=-1)
     return ContactChannel(
         contact, run.t, force, pushes, gap, _seen(axes, moves), _modes(contact, force, pushes),
         tuple(change for change in run.transitions if name in change.impulse),
