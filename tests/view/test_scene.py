@@ -8,6 +8,7 @@ from catena.joints import KINDS
 from catena.mechanism import generators
 from catena.view import picture as picture_at, scene, theme
 from catena.view.scene import body_colours
+from catena.view.structure_diagram import graph_edges
 
 
 def part(picture, name, role):
@@ -120,6 +121,25 @@ def test_every_kind_has_a_shape_except_the_free_joint(kind):
     shapes = [p for p in picture_at(s, s.neutral()).parts if p.name == "j" and p.role in ("joint", "locked")]
     assert len(shapes) == (0 if isinstance(kind, ct.Free) else 1)
     assert all(p.polygons for p in shapes)
+
+
+class Bearing(ct.Revolute):
+    """A hinge of a user's own."""
+
+    letters = "B"
+
+
+def test_a_kind_of_a_users_own_is_drawn_as_it_says():
+    def drawn(kind):
+        m = ct.Mechanism("one joint")
+        m.add_body("a", 1.0, (0.3, 0.2, 0.1), 0.01)
+        m.add_joint("j", "ground", "a", kind)
+        s = m.system()
+        return s, corners(part(picture_at(s, s.neutral()), "j", "joint"))
+
+    s, own = drawn(Bearing("x"))
+    np.testing.assert_array_equal(own, drawn(ct.Revolute("x"))[1])
+    assert graph_edges(s)[0].letters == "B"
 
 
 def test_a_slide_is_drawn_between_the_parts_it_joins():

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from catena.errors import ModelError, StateError
+from catena.joints.axes import Direction
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
 from catena.spatial.scalars import array, floor
 from catena.validation import real_number, shown
@@ -34,6 +35,28 @@ class JointKind(ABC):
     finds_coordinates_of_symbols: ClassVar[bool] = False
     """Whether `coordinates` takes symbols too, so that a loop closed by this kind can be compiled although its
     constraint space varies."""
+    drawn_as: ClassVar[str] = "motions"
+    """What pictures show: a "hinge", "slide", "sleeve", "screw", "cross", "ball", "plate" or "block" that lies along
+    `drawn_along`, "none", or by default a shape for each of its "motions"."""
+    letters: ClassVar[str] = ""
+    """What diagrams write on the joint, such as "R"; the name of the class where there is none."""
+    words: ClassVar[str] = ""
+    """What the letters stand for."""
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        """The axes in the joint frame that what is drawn lies along: the second one of a "cross" is the child's."""
+        return ()
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        """The names (nv) of the velocity components, "" where there is one only."""
+        return _numbered(self.nv)
+
+    @property
+    def position_names(self) -> tuple[str, ...]:
+        """The names (nq) of the coordinates, "" where there is one only."""
+        return self.velocity_names if self.nq == self.nv else _numbered(self.nq)
 
     @property
     def follows(self) -> bool:
@@ -230,6 +253,10 @@ class JointKind(ABC):
             raise NotImplementedError(
                 f"{type(self).__name__} has nq = {self.nq} and nv = {self.nv}, so it must define {method}."
             )
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return ("",) if count == 1 else tuple(str(k + 1) for k in range(count))
 
 
 def counted_on(angle: Any, near: Any) -> Any:

@@ -16,6 +16,9 @@ class Fixed(JointKind):
 
     nq = 0
     nv = 0
+    drawn_as = "block"
+    letters = "weld"
+    words = "fixed together"
     finds_coordinates_of_symbols = True
     signature = ("Fixed",)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.joints.contract import JointKind, check_unit_quaternion
-from catena.joints.spherical import quaternion_rate
+from catena.joints.spherical import Spherical, quaternion_rate
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import displacement, exponential_rate, velocity
 
@@ -23,6 +23,11 @@ class Free(JointKind):
 
     nq = 7
     nv = 6
+    drawn_as = "none"
+    letters = "F"
+    words = "free (6 dof)"
+    velocity_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+    position_names = ("x", "y", "z", *Spherical.position_names)
     finds_coordinates_of_symbols = True
     signature = ("Free",)
     turning = (0, 1, 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind, counted_on, number
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -23,12 +23,19 @@ class Helical(JointKind):
     pitch: Any = 0.0
     nq = 1
     nv = 1
+    drawn_as = "screw"
+    letters = "H"
+    words = "helical"
     finds_coordinates_of_symbols = True
     wraps = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Helical"))
         object.__setattr__(self, "pitch", number("pitch", self.pitch, "Helical"))
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        return (self.axis,)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -27,12 +27,20 @@ class Planar(JointKind):
     normal: Any = "z"
     nq = 3
     nv = 3
+    drawn_as = "plate"
+    letters = "E"
+    words = "planar"
+    velocity_names = ("x", "y", "angle")
 
     finds_coordinates_of_symbols = True
     wraps = (2,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "normal", direction(self.normal, "Planar"))
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        return (self.normal,)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
@@ -20,10 +20,17 @@ class Prismatic(JointKind):
     axis: Any = "z"
     nq = 1
     nv = 1
+    drawn_as = "slide"
+    letters = "P"
+    words = "prismatic"
     finds_coordinates_of_symbols = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Prismatic"))
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        return (self.axis,)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

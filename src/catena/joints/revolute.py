@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.axes import Z, canonical_frame, direction, perpendicular
+from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
@@ -21,11 +21,18 @@ class Revolute(JointKind):
     axis: Any = "z"
     nq = 1
     nv = 1
+    drawn_as = "hinge"
+    letters = "R"
+    words = "revolute"
     finds_coordinates_of_symbols = True
     wraps = (0,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", direction(self.axis, "Revolute"))
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        return (self.axis,)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -67,6 +67,20 @@ class Sdof(JointKind):
             *(motion if isinstance(motion, str) else f"{motion[0]} held" for motion in self.sequence),
         )
 
+    @property
+    def letters(self) -> str:  # type: ignore[override]
+        return "".join("R" if motion in ROTATIONS else "P" for motion in self.motions)
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        if self.nv > 1:
+            return "turns (R) and slides (P) in this order"
+        return "revolute" if self.letters == "R" else "prismatic"
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        return self.motions if self.nv > 1 else ("",)
+
     def params(self) -> tuple[float, ...]:
         """Return the values of what stands still, in their order."""
         return tuple(motion[1] for motion in self.sequence if not isinstance(motion, str))

@@ -24,6 +24,11 @@ class Spherical(JointKind):
 
     nq = 4
     nv = 3
+    drawn_as = "ball"
+    letters = "S"
+    words = "spherical"
+    velocity_names = ("wx", "wy", "wz")
+    position_names = ("qw", "qx", "qy", "qz")
     finds_coordinates_of_symbols = True
     signature = ("Spherical",)
 

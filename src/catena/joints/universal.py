@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import ModelError
-from catena.joints.axes import Z, direction
+from catena.joints.axes import Direction, Z, direction
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, cross3, is_symbolic
@@ -29,6 +29,10 @@ class Universal(JointKind):
     axis2: Any = "x"
     nq = 2
     nv = 2
+    drawn_as = "cross"
+    letters = "U"
+    words = "universal"
+    velocity_names = ("angle1", "angle2")
     finds_coordinates_of_symbols = True
     wraps = (0, 1)
 
@@ -40,6 +44,10 @@ class Universal(JointKind):
                 f"Universal: the axes {self.axis1} and {self.axis2} are parallel; give two different "
                 "directions, or use Revolute."
             )
+
+    @property
+    def drawn_along(self) -> tuple[Direction, ...]:
+        return (self.axis1, self.axis2)
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -166,7 +166,7 @@ def _at_sign(
     carrier, point = scene.carriage(joint.child, joint.in_child.p)
     pose = poses[carrier]
     R = pose[..., :3, :3] @ joint.in_child.R
-    if not isinstance(joint.kind, SLIDES):
+    if joint.kind.drawn_as not in SLIDES:
         return carrier, point, R, wrench
     sign = scene.joint_anchors[joint.name]
     other = poses[sign.body]

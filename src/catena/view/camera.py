@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Fixed, Planar, Prismatic, Revolute
 from catena.view.sites import Site
 
 Floats = NDArray[np.float64]
@@ -67,16 +66,13 @@ def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
     each other."""
     turning, sliding, places = [], [], []
     for site in sites:
-        kind = site.joint.kind
         places.append(site.point)
-        if isinstance(kind, Fixed) or site.joint.locked:
+        if site.joint.locked or site.form == "block":
             continue
-        if isinstance(kind, Revolute):
-            turning.append(site.on_parent[:3, :3] @ kind.axis)
-        elif isinstance(kind, Planar):
-            turning.append(site.on_parent[:3, :3] @ kind.normal)
-        elif isinstance(kind, Prismatic):
-            sliding.append(site.on_parent[:3, :3] @ kind.axis)
+        if site.form in ("hinge", "plate"):
+            turning.append(site.axis)
+        elif site.form == "slide":
+            sliding.append(site.axis)
         else:
             return None
     if not turning:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Prismatic
 from catena.mechanism import GROUND
 from catena.system import System
 from catena.view import theme
@@ -60,7 +59,7 @@ def hatching(
 
 def is_guided(site: Site) -> bool:
     """Whether a body slides straight along the ground: such a joint is a block between rails."""
-    return isinstance(site.joint.kind, Prismatic) and not site.joint.locked and site.joint.parent == GROUND
+    return site.form == "slide" and site.joint.parent == GROUND
 
 
 def rails(
@@ -68,9 +67,7 @@ def rails(
 ) -> tuple[list[Solid], Floats]:
     """Two rails along the axis of a joint to ground, over the way [m] that its body goes, and the strokes (n, 2, 3)
     behind the lower one, for a picture in which `up` and `across` are the vertical and the horizontal direction."""
-    kind = site.joint.kind
-    assert isinstance(kind, Prismatic)
-    axis = site.on_parent[:3, :3] @ np.asarray(kind.axis, dtype=np.float64)
+    axis = site.axis
     start, end = (site.on_parent[:3, 3] + (x + side * 3.4 * r) * axis for x, side in zip(way, (-1.0, 1.0)))
     beside = np.cross(np.cross(up, across), axis)
     beside = beside if beside @ up > 1e-9 or (abs(beside @ up) <= 1e-9 and beside @ across < 0.0) else -beside

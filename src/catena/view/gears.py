@@ -14,7 +14,6 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Prismatic, Revolute
 from catena.mechanism import Coupling, Joint, Mechanism
 from catena.view.sites import Site
 from catena.view.solids import Solid, ToothedWheel, frame_along, tapered_bar, toothed_ring, toothed_wheel
@@ -71,7 +70,7 @@ def _joints(coupling: Coupling, sites: Mapping[str, Site]) -> dict[str, Site]:
 def _of_coupling(
     coupling: Coupling, joints: Mapping[str, Site], mesh: GearPair | None, sizes: Mapping[str, float], largest: float
 ) -> Iterator[Wheel]:  # fmt: skip
-    turning = [name for name, site in joints.items() if isinstance(site.joint.kind, Revolute)]
+    turning = [name for name, site in joints.items() if site.joint.kind.drawn_as == "hinge"]
     if len(joints) == 2 and len(turning) == 1:
         yield _pinion(coupling, turning[0], joints, sizes)
         return
@@ -131,11 +130,11 @@ class GearPair:
 
 def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> GearPair | None:
     """The two wheels of a coupling of hinges with parallel axes; None where there are no two such wheels."""
-    if not all(isinstance(site.joint.kind, Revolute) for site in joints.values()):
+    if not all(site.joint.kind.drawn_as == "hinge" for site in joints.values()):
         return None
     slopes = coupling.gradient(dict.fromkeys(coupling.joints, 0.0))
     names = list(joints)
-    axes = [_axis(joints[name]) for name in names]
+    axes = [joints[name].axis for name in names]
     if any(abs(axis @ axes[0]) < 0.999 for axis in axes):
         return None
     weights = {n: float(slopes[n] * np.sign(axis @ axes[0])) for n, axis in zip(names, axes, strict=True)}
@@ -183,7 +182,7 @@ def _is_sun_and_carrier(
     same_side = (sun.parent == base) == (arm.parent == base)
     off = weights[names[0]] + (weights[names[1]] if same_side else -weights[names[1]])
     apart = joints[names[0]].point - joints[names[1]].point
-    axis = _axis(joints[names[0]])
+    axis = joints[names[0]].axis
     beside = np.linalg.norm(apart - (apart @ axis) * axis)
     far = np.linalg.norm(joints[names[2]].point - joints[names[1]].point)
     return abs(off) < 1e-9 * abs(weights[names[0]]) and bool(beside < 1e-6 * far)
@@ -258,7 +257,7 @@ def _pinion(coupling: Coupling, name: str, joints: Mapping[str, Site], sizes: Ma
     other = next(n for n in joints if n != name)
     site, size = joints[name], sizes[name]
     radius = abs(_ratio(coupling, [other, name]))
-    if not isinstance(joints[other].joint.kind, Prismatic) or not 1.2 * size < radius < 40.0 * size:
+    if joints[other].joint.kind.drawn_as != "slide" or not 1.2 * size < radius < 40.0 * size:
         return _alone(coupling, site, size)
     return _one(coupling, site, radius, size)
 
@@ -268,19 +267,13 @@ def _alone(coupling: Coupling, site: Site, size: float) -> Wheel:
 
 
 def _one(coupling: Coupling, site: Site, radius: float, size: float) -> Wheel:
-    R = frame_along(_axis(site))
+    R = frame_along(site.axis)
     wheel = toothed_wheel(site.point, R, radius, THICK * size, _teeth(radius, TOOTH * size), 0.0)
     return Wheel(coupling.name, site.joint.child, (wheel,))
 
 
 def _teeth(radius: float, tooth: float) -> int:
     return int(np.clip(round(2.0 * np.pi * radius / tooth), 8, MOST))
-
-
-def _axis(site: Site) -> Floats:
-    kind = site.joint.kind
-    assert isinstance(kind, Revolute)
-    return site.on_parent[:3, :3] @ np.asarray(kind.axis, dtype=np.float64)
 
 
 def _ratio(coupling: Coupling, names: list[str]) -> float:

@@ -1,4 +1,4 @@
-"""What a joint looks like: one shape for every kind.
+"""What a joint looks like: the shape that its kind says it is `drawn_as`.
 
 Turning is a short cylinder along the axis, sliding a sleeve along it, a ball a ball; a kind that is made of
 several motions, or that a user has defined, shows one cylinder or sleeve for each column of its motion space.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.spatial import Pose, Transform
 from catena.view.sites import Site
 from catena.view.solids import Solid, ball, box, cylinder, frame_along
@@ -18,46 +17,53 @@ Floats = NDArray[np.float64]
 
 
 def joint_glyph(site: Site, r: float, rank: int = 0, flat: Floats | None = None) -> list[Solid]:
-    """The solids of a joint, sized for bars of radius `r`; a `Free` joint has none.
+    """The solids of a joint, sized for bars of radius `r`; a free joint has none.
 
     `rank` counts the joints drawn before at the same point: later ones are wider, hinges shorter as well, so
     that all of them can be seen. A slide that is `flat` along a direction (3,) lets a hinge be seen before it.
     """
     r *= 1.0 + 0.22 * rank
-    kind, p, R = site.joint.kind, site.point, site.on_parent[:3, :3]
-    if isinstance(kind, Free):
+    form, p = site.form, site.point
+    if form in _ALONG_AXIS:
+        return _ALONG_AXIS[form](p, site.axis, r, rank, flat)
+    if form == "none":
         return []
-    if isinstance(kind, Fixed) or site.joint.locked:
+    if form == "block":
         return [box(p, site.on_child[:3, :3], (2.5 * r, 2.5 * r, 2.5 * r))]
-    if isinstance(kind, Revolute):
-        return [cylinder(p, R @ kind.axis, 1.5 * r, 3.0 * r * 0.5**rank)]
-    if isinstance(kind, Prismatic):
-        axis = R @ np.asarray(kind.axis)
-        if flat is None:
-            return [_slide(p, axis, r)]
-        return [box(p, np.column_stack([np.cross(flat, axis), flat, axis]), (2.7 * r, 0.8 * r, 4.4 * r))]
-    if isinstance(kind, Cylindrical):
-        return [cylinder(p, R @ kind.axis, 1.45 * r, 5.0 * r)]
-    if isinstance(kind, Helical):
-        axis = R @ np.asarray(kind.axis)
-        threads = [cylinder(p + k * r * axis, axis, 1.6 * r, 0.6 * r) for k in (-1.6, -0.8, 0.0, 0.8, 1.6)]
-        return [*threads, cylinder(p, axis, 1.2 * r, 4.4 * r)]
-    if isinstance(kind, Universal):
-        second = site.on_child[:3, :3] @ kind.axis2
-        return [_arm(p, R @ kind.axis1, r), _arm(p, second, r), ball(p, 0.9 * r)]
-    if isinstance(kind, Spherical):
-        return [ball(p, 1.7 * r)]
-    if isinstance(kind, Planar):
-        return [box(p, frame_along(R @ kind.normal), (6.0 * r, 6.0 * r, 0.5 * r))]
-    return _by_motions(site, r)
+    if form == "cross":
+        second = site.on_child[:3, :3] @ site.joint.kind.drawn_along[1]
+        return [_arm(p, site.axis, r), _arm(p, second, r), ball(p, 0.9 * r)]
+    return [ball(p, 1.7 * r)] if form == "ball" else _by_motions(site, r)
+
+
+def _hinge(p: Floats, axis: Floats, r: float, rank: int, flat: Floats | None) -> list[Solid]:
+    return [cylinder(p, axis, 1.5 * r, 3.0 * r * 0.5**rank)]
+
+
+def _slide(p: Floats, axis: Floats, r: float, rank: int, flat: Floats | None) -> list[Solid]:
+    if flat is None:
+        return [box(p, frame_along(axis), (2.7 * r, 2.7 * r, 4.4 * r))]
+    return [box(p, np.column_stack([np.cross(flat, axis), flat, axis]), (2.7 * r, 0.8 * r, 4.4 * r))]
+
+
+def _sleeve(p: Floats, axis: Floats, r: float, rank: int, flat: Floats | None) -> list[Solid]:
+    return [cylinder(p, axis, 1.45 * r, 5.0 * r)]
+
+
+def _screw(p: Floats, axis: Floats, r: float, rank: int, flat: Floats | None) -> list[Solid]:
+    threads = [cylinder(p + k * r * axis, axis, 1.6 * r, 0.6 * r) for k in (-1.6, -0.8, 0.0, 0.8, 1.6)]
+    return [*threads, cylinder(p, axis, 1.2 * r, 4.4 * r)]
+
+
+def _plate(p: Floats, axis: Floats, r: float, rank: int, flat: Floats | None) -> list[Solid]:
+    return [box(p, frame_along(axis), (6.0 * r, 6.0 * r, 0.5 * r))]
+
+
+_ALONG_AXIS = {"hinge": _hinge, "slide": _slide, "sleeve": _sleeve, "screw": _screw, "plate": _plate}
 
 
 def _turn(p: Floats, axis: Floats, r: float) -> Solid:
     return cylinder(p, axis, 1.5 * r, 3.0 * r)
-
-
-def _slide(p: Floats, axis: Floats, r: float) -> Solid:
-    return box(p, frame_along(axis), (2.7 * r, 2.7 * r, 4.4 * r))
 
 
 def _arm(p: Floats, axis: Floats, r: float) -> Solid:

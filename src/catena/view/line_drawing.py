@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
-from catena.joints import Cylindrical, Fixed, Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.mechanism import GROUND
 from catena.system import System
 from catena.validation import printable, shown
@@ -140,7 +139,7 @@ class _Plane:
         for name, element in self.system.mechanism.force_elements.items():
             self._strokes(ax, arrow_strokes(element, self.poses, self.r), f"force:{name}")
         for name, site in self.sites.items():
-            if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
+            if GROUND in (site.joint.parent, site.joint.child) and site.form != "none":
                 self._ground(ax, name, site)
         for name, site in self.sites.items():
             self._joint(ax, name, site)
@@ -154,7 +153,7 @@ class _Plane:
         ]
         if labels in ("joints", "all"):
             for name, site in self.sites.items():
-                if not isinstance(site.joint.kind, Free):
+                if site.form != "none":
                     self._text(ax, name, self.flat(site.point), taken, ends, "normal", 2.6)
         if labels in ("bodies", "all"):
             for name, own in self.reached.items():
@@ -253,7 +252,7 @@ class _Plane:
     def _joint(self, ax: Any, name: str, site: Site) -> None:
         from matplotlib.patches import Arc, Circle, Polygon
 
-        kind, p, r = site.joint.kind, self.flat(site.point), self.r
+        form, p, r = site.form, self.flat(site.point), self.r
         at = (float(p[0]), float(p[1]))
         style = {
             "facecolor": "white",
@@ -262,31 +261,28 @@ class _Plane:
             "zorder": 6,
             "gid": f"joint:{printable(name)}",
         }
-        if isinstance(kind, Free):
+        if form == "none":
             return
-        if isinstance(kind, Fixed) or site.joint.locked:
+        if form == "block":
             ax.add_patch(Polygon(p + 0.9 * r * _SQUARE, closed=True, **(style | {"facecolor": INK})))
-        elif isinstance(kind, Spherical):
+        elif form == "ball":
             ax.add_patch(Circle(at, 1.15 * r, **style))
             ax.add_patch(
                 Arc(at, 3.6 * r, 3.6 * r, theta1=200, theta2=340, color=INK, linewidth=THIN + 0.3, zorder=6)
             )
-        elif isinstance(kind, Universal):
+        elif form == "cross":
             ax.add_patch(Circle(at, 1.3 * r, **style))
-            for axis in (site.on_parent[:3, :3] @ kind.axis1, site.on_child[:3, :3] @ kind.axis2):
+            for axis in (site.axis, site.on_child[:3, :3] @ site.joint.kind.drawn_along[1]):
                 way = self.flat(axis) * 1.9 * r
                 ax.plot(*np.array([p - way, p + way]).T, color=INK, linewidth=THIN, zorder=7)
-        elif (
-            isinstance(kind, Revolute)
-            and np.linalg.norm(self.flat(site.on_parent[:3, :3] @ kind.axis)) < 0.35
-        ):
+        elif form == "hinge" and np.linalg.norm(self.flat(site.axis)) < 0.35:
             ax.add_patch(Circle(at, 1.1 * r, **style))
         else:
             axis, across, along = self._block(site)
             # The hinge of a slider is seen in front of its block.
-            block = style | {"zorder": 5 if isinstance(kind, SLIDES) else 6}
+            block = style | {"zorder": 5 if form in SLIDES else 6}
             ax.add_patch(Polygon(p + _turned(_SQUARE * (along * r, across * r), axis), closed=True, **block))
-            if isinstance(kind, Revolute | Cylindrical | Helical):
+            if form in ("hinge", "sleeve", "screw"):
                 ax.plot(
                     *np.array([p - 2.2 * r * axis, p + 2.2 * r * axis]).T,
                     color=INK,
@@ -297,22 +293,13 @@ class _Plane:
 
     def _block(self, site: Site) -> tuple[Floats, float, float]:
         """The direction on paper of a joint's axis, and half the size of its block across and along it."""
-        kind, R = site.joint.kind, site.on_parent[:3, :3]
-        if isinstance(kind, Planar):
-            normal = self.flat(R @ kind.normal)
-            size = float(np.linalg.norm(normal))
-            return (
-                (np.array([-normal[1], normal[0]]) / size if size > 0.1 else np.array([1.0, 0.0])),
-                0.5,
-                2.6,
-            )
-        own = getattr(kind, "axis", None)
-        way = self.flat(R @ np.asarray(own)) if own is not None else np.array([1.0, 0.0])
+        form = site.joint.kind.drawn_as
+        way = self.flat(site.axis) if site.joint.kind.drawn_along else np.array([1.0, 0.0])
         size = float(np.linalg.norm(way))
         axis = way / size if size > 0.1 else np.array([1.0, 0.0])
-        if isinstance(kind, Prismatic):
-            return axis, 1.1, 2.0
-        return (axis, 0.8, 1.6) if isinstance(kind, Revolute) else (axis, 0.9, 2.2)
+        if form == "plate":
+            return (np.array([-axis[1], axis[0]]) if size > 0.1 else axis), 0.5, 2.6
+        return axis, *{"slide": (1.1, 2.0), "hinge": (0.8, 1.6)}.get(form, (0.9, 2.2))
 
     def _ground(self, ax: Any, name: str, site: Site) -> None:
         """A triangle that stands on hatched ground under a joint, or hangs from it where the body hangs. A slider lies
@@ -326,14 +313,14 @@ class _Plane:
         if (self.flat(self._centre(child)) - p) @ up < -0.1 * self.scene.extent:
             up = -up
         right, wide, foot = np.array([up[1], -up[0]]), 3.0, p - 2.8 * r * up
-        if isinstance(site.joint.kind, SLIDES):
+        if site.joint.kind.drawn_as in SLIDES:
             axis, across, along = self._block(site)
             right, wide = axis, along + 1.6
             side = np.array([-axis[1], axis[0]])
             up = side if side @ up >= 0.0 else -side
             foot = p - across * r * up
         self._feet += [foot, foot - 2.0 * r * right, foot + 2.0 * r * right]
-        if not isinstance(site.joint.kind, SLIDES):
+        if site.joint.kind.drawn_as not in SLIDES:
             corners = [p, foot - 1.9 * r * right, foot + 1.9 * r * right]
             style = {"facecolor": "white", "edgecolor": INK, "linewidth": THIN + 0.3, "zorder": 4}
             ax.add_patch(Polygon(corners, closed=True, **style))

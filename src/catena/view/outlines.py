@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Free, Revolute
 from catena.mechanism import Body, Mechanism
 from catena.view.sites import Site
 from catena.view.solids import Solid, ball, box, cylinder, rounded_hull, tapered_bar
@@ -29,7 +28,7 @@ def carried_points(
     own.sort(key=lambda site: site.joint.child != body)
     points = []
     for site in own:
-        if isinstance(site.joint.kind, Free):
+        if site.form == "none":
             continue
         is_open_here = site.gap > 0.0 and site.joint.child == body
         points.append(site.on_child[:3, 3] if is_open_here or site.is_pulled_out(body) else site.point)
@@ -60,10 +59,9 @@ def body_outline(
     """
     centre = pose[:3, :3] @ body.com + pose[:3, 3]
     ends = distinct(points, 0.8 * r)
-    holding = [site for site in sites if not isinstance(site.joint.kind, Free)]
-    if len(holding) == 1 and len(ends) < 2 and isinstance(holding[0].joint.kind, Revolute):
-        axis = holding[0].on_parent[:3, :3] @ holding[0].joint.kind.axis
-        wheel = _wheel(body, pose, centre, holding[0].point, axis, r)
+    holding = [site for site in sites if site.form != "none"]
+    if len(holding) == 1 and len(ends) < 2 and holding[0].joint.kind.drawn_as == "hinge":
+        wheel = _wheel(body, pose, centre, holding[0].point, holding[0].axis, r)
         if wheel:
             return wheel
     slide = next((site for site in holding if site.is_pulled_out(body.name)), None)
@@ -165,12 +163,8 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
 def _slider(body: Body, pose: Floats, place: Floats, slide: Site, others: Sequence[Site], r: float) -> Solid:
     """A block along a slide, about as long and high as the box with the mass and inertia of the body, but thinner than
     the hinge that it carries is long, so that this is seen."""
-    along = slide.on_parent[:3, :3] @ np.asarray(slide.joint.kind.axis)  # type: ignore[attr-defined]
-    axes = [
-        site.on_parent[:3, :3] @ site.joint.kind.axis
-        for site in others
-        if isinstance(site.joint.kind, Revolute)
-    ]
+    along = slide.axis
+    axes = [site.axis for site in others if site.joint.kind.drawn_as == "hinge"]
     across = next((axis for axis in axes if abs(axis @ along) < 0.5), np.roll(along, 1))
     side = np.cross(across, along)
     side = side / np.linalg.norm(side)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Free
 from catena.mechanism import GROUND, Mechanism
 
 
@@ -29,7 +28,7 @@ def traceable(mechanism: Mechanism) -> Iterator[TracePoint]:
     for name, frame in mechanism.frames.items():
         yield TracePoint(name, f"{name} (frame)", frame.body, frame.pose.p)
     for name, joint in mechanism.joints.items():
-        if joint.child != GROUND and not isinstance(joint.kind, Free):
+        if joint.child != GROUND and joint.kind.drawn_as != "none":
             own = name if name not in known else f"joint {name}"
             yield TracePoint(own, f"{name} (joint)", joint.child, joint.in_child.p)
     for name, body in mechanism.bodies.items():

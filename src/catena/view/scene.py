@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Fixed, Free, Revolute, Spherical, Universal
 from catena.mechanism import GROUND, Body, Mechanism
 from catena.system import System
 from catena.view import theme
@@ -200,7 +199,7 @@ def scene(
         ]
         if not guided or site.gap > 0.05 * size:
             spans += _joint_spans(name, site, size, into, flexible)
-        if GROUND in (site.joint.parent, site.joint.child) and not isinstance(site.joint.kind, Free):
+        if GROUND in (site.joint.parent, site.joint.child) and site.form != "none":
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
             way = sliding_way(system, name, q, motion, extent) if guided else None
             parts += footings.of(name, site, centres[child], way)
@@ -283,11 +282,7 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
     if not isinstance(solid, BarSolid):
         return solid
     ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
-    covers = [
-        (site.point, 1.2 * sizes[site.joint.name])
-        for site in sites
-        if isinstance(site.joint.kind, Revolute | Spherical) and not site.joint.locked
-    ]
+    covers = [(site.point, 1.2 * sizes[site.joint.name]) for site in sites if site.form in ("hinge", "ball")]
     hidden = [
         any(np.linalg.norm(p - point) < 1e-9 + 0.01 * radius and radius <= cover for point, cover in covers)
         for p, radius in ends
@@ -297,7 +292,7 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
 
 def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat: Floats | None) -> list[Part]:
     """What is seen of a joint itself, in ground, to be carried by its parent."""
-    if isinstance(site.joint.kind, Free):
+    if site.form == "none":
         return []
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
@@ -317,9 +312,9 @@ def _joint_spans(
             name, form, colour, parent, _apply(into[parent], a), child, _apply(into[child], b), radius
         )
 
-    if isinstance(joint.kind, Free):
+    if site.form == "none":
         return [span("float", theme.FAINT_INK, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
-    if joint.locked or isinstance(joint.kind, Revolute | Spherical | Universal | Fixed):
+    if site.form in ("block", "hinge", "ball", "cross"):
         if not site.is_loop:
             return []
         return [span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]

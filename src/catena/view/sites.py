@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.joints import Cylindrical, Free, Helical, Planar, Prismatic
 from catena.mechanism import GROUND, Joint, Mechanism
 from catena.spatial import Pose, Transform
 
@@ -29,14 +28,25 @@ class Site:
     is_loop: bool
     gap: float
 
+    @property
+    def form(self) -> str:
+        """What is drawn: what the kind is `drawn_as`, but a "block" where the joint is locked."""
+        form = self.joint.kind.drawn_as
+        return "block" if self.joint.locked and form != "none" else form
+
+    @property
+    def axis(self) -> Floats:
+        """The first direction (3,) that what is drawn lies along, in ground."""
+        return self.on_parent[:3, :3] @ np.asarray(self.joint.kind.drawn_along[0], dtype=np.float64)
+
     def is_pulled_out(self, body: str) -> bool:
         """Whether a body slides on ground, away from the point that the joint is drawn at: a rod leads there."""
         joint = self.joint
-        return isinstance(joint.kind, SLIDES) and joint.parent == GROUND and joint.child == body
+        return joint.kind.drawn_as in SLIDES and joint.parent == GROUND and joint.child == body
 
 
-SLIDES = (Prismatic, Cylindrical, Helical)
-"""Joints that have no place of their own along their axis."""
+SLIDES = ("slide", "sleeve", "screw")
+"""Forms of joints that have no place of their own along their axis."""
 Carriage = Callable[[str, Floats], tuple[str, Floats]]
 """What carries a point (3,) of a body, and the point in its axes."""
 
@@ -72,8 +82,8 @@ def _point(
     A slide has no place of its own along its axis; it is drawn between the mass centres of its bodies, which
     is where the parts overlap in a real machine.
     """
-    if isinstance(joint.kind, SLIDES):
-        axis = on_parent[:3, :3] @ np.asarray(joint.kind.axis, dtype=np.float64)
+    if joint.kind.drawn_as in SLIDES:
+        axis = on_parent[:3, :3] @ np.asarray(joint.kind.drawn_along[0], dtype=np.float64)
         origin: Floats = on_child[:3, 3]
         centres = []
         for name in (joint.parent, joint.child):
@@ -83,7 +93,7 @@ def _point(
         if GROUND in (joint.parent, joint.child):
             return np.array(on_parent[:3, 3])
         return origin + axis * (np.mean(centres) if centres else 0.0)
-    if isinstance(joint.kind, Planar | Free):
+    if joint.kind.drawn_as in ("plate", "none"):
         return np.array(on_child[:3, 3])
     return np.array(on_parent[:3, 3])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints import JointKind, Sdof
+from catena.joints import Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Joint
 from catena.system import System
 from catena.validation import printable
@@ -15,29 +15,6 @@ from catena.view import theme
 from catena.view.plotting import literal, require_matplotlib
 
 Place = tuple[float, float]
-
-LETTERS = {
-    "Revolute": "R",
-    "Prismatic": "P",
-    "Helical": "H",
-    "Cylindrical": "C",
-    "Universal": "U",
-    "Spherical": "S",
-    "Planar": "E",
-    "Free": "F",
-    "Fixed": "weld",
-}
-WORDS = {
-    "Revolute": "revolute",
-    "Prismatic": "prismatic",
-    "Helical": "helical",
-    "Cylindrical": "cylindrical",
-    "Universal": "universal",
-    "Spherical": "spherical",
-    "Planar": "planar",
-    "Free": "free (6 dof)",
-    "Fixed": "fixed together",
-}
 
 
 @dataclass(frozen=True)
@@ -141,7 +118,9 @@ def graph_edges(system: System) -> list[Edge]:
         )
     for name in system.joints:
         if name.startswith(VIRTUAL_ROOT):
-            edges.append(Edge(name, GROUND, name.removeprefix(VIRTUAL_ROOT), "F", WORDS["Free"], False, 0))
+            edges.append(
+                Edge(name, GROUND, name.removeprefix(VIRTUAL_ROOT), Free.letters, Free.words, False, 0)
+            )
     return edges
 
 
@@ -182,16 +161,9 @@ def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, Place]:
 
 def _kind_text(joint: Joint) -> tuple[str, str]:
     """The letters on the line and the words in the legend for a joint."""
-    kind: JointKind = joint.kind
-    name = type(kind).__name__
     if joint.locked:
         return "locked", "held at a position"
-    if isinstance(kind, Sdof):
-        letters = "".join("R" if motion[0] == "r" else "P" for motion in kind.motions)
-        return letters, "turns (R) and slides (P) in this order" if len(letters) > 1 else WORDS[
-            "Revolute" if letters == "R" else "Prismatic"
-        ]
-    return LETTERS.get(name, name), WORDS.get(name, "")
+    return joint.kind.letters or type(joint.kind).__name__, joint.kind.words
 
 
 def _curve(near: Place, far: Place, is_loop: bool) -> list[Place]:

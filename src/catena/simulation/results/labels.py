@@ -7,14 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from catena.joints import Cylindrical, Free, JointKind, Planar, Sdof, Spherical, Universal
+from catena.joints import Free, JointKind
 from catena.mechanism import MODES
 from catena.system import System
 
 Quantity = Literal["position", "velocity", "force"]
-
-_TURNS = ("wx", "wy", "wz")
-_QUATERNION = ("qw", "qx", "qy", "qz")
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,13 @@ def joint_labels(system: System, joint: str, quantity: Quantity) -> tuple[Label,
     kind = described.kind if described else Free()
     turning = _turning(kind)
     if quantity == "position":
-        names = _position_names(kind)
+        names = kind.position_names
         if kind.nq == kind.nv:
             units = ["rad" if turns else "m" for turns in turning]
         else:
             units = ["m" if name in ("x", "y", "z") else "" for name in names]
     else:
-        names = _velocity_names(kind)
+        names = kind.velocity_names
         angular, linear = ("rad/s", "m/s") if quantity == "velocity" else ("N m", "N")
         units = [angular if turns else linear for turns in turning]
     return tuple(Label(joint, name, unit) for name, unit in zip(names, units, strict=True))
@@ -69,31 +66,3 @@ def _turning(kind: JointKind) -> list[bool]:
     """Return which velocity components of a kind turn the child."""
     S = kind.motion_space(kind.neutral()).array
     return [bool(np.any(S[:3, k])) for k in range(kind.nv)]
-
-
-def _position_names(kind: JointKind) -> tuple[str, ...]:
-    if isinstance(kind, Free):
-        return ("x", "y", "z", *_QUATERNION)
-    if isinstance(kind, Spherical):
-        return _QUATERNION
-    return _velocity_names(kind) if kind.nq == kind.nv else _numbered(kind.nq)
-
-
-def _velocity_names(kind: JointKind) -> tuple[str, ...]:
-    if isinstance(kind, Free):
-        return (*_TURNS, "vx", "vy", "vz")
-    if isinstance(kind, Spherical):
-        return _TURNS
-    if isinstance(kind, Planar):
-        return ("x", "y", "angle")
-    if isinstance(kind, Cylindrical):
-        return ("angle", "slide")
-    if isinstance(kind, Universal):
-        return ("angle1", "angle2")
-    if isinstance(kind, Sdof) and kind.nv > 1:
-        return kind.motions
-    return _numbered(kind.nv)
-
-
-def _numbered(count: int) -> tuple[str, ...]:
-    return ("",) if count == 1 else tuple(str(k + 1) for k in range(count))
