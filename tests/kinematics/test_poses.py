@@ -1,8 +1,11 @@
 """Poses of bodies and frames against the definition: pose(parent) * in_parent * motion(q) * inverse(in_child)."""
 
+import pickle
+
 import numpy as np
 import pytest
 
+import catena as ct
 from benchmarks.states import random_states
 from catena.spatial import Pose
 
@@ -53,11 +56,36 @@ def test_ground_stays_where_it_is(mixed):
     assert np.array_equal(system.body_poses(q)["ground"], np.broadcast_to(np.eye(4), (2, 4, 4)))
 
 
-def test_one_state_gives_a_pose_and_a_batch_gives_matrices(mixed):
+def test_one_state_and_a_batch_give_one_type(mixed, agree):
+    """The pose of a batch holds the poses of its states, and does with them what each of those does."""
     system = mixed(3).system()
-    q = random_states(system, 2, 3).q
-    assert isinstance(system.pose(q[0], "body4"), Pose)
-    assert system.pose(q, "body4").shape == (2, 4, 4)
+    q = random_states(system, 6, 3).q.reshape(2, 3, -1)
+    many, inner = system.pose(q, "body4"), Pose(p=(0.1, 0.2, 0.3), rpy=(0.3, -0.2, 0.5))
+    assert isinstance(many, Pose) and many.shape == (2, 3, 4, 4) and repr(many) == "<2 x 3 poses>"
+    agree(np.asarray(many)[..., :3, 3], many[..., :3, 3], 0.0)
+    for at in np.ndindex(2, 3):
+        one = system.pose(q[at], "body4")
+        assert isinstance(one, Pose)
+        for of in (
+            lambda pose: pose.p,
+            lambda pose: pose.R,
+            lambda pose: pose.quat,
+            lambda pose: pose.euler("ZYX"),
+            lambda pose: pose.inverse().matrix(),
+            lambda pose: (pose * inner).matrix(),
+            lambda pose: (inner * pose).matrix(),
+            lambda pose: pose * (1.0, 2.0, 3.0),
+        ):
+            agree(of(many)[at], of(one), 1e-14)
+    assert many == system.pose(q, "body4") and many != system.pose(q[0], "body4")
+    assert pickle.loads(pickle.dumps(many)) == many
+
+
+def test_a_joint_sits_at_one_pose_not_at_a_batch_of_them(mixed):
+    system = mixed(3).system()
+    poses = system.pose(random_states(system, 2, 3).q, "body4")
+    with pytest.raises(ct.ModelError, match="frame 'far': .* <2 poses>, which is not a pose"):
+        mixed(3).add_frame("far", "body4", poses)
 
 
 def test_the_seeds_of_these_tests_meet_every_kind_in_both_directions(mixed):

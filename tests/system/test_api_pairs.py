@@ -144,8 +144,6 @@ def machine(request):
 
 def numbers(result, state=None):
     """All numbers in a result as {where: array}; with a state those of that state."""
-    if isinstance(result, ct.Pose):
-        return {"": result.matrix()}
     if dataclasses.is_dataclass(result):
         result = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
     if isinstance(result, (dict, tuple, list)):

@@ -180,7 +180,7 @@ def compare_calls(closed, s, name, values, alone):
     H = np.stack([a.mass_matrix(x[0]) for a, x in zip(alone, states)])
     np.testing.assert_allclose(s.mass_matrix(q, parameters={name: values}), H, **close)
     for ask in (
-        lambda s, q, v: np.asarray(s.pose(q, "tip").matrix() if q.ndim == 1 else s.pose(q, "tip")),
+        lambda s, q, v: s.pose(q, "tip").matrix(),
         lambda s, q, v: s.jacobian(q, "tip"), lambda s, q, v: s.twist(q, v, "tip"),
         lambda s, q, v: s.potential_energy(q), lambda s, q, v: s.forces.energy(q),
         lambda s, q, v: s.reactions(q, v)["hinge"], lambda s, q, v: s.kinetic_energy(q, v),

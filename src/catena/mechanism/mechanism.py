@@ -59,7 +59,7 @@ from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import shown
 
 if TYPE_CHECKING:
@@ -502,7 +502,7 @@ class Mechanism:
             )
         if not isinstance(prefix, str):
             raise ModelError(f"add_mechanism: prefix is {shown(prefix)}: give a text, such as 'left/'")
-        if not isinstance(pose, Pose):
+        if not is_one_pose(pose):
             raise ModelError(f"add_mechanism: pose is {shown(pose)}: give a ct.Pose")
         body, place = naming.end_of_joint(self, f"included mechanism {other.name!r}", at)
         twin = self.copy()

@@ -10,7 +10,7 @@ from catena.joints import JointKind, Revolute, Sdof, Universal
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.merging import include
 from catena.mechanism.parts import GROUND
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import is_one_of, shown
 
 
@@ -37,7 +37,7 @@ def segmented(
         raise ModelError(f"segmented: plane = {shown(plane)}; give 'y', 'z', or None for both.")
     if into is not None and not isinstance(into, Mechanism):
         raise ModelError(f"segmented: into is {shown(into)}; give the mechanism that segments are added to.")
-    if at is not None and not isinstance(at, Pose):
+    if at is not None and not is_one_pose(at):
         raise ModelError(f"segmented: at is {shown(at)}; give a Pose.")
     if not isinstance(name, str):
         raise ModelError(f"segmented: name is {shown(name)}; give a word.")

@@ -20,7 +20,7 @@ from catena.errors import ModelError
 from catena.hooks import hook
 from catena.mechanism.enclosed import enclosed
 from catena.mechanism.mass_properties import MassProperties
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import entries, real_array, shown
 
 Colour = tuple[float, float, float, float]
@@ -36,7 +36,7 @@ class Shape(ABC):
     name: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pose, Pose):
+        if not is_one_pose(self.pose):
             raise ModelError(f"{self.who}: pose is {shown(self.pose)}: give Pose(p=(x, y, z), rpy=...)")
         if not isinstance(self.name, str):
             raise ModelError(f"{self.who}: name is {shown(self.name)}: give a string")

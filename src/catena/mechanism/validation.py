@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
 from catena.joints import JointKind
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import entries, real_array, real_number, shown
 
 INERTIA_TOLERANCE = 1e-9
@@ -123,7 +123,7 @@ def _switches(value: Any) -> tuple[bool, ...] | None:
 
 def pose(who: str, what: str, value: Any) -> Pose:
     """Return a pose, or raise a ModelError if it is none."""
-    if not isinstance(value, Pose):
+    if not is_one_pose(value):
         raise ModelError(
             f"{who}: {what} is {shown(value)}, which is not a pose: give Pose(p=(x, y, z), rpy=...)"
         )

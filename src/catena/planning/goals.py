@@ -15,7 +15,7 @@ from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
 from catena.planning.task import SLACK, MotionTask, numbers
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import is_positive, shown
 
 
@@ -177,7 +177,7 @@ def _turn(task: MotionTask, frame: str, nodes: list[int], wanted: Iterable[np.nd
 
 
 def _goal(what: str, goal: Any) -> Any:
-    return goal if isinstance(goal, Pose) else numbers(what, goal, 3, "a Pose or ")
+    return goal if is_one_pose(goal) else numbers(what, goal, 3, "a Pose or ")
 
 
 def _attitude(given: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from catena.spatial import exponential, quaternion, scalars
 from catena.spatial.exponential import exp, log
 from catena.spatial.inertia import ArticulatedInertia, RigidInertia
 from catena.spatial.linear import ldl_factor, ldl_solve, orthogonal_complement, spd_inverse
-from catena.spatial.pose import Pose
+from catena.spatial.pose import Pose, is_one_pose
 from catena.spatial.scalars import array, is_symbolic
 from catena.spatial.transform import Transform
 from catena.spatial.vectors import Force, ForceSpace, Motion, MotionSpace, cross, cross3, skew
@@ -26,6 +26,7 @@ __all__ = [
     "cross3",
     "exp",
     "exponential",
+    "is_one_pose",
     "is_symbolic",
     "ldl_factor",
     "ldl_solve",

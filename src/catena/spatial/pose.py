@@ -1,10 +1,10 @@
-"""Where a frame sits in another frame. Numbers only, checked when made."""
+"""Where a frame sits in another frame, in one state or in many. Numbers only, checked when made."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, TypeGuard, overload
 
 import numpy as np
 
@@ -23,6 +23,10 @@ class Pose:
     axes x, y, z in that order (as in URDF), `R`, the 3x3 matrix whose columns are the axes of the placed
     frame, or `euler` = (sequence, angles): ("ZYZ", (a, b, c)) turns by a about z, by b about the new y and by c about
     the newest z; small letters stand for axes that stay fixed. Poses do not change.
+
+    What a system tells for a batch of states is one `Pose` too, whose arrays have the dimensions of the batch in front.
+    NumPy sees a pose as its homogeneous matrices (..., 4, 4), so that `pose[..., :3, 3]` and `np.asarray(pose)` do what
+    they say.
     """
 
     __slots__ = ("_R", "_p", "_quat")
@@ -73,24 +77,25 @@ class Pose:
 
     @property
     def p(self) -> np.ndarray:
-        """The origin of the placed frame, (3,), in the reference frame."""
+        """The origin of the placed frame, (..., 3), in the reference frame."""
         return self._p
 
     @property
     def R(self) -> np.ndarray:
-        """The axes of the placed frame as columns, (3, 3), in the reference frame."""
+        """The axes of the placed frame as columns, (..., 3, 3), in the reference frame."""
         return self._R
 
     @property
     def quat(self) -> np.ndarray:
-        """The unit quaternion (w, x, y, z) from coordinates of the placed frame to the reference frame."""
+        """The unit quaternion (w, x, y, z), (..., 4), from coordinates of the placed frame to the reference frame."""
         if self._quat is None:
-            self._quat = quaternion.from_rotation(self._R)
+            flat = [quaternion.from_rotation(R) for R in self._R.reshape(-1, 3, 3)]
+            self._quat = np.array(flat).reshape(*self._R.shape[:-2], 4)
             self._quat.flags.writeable = False
         return self._quat
 
     def euler(self, sequence: str) -> np.ndarray:
-        """Return the three angles (3,) for which Pose(euler=(sequence, angles)) has these axes.
+        """Return the three angles (..., 3) for which Pose(euler=(sequence, angles)) has these axes.
 
         The middle angle lies within 90 degrees, or between 0 and 180 degrees where the last axis is the first. At its
         ends only the sum or difference of the others is determined, and one of them is zero.
@@ -102,18 +107,33 @@ class Pose:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # it tells of the ends, as we do above
-            return np.asarray(Rotation.from_matrix(self._R).as_euler(sequence), dtype=np.float64)
+            found = Rotation.from_matrix(self._R.reshape(-1, 3, 3)).as_euler(sequence)
+        return np.asarray(found, dtype=np.float64).reshape(self._p.shape)
 
     def inverse(self) -> Pose:
         """Return the pose of the reference frame in the placed frame."""
-        return Pose.unchecked(-(self._R.T @ self._p), np.ascontiguousarray(self._R.T))
+        turned = np.ascontiguousarray(self._R.swapaxes(-1, -2))
+        return Pose.unchecked(-_applied(turned, self._p), turned)
 
     def matrix(self) -> np.ndarray:
-        """Return the homogeneous 4x4 matrix [[R, p], [0, 1]]."""
-        result = np.eye(4)
-        result[:3, :3] = self._R
-        result[:3, 3] = self._p
+        """Return the homogeneous matrices [[R, p], [0, 1]], (..., 4, 4)."""
+        result = np.zeros((*self._p.shape[:-1], 4, 4))
+        result[..., :3, :3] = self._R
+        result[..., :3, 3] = self._p
+        result[..., 3, 3] = 1.0
         return result
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape (..., 4, 4) of the homogeneous matrices."""
+        return (*self._p.shape[:-1], 4, 4)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.matrix() if dtype is None else self.matrix().astype(dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return entries of the homogeneous matrices (..., 4, 4)."""
+        return self.matrix()[index]
 
     @overload
     def __mul__(self, other: Pose) -> Pose: ...
@@ -122,8 +142,8 @@ class Pose:
     def __mul__(self, other: Pose | np.ndarray | Sequence[float]) -> Any:
         """Return the pose of a frame placed in this one, or a point (3,) of this one in the reference."""
         if isinstance(other, Pose):
-            return Pose.unchecked(self._p + self._R @ other._p, self._R @ other._R)
-        return self._p + self._R @ _numbers("point", other, (3,))
+            return Pose.unchecked(self._p + _applied(self._R, other._p), self._R @ other._R)
+        return self._p + _applied(self._R, _numbers("point", other, (3,)))
 
     def allclose(self, other: Pose, atol: float = 1e-9) -> bool:
         """Return whether no entry of `p` or `R` differs by more than `atol`."""
@@ -132,16 +152,28 @@ class Pose:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pose):
             return NotImplemented
-        return bool((self._p == other._p).all() and (self._R == other._R).all())
+        return np.array_equal(self._p, other._p) and np.array_equal(self._R, other._R)
 
     def __hash__(self) -> int:
         # Adding zero makes -0.0 and 0.0, which compare equal, hash equal.
         return hash(((self._p + 0.0).tobytes(), (self._R + 0.0).tobytes()))
 
     def __repr__(self) -> str:
+        if self._p.ndim > 1:
+            return f"<{' x '.join(map(str, self._p.shape[:-1]))} poses>"
         if np.array_equal(self._R, np.eye(3)):
             return f"Pose(p={tuple(self._p.tolist())})"
         return f"Pose(p={tuple(self._p.tolist())}, quat={tuple(self.quat.tolist())})"
+
+
+def is_one_pose(value: object) -> TypeGuard[Pose]:
+    """Return whether something is the pose of a frame in one state, not in a batch of them."""
+    return isinstance(value, Pose) and value.p.ndim == 1
+
+
+def _applied(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """R p for matrices (..., 3, 3) and points (..., 3)."""
+    return R @ p if R.ndim == 2 and p.ndim == 1 else (R @ p[..., None])[..., 0]
 
 
 def _restored(p: np.ndarray, R: np.ndarray, quat: np.ndarray | None) -> Pose:

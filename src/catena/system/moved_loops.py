@@ -16,7 +16,7 @@ from catena.kernels.evaluation import Evaluator
 from catena.mechanism import Mechanism
 from catena.mechanism.edits import joints_at
 from catena.mechanism.validation import known
-from catena.spatial import Pose
+from catena.spatial import Pose, is_one_pose
 from catena.structure import Plan
 from catena.structure.plan import Loop
 from catena.validation import shown
@@ -29,8 +29,7 @@ def with_loops_at(system: System, places: Mapping[str, tuple[Pose, Pose]]) -> Sy
     """Return a system with joints that close loops elsewhere on their bodies, {joint: (in_parent, in_child)}."""
     system.mechanics.evaluator.check_current()
     if not isinstance(places, Mapping) or not all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(pose, Pose) for pose in pair)
-        for pair in places.values()
+        isinstance(pair, tuple) and len(pair) == 2 and all(map(is_one_pose, pair)) for pair in places.values()
     ):
         raise StateError(
             f"places is {shown(places)}; give a mapping from joints that close loops to pairs of poses."

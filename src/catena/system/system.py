@@ -262,14 +262,10 @@ class System:
 
     # Kinematics.
 
-    def pose(self, q: ArrayLike, frame: str) -> Pose | np.ndarray:
-        """Return the pose of a frame or body in ground: a `Pose` for one state, homogeneous matrices (..., 4, 4) for
-        a batch."""
-        X = self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"]
-        matrices = _homogeneous(X)
-        if matrices.ndim == 2:
-            return Pose(p=matrices[:3, 3], R=matrices[:3, :3])
-        return matrices
+    def pose(self, q: ArrayLike, frame: str) -> Pose:
+        """Return the `Pose` of a frame or body in ground, its arrays with the batch dimensions of q in front."""
+        matrices = _homogeneous(self._run(kinematics.frame_pose, self._frame(frame), q=q)["pose_of_frame"])
+        return Pose.unchecked(matrices[..., :3, 3], matrices[..., :3, :3])
 
     def body_poses(self, q: ArrayLike) -> dict[str, np.ndarray]:
         """Return the poses of all bodies and frames in ground, {name: (..., 4, 4)}."""
@@ -318,7 +314,7 @@ class System:
         """Return motions (..., 6, n) of a frame in other axes than its own."""
         if require_axes(axes) == "frame":
             return motions
-        return in_axes(motions, _matrices(self.pose(q, frame)), axes)
+        return in_axes(motions, self.pose(q, frame).matrix(), axes)
 
     def joint_position(self, q: ArrayLike, joint: str, near: ArrayLike | None = None) -> np.ndarray:
         """Return the coordinates of any joint, shape (..., nq of the joint): a slice of q for a joint of the tree,
@@ -1220,10 +1216,6 @@ class System:
     def _passing(self) -> Reactions:
         """Return how forces pass through the joints of this plan."""
         return Reactions(self._plan.parts or self._mechanism, self._plan)
-
-
-def _matrices(pose: Pose | np.ndarray) -> np.ndarray:
-    return pose.matrix() if isinstance(pose, Pose) else pose
 
 
 def _homogeneous(X: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.loops.closure import path_motion
 from catena.kinematics.loops.scales import row_sizes
-from catena.spatial import Pose, orthogonal_complement
+from catena.spatial import Pose, is_one_pose, orthogonal_complement
 from catena.validation import is_not_negative, is_one_of, real_array, shown
 
 DIRECTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
@@ -52,7 +52,7 @@ class Support:
     acceleration: Any = (0.0,) * 6
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pose, Pose):
+        if not is_one_pose(self.pose):
             raise ModelError(f"a support's pose is {shown(self.pose)}; give Pose(p=..., quat=...).")
         for what in ("twist", "acceleration"):
             object.__setattr__(self, what, _finite(f"a support's {what}", getattr(self, what), 6))

@@ -12,7 +12,7 @@ import numpy as np
 from catena.errors import ModelError
 from catena.joints import JointKind
 from catena.mechanism.mechanism import Mechanism
-from catena.spatial import Pose
+from catena.spatial import is_one_pose
 from catena.validation import entries, is_count, is_finite, real_array, shown
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +47,7 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Sequence[float]": (_are_finite, "a list of finite numbers"),
     "Sequence[str]": (_are_words, "a list of words"),
     "Mechanism": (lambda x: isinstance(x, Mechanism), "a Mechanism"),
-    "Pose": (lambda x: isinstance(x, Pose), "a Pose"),
+    "Pose": (is_one_pose, "a Pose"),
     "JointKind": (lambda x: isinstance(x, JointKind), "a joint kind"),
 }
 

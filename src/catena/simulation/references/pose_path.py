@@ -10,7 +10,7 @@ from catena.errors import StateError
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
 from catena.simulation.references.rotation import orientation, rotations
-from catena.spatial import Pose
+from catena.spatial import is_one_pose
 from catena.validation import entries, shown
 
 
@@ -47,7 +47,7 @@ class PosePath:
             raise StateError(
                 f"pose path: the poses are {shown(poses)} ({error}); give a list of Pose."
             ) from error
-        if not all(isinstance(pose, Pose) for pose in listed):
+        if not all(map(is_one_pose, listed)):
             raise StateError("pose path: give a list of Pose(p=..., quat=...), one for each time.")
         points = cubic if law == "cubic" else quintic
         return cls(
