@@ -90,6 +90,7 @@ from .mechanism import (
     Linkage as Linkage,
     Mechanism as Mechanism,
     generators as generators,
+    nodal as nodal,
     notations as notations,
     profiles as profiles,
     segmented as segmented,

@@ -103,6 +103,17 @@ class BeamElement:
             K += row.T @ (w[:, None] * stiff * row)
         return K
 
+    def middle_stiffness(self) -> Floats:
+        """Return the stiffness (6,) of one end against the other about and along the axes, in the middle, where a
+        moment only bends and a force only shears: turns by h / EI, displacements by h^3 / (12 EI) + h / (k G A)."""
+        h, s = self.length, self.section
+        across = [
+            1.0 / (h**3 / (12.0 * s.young * bends) + h / shear)
+            for bends, shear in ((s.I_z, s.shear_y), (s.I_y, s.shear_z))
+        ]
+        about = np.array([s.torsion, s.young * s.I_y, s.young * s.I_z, s.young * s.area]) / h
+        return np.concatenate([about, across])
+
     def particles(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return masses (n,), the parts of the length (n,) at which they are, their offsets (n, 3) from the axis, and
         their displacements (n, 3, 12): four around each Gauss point, with the inertia of the section."""

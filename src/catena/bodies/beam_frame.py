@@ -144,10 +144,10 @@ class BeamFrame(ReducedBody):
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        self._elements  # noqa: B018  (members are checked when a frame is described)
+        self.elements  # noqa: B018  (members are checked when a frame is described)
 
     @cached_property
-    def _elements(self) -> list[_Placed]:
+    def elements(self) -> list[_Placed]:
         """Return the elements of all members; named nodes have the first indices."""
         numbers = {name: k for k, name in enumerate(self.nodes)}
         count, found = len(numbers), []
@@ -173,7 +173,7 @@ class BeamFrame(ReducedBody):
 
         size = self._size
         rows, columns, masses, stiffnesses = [], [], [], []
-        for placed in self._elements:
+        for placed in self.elements:
             turn = placed.turn
             m, _, _, S = placed.element.particles()
             rows.append(np.repeat(placed.index, 12))
@@ -219,7 +219,7 @@ class BeamFrame(ReducedBody):
         k = self.modes
         pairs = np.triu_indices(k)
         load = np.zeros((self._size, len(pairs[0])))
-        for placed in self._elements:
+        for placed in self.elements:
             pull = placed.element.section.young * placed.element.section.area * self._shortening(placed)[0]
             along = np.kron(np.array([1.0, 0.0, -1.0, 0.0]), placed.axes[:, 0])
             load[placed.index] += np.outer(along, pull[pairs])
@@ -268,7 +268,7 @@ class BeamFrame(ReducedBody):
     def particles(self) -> Particles:
         """Return particles around the Gauss points of all elements, and those that nodes carry."""
         found = []
-        for placed in self._elements:
+        for placed in self.elements:
             mass, xi, offset, moved = placed.element.particles()
             B = self._fields(placed, xi)[2]
             S = placed.axes @ moved @ placed.turn @ self._reduced[0][placed.index]
@@ -290,8 +290,8 @@ class BeamFrame(ReducedBody):
 
     def shapes(self, p: Sequence[float]) -> Shapes:
         place = np.asarray(p, dtype=np.float64)
-        best, least, at = self._elements[0], np.inf, 0.0
-        for placed in self._elements:
+        best, least, at = self.elements[0], np.inf, 0.0
+        for placed in self.elements:
             along = float((place - placed.origin) @ placed.axes[:, 0]) / placed.element.length
             xi = min(max(along, 0.0), 1.0)
             axis = placed.origin + xi * placed.element.length * placed.axes[:, 0]
@@ -311,7 +311,7 @@ class BeamFrame(ReducedBody):
         """Return the stress resultants of a member, told as "a-b" by its nodes, at places x (n,) [m] along it for
         amplitudes eta (..., k): bending moments "My" and "Mz" [N m], shear forces "Qy" and "Qz", the axial force "N"
         [N] and the torque "T" [N m], each (..., n), in the axes of the member."""
-        own = [placed for placed in self._elements if placed.member.name == member]
+        own = [placed for placed in self.elements if placed.member.name == member]
         if not own:
             known = ", ".join(m.name for m in self.members)
             raise ModelError(f"BeamFrame: there is no member {member!r}; members are {known}.")

@@ -33,7 +33,7 @@ class ElementSlopes:
         with quick_symbols():
             forces = placed_symbols(symbolic, placing)
             load = unroll(element_force, symbolic, {"q": q, "qd": v}, forces=forces).outputs["load"]
-            along = casadi.sparsify(casadi.horzcat(*(_column(x) for x in step_rates(symbolic, q))))
+            along = step_rates(symbolic, q)
         column, at, rates = _column(load), _column(q), _column(v)
         by_q, by_v = (
             casadi.sparsify(x) for x in (casadi.jacobian(column, at) @ along, casadi.jacobian(column, rates))
@@ -76,10 +76,13 @@ def _kind_of(force: PlacedForce, symbolic: SymbolicPlan) -> ForceKind:
     return (found or force.kind).under(symbolic.plan.gravity)
 
 
-def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> list[np.ndarray]:
-    """dq/dt for a unit velocity of each component, (nv) arrays (nq,)."""
-    unit = np.eye(symbolic.plan.nv)
-    return [unroll(rate, symbolic, {"q": q, "qd": row}).outputs["rate"] for row in unit]
+def step_rates(symbolic: SymbolicPlan, q: np.ndarray) -> Any:
+    """dq/dt for a unit velocity of each component, as a sparse matrix (nq, nv) of symbols."""
+    import casadi
+
+    v = new_symbols("unit", symbolic.plan.nv)
+    moving = unroll(rate, symbolic, {"q": q, "qd": v}).outputs["rate"]
+    return casadi.sparsify(casadi.jacobian(_column(moving), _column(v)))
 
 
 def _column(entries: Any) -> Any:

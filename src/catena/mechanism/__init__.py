@@ -18,6 +18,7 @@ from catena.mechanism.linkage import Linkage
 from catena.mechanism.mechanism import Mechanism
 from catena.mechanism.mounted_sensors import MountedSensor
 from catena.mechanism.naming import LIMITS, VIRTUAL_ROOT
+from catena.mechanism.nodal import nodal
 from catena.mechanism.notations import from_denavit_hartenberg, from_sdof, sdof_coordinates, sdof_gammas
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.segmented import segmented
@@ -50,6 +51,7 @@ __all__ = [
     "from_denavit_hartenberg",
     "from_sdof",
     "generators",
+    "nodal",
     "notations",
     "profiles",
     "sdof_coordinates",

@@ -35,12 +35,7 @@ def segmented(
         raise ModelError(f"segmented: segments = {shown(segments)}; give a whole number of one or more.")
     if plane is not None and not is_one_of(plane, ("y", "z")):
         raise ModelError(f"segmented: plane = {shown(plane)}; give 'y', 'z', or None for both.")
-    if into is not None and not isinstance(into, Mechanism):
-        raise ModelError(f"segmented: into is {shown(into)}; give the mechanism that segments are added to.")
-    if at is not None and not is_one_pose(at):
-        raise ModelError(f"segmented: at is {shown(at)}; give a Pose.")
-    if not isinstance(name, str):
-        raise ModelError(f"segmented: name is {shown(name)}; give a word.")
+    check_place("segmented", into, at, name)
     if not isinstance(extension, bool | np.bool_):
         raise ModelError(f"segmented: extension = {shown(extension)}; give True or False.")
     edges = np.linspace(0.0, beam.length, segments + 1)
@@ -75,6 +70,21 @@ def segmented(
         made.add_joint(joint, below, f"{name}.{k}", kind, place, actuated=False)
         made.add_spring(joint, joint=joint, stiffness=tuple(stiffness))
     made.add_frame(f"{name}.tip", f"{name}.{segments}", Pose(p=(h, 0.0, 0.0)))
+    return placed(made, into, on, at)
+
+
+def check_place(who: str, into: Mechanism | None, at: Pose | None, name: str) -> None:
+    """Raise a ModelError that begins with `who` unless parts can be put there under this name."""
+    if into is not None and not isinstance(into, Mechanism):
+        raise ModelError(f"{who}: into is {shown(into)}; give the mechanism that parts are added to.")
+    if at is not None and not is_one_pose(at):
+        raise ModelError(f"{who}: at is {shown(at)}; give a Pose.")
+    if not isinstance(name, str):
+        raise ModelError(f"{who}: name is {shown(name)}; give a word.")
+
+
+def placed(made: Mechanism, into: Mechanism | None, on: str, at: Pose | None) -> Mechanism:
+    """Return the mechanism itself, or the one `into` which its parts were put, on the pose `at` of the body `on`."""
     if into is None:
         return made
     include(into, made, on=on, at=at)

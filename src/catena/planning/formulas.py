@@ -166,10 +166,9 @@ def _loop_positions(system: System) -> Any:
         with quick_symbols():
             told = {name: array([near[k] for k in _numbers(at)]) for name, at in places.items()}
             found = loop_opening(derivation, told)
-            directions = step_rates(symbolic, derivation.arguments["q"])
+            along = step_rates(symbolic, derivation.arguments["q"])
         q = _column(derivation.arguments["q"])
         at = _column([x for name in places for x in found.positions[name]])
-        along = casadi.horzcat(*(_column(x) for x in directions)) if system.nv else casadi.SX(0, 0)
         slopes = casadi.mtimes(casadi.jacobian(at, q), along)
         return casadi.Function("opening", [q, near], [_column(found.errors), at, slopes])
 
