@@ -1,5 +1,6 @@
 """The builder: what it keeps, how it counts edits, and what it refuses, message by message."""
 
+import inspect
 import re
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from catena.errors import CatenaError, ModelError, PlanError, UnknownNameError
 from catena.joints import Fixed, Free, Planar, Revolute, Spherical
-from catena.mechanism import Mechanism
+from catena.mechanism import Mechanism, generators
 from catena.spatial import Pose
 
 
@@ -300,3 +301,42 @@ def test_masses_too_large_for_float64_are_refused_by_name_when_planned():
         pytest.raises(PlanError, match="body 'stone': mass, mass centre or poses are too large for float64"),
     ):
         m.system()
+
+
+def test_the_first_word_of_a_method_tells_whether_it_changes_a_mechanism_in_place():
+    """What begins with add, set or replace does, and returns what is new; all others that give a mechanism copy it."""
+    words = {}
+    for name, method in inspect.getmembers(Mechanism, inspect.isfunction):
+        if not name.startswith("_"):
+            words.setdefault(name.split("_")[0], set()).add(inspect.signature(method).return_annotation)
+    in_place = {"add", "set", "replace"}
+    assert in_place <= words.keys()
+    assert all("Mechanism" not in words[word] for word in in_place)
+    copies = {word for word, gives in words.items() if "Mechanism" in gives}
+    assert copies >= {
+        "with",
+        "without",
+        "lock",
+        "unlock",
+        "attach",
+        "detach",
+        "reroot",
+        "reduce",
+        "fix",
+        "free",
+        "changed",
+        "copy",
+    }
+
+    m = generators.four_bar()
+    before = m.revision
+    for copy in (
+        m.copy(),
+        m.lock("A"),
+        m.with_body("crank", mass=2.0),
+        m.without_forces(),
+        m.with_joint("A", damping=0.1),
+    ):
+        assert copy is not m and m.revision == before
+    m.add_frame("new", "crank")
+    assert m.revision != before
