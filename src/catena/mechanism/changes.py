@@ -112,11 +112,11 @@ def with_frame(mechanism: Mechanism, name: str, at: Pose) -> Mechanism:
 
 
 def without_forces(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with nothing that acts of its own; itself where there is nothing."""
+    """Return the mechanism with nothing that acts of its own."""
+    changed = mechanism.copy()
     joints = {name: _idle(joint) for name, joint in mechanism.joints.items()}
     if not mechanism.force_elements and all(joints[n] is j for n, j in mechanism.joints.items()):
-        return mechanism
-    changed = mechanism.copy()
+        return changed
     changed._joints = joints
     for group in (changed._springs, changed._wrenches, changed._forces):
         group.clear()

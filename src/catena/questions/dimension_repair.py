@@ -107,7 +107,7 @@ def _on_loops(mechanism: Mechanism, plan: Plan, faulty: Sequence[str]) -> list[s
 
 def _loosened(mechanism: Mechanism, joints: Sequence[str]) -> tuple[Mechanism, dict[str, str]]:
     """The mechanism with a free joint under each of some joints, and the names of the free joints by those."""
-    changed = mechanism.without_forces().copy()
+    changed = mechanism.without_forces()
     free: dict[str, str] = {}
     for name in joints:
         joint = changed.joints[name]

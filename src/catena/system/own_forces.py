@@ -108,7 +108,7 @@ def less_own_load(inverse: Shortest, own: Shortest) -> Shortest:
 def without_forces(system: System) -> System:
     """Return a system in the same coordinates of the mechanism without forces; itself where there are none."""
     mechanism = system.mechanism.without_forces()
-    if mechanism is system.mechanism:
+    if mechanism.revision == system.mechanism.revision:
         return system
     own = system.plan
     described = plan(mechanism, root=own.root, cut=own.cut, keep=own.keep)
