@@ -219,3 +219,22 @@ def test_the_worst_state_of_a_batch_is_named():
 
 def test_an_early_end_is_said(bars):
     assert "Stopped by the user" in bars.with_(ended="stopped by the user").audit()["end"].text
+
+
+@pytest.mark.parametrize("make", [arm7, four_bar, humanoid])
+def test_a_run_warns_at_once_of_what_its_audit_warns_of(make):
+    """The short look at a run, and all checks in full: coarse steps and few samples, and fine ones."""
+    system, told = make().system(), 0
+    q = system.neutral()
+    v = system.project(q, np.random.default_rng(1).normal(size=system.nv))[1]
+    for integrator in ("euler", "semi_implicit", "midpoint", "rk4"):
+        for step in (1e-3, 3e-2, 0.2):
+            options = {"integrator": integrator, "step": step, "samples": 4 if step < 0.2 else None}
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                run = ct.simulate(system, q, v, 0.6, **options)
+            heard = [str(x.message) for x in caught]
+            expected = [f"{system.mechanism.name!r}: {line.text}" for line in run.audit() if not line.ok]
+            assert heard == expected
+            told += len(heard)
+    assert told >= 4

@@ -116,6 +116,7 @@ class Program:
         self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in tape.inputs.items()}
         self._tables |= {n: with_runs(np.ascontiguousarray(t)) for n, (_, t) in tape.outputs.items()}
         self._columns = {n: (len(t), t.ctypes.data) for n, t in self._tables.items()}
+        self._widths = {n: prod(shape) for n, (shape, _) in tape.outputs.items()}
         self._is_filled = {n: _is_filled(shape, t[:, 0]) for n, (shape, t) in tape.outputs.items()}
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
         self._workspaces: list[tuple[np.ndarray, int]] = []
@@ -181,10 +182,12 @@ class Program:
             return 0, outputs
         rows = [(inputs[n], *_strides(inputs[n]), n) for n in self.input_names]
         ins = _table([(address(x), stride, *self._columns[n], step) for x, stride, step, n in rows])
+        taken = max(1, *samples, 1)
         outs = _table(
             [
-                (address(y), y.size // states, *self._columns[n], y[0].size // max(1, *samples, 1))
+                (address(y), w * taken, *self._columns[n], w)
                 for n, y in outputs.items()
+                for w in (self._widths[n],)
             ]
         )
         time = (steps, every or steps, *self.tape.rare, *rare)

@@ -38,6 +38,11 @@ class ActuatorLimits:
         return ActuatorLimits(np.where(driven, low, -np.inf), np.where(driven, high, np.inf), speed)
 
     @cached_property
+    def slow_down(self) -> bool:
+        """Return whether actuators give less with their speed."""
+        return bool(np.isfinite(self.speed).any())
+
+    @cached_property
     def are_there(self) -> bool:
         """Return whether anything is limited."""
         return bool(np.isfinite([self.low, self.high]).any())

@@ -99,6 +99,8 @@ def _numbers(name: str, given: Any) -> np.ndarray:
 
 def event_list(events: Any) -> list[Event]:
     """Return events from one or many, or from plain functions or formulas."""
+    if isinstance(events, list | tuple) and all(isinstance(event, Event) for event in events):
+        return list(events)
     try:
         found = [events] if isinstance(events, Event) or callable(events) else list(listed(events))
     except ValueError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from importlib.util import find_spec
 
 import numpy as np
@@ -27,9 +28,14 @@ class RunProgress:
             raise StateError(
                 f"progress is {shown(wanted)}; give True, False, or None to decide by the terminal."
             )
-        self.shown = (_is_terminal() or _is_notebook()) if wanted is None else wanted
+        self.wanted = wanted
         self.start = self.last = time.perf_counter()
         self.bar: RichBar | PlainBar | None = None
+
+    @cached_property
+    def shown(self) -> bool:
+        """Return whether it is shown at all."""
+        return (_is_terminal() or _is_notebook()) if self.wanted is None else bool(self.wanted)
 
     @property
     def elapsed(self) -> float:
@@ -39,7 +45,7 @@ class RunProgress:
     def tick(self, t: float) -> None:
         """Note that the run has reached the time t [s]."""
         now = time.perf_counter()
-        if not self.shown or now - self.start < SILENT_FOR or now - self.last < EVERY:
+        if now - self.start < SILENT_FOR or now - self.last < EVERY or not self.shown:
             return
         self.last = now
         if self.bar is None:

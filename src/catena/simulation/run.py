@@ -33,7 +33,7 @@ from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.keeping import Keep, Tally, require_room
 from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
-from catena.simulation.results.audit import audit_of_segment
+from catena.simulation.results.audit import warn_of
 from catena.simulation.results.dense import behind_nodes
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import EventHit, Segment
@@ -111,7 +111,8 @@ class Run:
         self.events: list[Event] = [event.bound(system) for event in event_list(events)]
         q, v = initial_state(system, q, v)
         varied = () if problem.landing is None else (x.shape for x in problem.landing.varied.values())
-        self.batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], system.variants.shape, *varied)
+        shapes = {q.shape[:-1], v.shape[:-1], system.variants.shape, *varied}
+        self.batch = np.broadcast_shapes(*shapes) if len(shapes) > 1 else q.shape[:-1]
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
@@ -311,7 +312,7 @@ class Run:
         if self.failing and len(self.failing) < len(self.q):
             run = run.chosen(np.setdiff1d(np.arange(len(self.q)), list(self.failing)))
         if self.check and run.v.size <= LARGE and len(self.failing or ()) < len(self.q):
-            audit_of_segment(run).warn()
+            warn_of(run)
         return run
 
     def advance(self, until: float, looks: int = 1) -> None:
@@ -643,8 +644,7 @@ class Run:
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:
         """Return the works (..., samples) by source, where there are any."""
-        named = zip(SOURCES, np.moveaxis(work, -1, 0), strict=False)
-        return {name: np.array(done) for name, done in named}
+        return {name: work[..., k].copy() for k, name in enumerate(SOURCES[: work.shape[-1]])}
 
     def _command(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what the controller gives to states (states, ...) at their times t (states,)."""

@@ -865,7 +865,7 @@ class System:
         last out. `near` is that of `forward_dynamics`."""
         require_near(near)
         energy = self.mechanics.potential_energy(q)
-        if arrays.as_switch("elements", elements) and self._acts:
+        if arrays.as_switch("elements", elements) and self._acts and not self.mechanics.elements.is_empty:
             energy = energy + self.forces.energy(q, near)
         return energy
 

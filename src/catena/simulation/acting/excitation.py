@@ -4,13 +4,14 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
+from catena.kernels.evaluation import Evaluator
 from catena.mechanism.elements import driven
 from catena.questions.actuator_limits import ActuatorLimits
 from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
@@ -22,6 +23,7 @@ from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
 from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
+from catena.structure import Plan
 from catena.system import System, tree_forces
 from catena.system.wrenches import on_nodes
 from catena.validation import real_array, shown
@@ -44,21 +46,20 @@ class ActingForces(RunPart):
         self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
         self.motion = dict(problem.motion)
-        self.limits = ActuatorLimits.of(self.system.mechanism, self.system.plan)
+        self.limits = system.mechanics.evaluator.once(_limits)
         self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
         self.is_limited = self.limits.are_there
-        self.slows = bool(np.isfinite(self.speed).any())
+        self.slows = self.limits.slow_down
         self.holds_commands = False
         """Whether commands are told as they hold from one sample to the next, and motors that slow down limit them at
         every stage (`at_speed`)."""
-        loops = system.plan.loop_joints if self.named else ()
-        ends = self.system.nv + np.cumsum([0, *(loop.kind.nv for loop in loops)])
-        self.loop_columns = {
-            loop.name: slice(int(a), int(b)) for loop, a, b in zip(loops, ends, ends[1:], strict=False)
-        }
-        """Where the control forces of loop joints are, behind those of the tree, if the controller may give some."""
-        self.width = int(ends[-1])
+        self.width = system.nv
         """How many control forces there are."""
+        self.loop_columns: dict[str, slice] = {}
+        """Where the control forces of loop joints are, behind those of the tree, if the controller may give some."""
+        for loop in system.plan.loop_joints if self.named else ():
+            self.loop_columns[loop.name] = slice(self.width, self.width + loop.kind.nv)
+            self.width += loop.kind.nv
         self.at_loops: set[str] = set()
         """The loop joints that got forces by name."""
         self.idle_at_loops: set[str] = set()
@@ -247,21 +248,9 @@ class ActingForces(RunPart):
     @property
     def exchanges_energy(self) -> bool:
         """Return whether something may exchange energy with the mechanism, which is work that counts."""
-        plan = self.system.plan
-        rubbing = [
-            plan.damping,
-            plan.friction,
-            *(x for loop in plan.loop_joints for x in (loop.damping, loop.friction)),
-        ]
-        return bool(
-            self.control is not None
-            or not self.system.mechanics.elements.is_empty
-            or self.forces
-            or self.problem.touching
-            or self.problem.landing
-            or self.motion
-            or any(np.any(x) for x in rubbing)
-        )
+        given = self.control is not None or bool(self.forces or self.motion)
+        met = self.problem.touching is not None or self.problem.landing is not None
+        return given or met or not self.system.mechanics.elements.is_empty or rubs(self.system.plan)
 
     @property
     def is_asked_always(self) -> bool:
@@ -413,6 +402,8 @@ class ActingForces(RunPart):
         """Return what the controller gives to begin with, (n, nv), or what it is `held` to have given before, and
         refuse it at joints that are not actuated. What it gives there later on, the audit tells: no run is lost for
         it."""
+        if held is None and self.control is None:
+            return np.zeros((len(q), self.width))
         if held is None:
             tau = self.command(t, q, v)
         else:
@@ -562,6 +553,18 @@ class ActingForces(RunPart):
             # One state takes the short way.
             return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
         return self.system.forward_dynamics(q, v, tau, f_ext=f_ext, near=turned)
+
+
+def _limits(evaluator: Evaluator) -> ActuatorLimits:
+    return ActuatorLimits.of(evaluator.mechanism, evaluator.plan)
+
+
+@lru_cache(maxsize=64)
+def rubs(plan: Plan) -> bool:
+    """Return whether joints have dampers or friction."""
+    each = [plan.damping, plan.friction]
+    each += [x for loop in plan.loop_joints for x in (loop.damping, loop.friction)]
+    return any(x.any() for x in each)
 
 
 def _is_plain(system: System, joint: str) -> bool:

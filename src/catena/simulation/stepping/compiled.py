@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
+from catena.structure import Plan
 from catena.system.sticking import DryFriction, dry_friction, loop_senses
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
@@ -357,7 +359,7 @@ class CompiledSteps:
             # States of a block wait for each other, so those with about as many steps before them go together.
             order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
             active, until = active[order], until[order]
-        ahead = float(np.max((until - t[active]) / self.kept["h"][active, 0]))
+        ahead = float(((until - t[active]) / self.kept["h"][active, 0]).max())
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))
         blocks = math.ceil(len(active) / self.program.tape.lanes)
         soon = MOST_WORK // (blocks * self.program.tape.work)
@@ -382,8 +384,8 @@ class CompiledSteps:
         )
         self.since += plays
         tried = (out["t"][:, :-1, 0] < ends[active, None]) & (out["halt"][:, :-1, 0] < 0.5)
-        count = 1.0 + (plays - 1.0 if sparse else tried.sum(axis=1))
-        self.steps += int(np.max(count))
+        count: Any = float(plays) if sparse else 1.0 + tried.sum(axis=1)
+        self.steps += int(count if sparse else count.max())
         self._cost[active] += count
         self._tried[active] += count
         if nodes is not None:
@@ -450,13 +452,14 @@ class CompiledSteps:
         accepted = out["accepted"][:, :, 0] > 0.5
         if doubtful:
             accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
-        count, plays = accepted.shape
-        if nodes.wants_all and accepted.all():
-            # Nothing is chosen, so nothing need be copied.
+        count, total = len(accepted), np.count_nonzero(accepted)
+        plays = total // count
+        if nodes.wants_all and plays and plays * count == total and accepted[:, :plays].all():
+            # All states take the first steps and no others, so nothing is chosen.
             state = np.repeat(np.arange(count), plays)
 
             def taken(name: str, start: bool = False) -> np.ndarray:
-                return out[name].reshape(count * plays, -1)
+                return out[name][:, :plays].reshape(total, -1)
         else:
             state, play = np.nonzero(accepted)
             needed = nodes.needed(state, out["t"][state, play, 0])
@@ -699,6 +702,9 @@ class CompiledSteps:
 
     def _crawling(self, who: np.ndarray, t: np.ndarray, q: np.ndarray) -> Iterator[tuple[int, str]]:
         """Give the states that would take for ever, each with its words."""
+        if self.steps * CAREFUL < WATCHED:
+            # Not even steps with care cost so much.
+            return
         watched = self._cost[who] - self._watched[who, 0] > WATCHED
         if not watched.any():
             return
@@ -720,7 +726,8 @@ class CompiledSteps:
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> Iterator[tuple[int, str]]:
         """Give the states whose steps have become too small to move them, each with its words."""
-        for k in who[self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))]:
+        small = self.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        for k in who[small] if small.any() else ():
             state, fault = int(k), self.excitation.fault
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
@@ -732,9 +739,13 @@ class CompiledSteps:
 def friction_sticks(problem: Problem, method: str) -> bool:
     """Return whether the dry friction of joints sticks in steps of a method: one without a past, in which contacts do
     not hold on to bodies."""
-    is_told, plan = problem.sticks and problem.touching is None, problem.system.plan
-    is_told = is_told and method not in ("abm4", "time_stepping")
-    return is_told and bool(np.any(plan.friction > 0.0) or dry_loops(plan))
+    is_told = problem.sticks and problem.touching is None and method not in ("abm4", "time_stepping")
+    return is_told and _has_dry_friction(problem.system.plan)
+
+
+@lru_cache(maxsize=64)
+def _has_dry_friction(plan: Plan) -> bool:
+    return bool(np.any(plan.friction > 0.0) or dry_loops(plan))
 
 
 def counts_work(excitation: ActingForces, drift: Drift) -> bool:

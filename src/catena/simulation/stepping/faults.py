@@ -32,6 +32,8 @@ def lost_states(
 ) -> Iterator[tuple[int, str]]:
     """Give the states that have run away, each with its words, of those numbered `states` (n,) at times t (n,), q (n,
     nq) and v (n, nv)."""
+    if np.abs(v).max(initial=0.0) <= RUNAWAY and np.isfinite(q).all():
+        return
     speed = np.abs(v).max(axis=-1)
     finite = np.isfinite(speed) & np.isfinite(q).all(axis=-1)
     for k in np.flatnonzero(~finite):

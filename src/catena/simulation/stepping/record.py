@@ -232,7 +232,11 @@ class StepRecord:
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
-        return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
+        rows = _together(self._parts)
+        if self.states == 1 and np.all(rows[1][1:] >= rows[1][:-1]):
+            _, t, q, v, work, tau, _ = rows
+            return t[None], q[None], v[None], work[None], np.concatenate([tau[1:], tau_now])[None]
+        return _arranged(_in_order(rows), self.states, tau_now)[0]
 
     @property
     def permanent(self) -> int:

@@ -4,7 +4,7 @@ from catena.simulation.results.audit.changes import audit_of_changes
 from catena.simulation.results.audit.energy_balance import Balance, energy_balance, works
 from catena.simulation.results.audit.lines import Audit, AuditLine
 from catena.simulation.results.audit.momentum import is_free_flying
-from catena.simulation.results.audit.whole import audit, audit_of_segment
+from catena.simulation.results.audit.whole import audit, warn_of
 
 __all__ = [
     "Audit",
@@ -12,8 +12,8 @@ __all__ = [
     "AuditLine",
     "audit",
     "audit_of_changes",
-    "audit_of_segment",
     "energy_balance",
     "is_free_flying",
+    "warn_of",
     "works",
 ]

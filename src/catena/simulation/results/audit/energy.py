@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import LoopError, StateError
-from catena.simulation.results.audit.energy_balance import ENERGY, ESTIMATED_ENERGY, balance_of_segment
+from catena.simulation.results.audit.energy_balance import (
+    ENERGY,
+    ESTIMATED_ENERGY,
+    Balance,
+    balance_of_segment,
+)
 from catena.simulation.results.audit.lines import COARSE, AuditLine, listed, percent, worst
 
 if TYPE_CHECKING:
@@ -27,7 +32,7 @@ def energy(run: Segment) -> list[AuditLine]:
             f"{error}"
         )
         return [AuditLine("energy", np.nan, np.inf, "", "note", text)]
-    bound = LANDING_ENERGY if run.lands else ESTIMATED_ENERGY if balance.is_estimate else ENERGY
+    bound = _bound(run, balance)
     value, where = worst(run, np.abs(balance.rest) / np.maximum(balance.moved, 1e-300)[..., None])
     size = f"{percent(value)} of the {float(np.max(balance.moved)):.3g} J that were moved about"
     known = f" the work of {listed(list(balance.works))}" if balance.works else ""
@@ -59,3 +64,13 @@ def energy(run: Segment) -> list[AuditLine]:
         f"too large for this motion: take more samples, and if this stays, a smaller step or rtol."
     )
     return [AuditLine("energy", value, bound, "", "warn", text)]
+
+
+def is_energy_fine(run: Segment) -> bool:
+    """Return whether nothing need be warned of, or said: the energy changes by less than its bound."""
+    balance = balance_of_segment(run)
+    return bool(np.all(np.abs(balance.rest).max(axis=-1) <= _bound(run, balance) * balance.moved))
+
+
+def _bound(run: Segment, balance: Balance) -> float:
+    return LANDING_ENERGY if run.lands else ESTIMATED_ENERGY if balance.is_estimate else ENERGY

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena.kinematics.extent import largest_coordinate
 from catena.simulation.acting import loads
+from catena.simulation.acting.excitation import rubs
 from catena.simulation.results.batch import StateByState
+from catena.structure import Plan
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -67,9 +70,9 @@ class Balance:
 def balance_of_segment(run: Segment) -> Balance:
     """Compare the energy of a motion of one structure with the work done on its mechanism."""
     done, is_estimate = works_of_segment(run)
+    kinetic, potential = run.kinetic_energy, run.potential_energy
     rest = run.energy - run.energy[..., :1]
-    potential = np.abs(run.potential_energy - run.potential_energy[..., :1])
-    moved = np.max(run.kinetic_energy + potential, axis=-1) + _least_energy(run)
+    moved = (kinetic + np.abs(potential - potential[..., :1])).max(axis=-1) + _least_energy(run)
     for work in done.values():
         moved = moved + np.max(np.abs(work), axis=-1)
         # A run that was resampled may begin when work has been done already.
@@ -126,16 +129,23 @@ def _least_energy(run: Segment) -> float:
     """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
     micrometre, or by a millionth of its size if that is more, and a millionth of what its springs store. A structure
     that cannot move has nothing else to be compared with but the rounding of where its bodies are."""
-    plan = run.system.plan
+    found = _least_motion(run.system.plan)
+    if not run.system.mechanics.elements.is_empty:
+        ends = run.besides.at([0, -1]).near
+        stored = float(np.max(np.abs(run.system.forces.energy(run.q[..., [0, -1], :], ends)), initial=0.0))
+        found += 1e-6 * stored
+    return found
+
+
+@lru_cache(maxsize=64)
+def _least_motion(plan: Plan) -> float:
+    """Return the part of it that springs do not have."""
     mass, size = float(plan.inertia[1:, 0].sum()), max(1.0, largest_coordinate(plan))
-    ends = run.besides.at([0, -1]).near
-    stored = float(np.max(np.abs(run.system.forces.energy(run.q[..., [0, -1], :], ends)), initial=0.0))
-    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + 1e-6 * stored + HEAT / ENERGY
+    return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + HEAT / ENERGY
 
 
 def _exchanges_energy(run: Segment) -> bool:
-    plan = run.system.plan
-    rubs = any(x.any() for x in (plan.damping, plan.friction))
-    rubs = rubs or any(loop.damping.any() or loop.friction.any() for loop in plan.loop_joints)
     spends = any(force.kind.spends for force in run.system.mechanics.elements.placed)
-    return bool(run.tau.any() or run.loop_forces or run.wrenches or run.driven or rubs or spends)
+    return bool(
+        run.tau.any() or run.loop_forces or run.wrenches or run.driven or rubs(run.system.plan) or spends
+    )

@@ -91,6 +91,8 @@ def actuators(run: Segment) -> list[AuditLine]:
 
 def _idle_joints(run: Segment) -> list[str]:
     """Return the joints that are not actuated and got forces all the same."""
+    if not run.tau.any() and not run.loop_forces:
+        return []
     joints = run.system.mechanism.joints
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
     found = [joint_of(run.system, int(k)) for k in np.flatnonzero(forced)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.joints import JointKind, described
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.audit.lines import COARSE, AuditLine, Level, percent, worst
 from catena.simulation.stepping.faults import joint_of
+from catena.structure import Plan
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -16,24 +19,20 @@ if TYPE_CHECKING:
 # Positions may move by so much otherwise than velocities say, measured by this part at least of the largest motion from
 # sample to sample; what moves less than STILL [rad or sizes] stands still.
 VELOCITY, PART, STILL = 0.2, 0.05, 1e-7
+# Intervals in which accelerations change positions by more than this part say nothing.
+BENT = 0.1
 
 
 def velocities(run: Segment) -> list[AuditLine]:
     """Return whether positions move as velocities say. Between two samples they move by h (v0 + v1) / 2 + h^2 (a0 -
     a1) / 12 up to the fifth power of h; intervals in which the second term is not small say nothing."""
-    # Of a batch that stopped early some states rest at their end with the velocity they came with.
-    if len(run.t) < 2 or (run.ended and run.batch) or run.lands:
+    if _says_nothing(run):
         return []
     h = np.diff(run.t)[:, None]
-    moved = run.system.difference(run.q[..., :-1, :], run.q[..., 1:, :])
+    moved, mean, size, least = _motions(run, h)
     start, end = run._end_accelerations
-    mean = 0.5 * h * (run.v[..., :-1, :] + run.v[..., 1:, :])
     bent = h * h * (start - end) / 12.0
     off = np.abs(moved - mean - bent)
-    size = np.maximum(np.abs(moved), 0.5 * h * (np.abs(run.v[..., :-1, :]) + np.abs(run.v[..., 1:, :])))
-    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
-    # in the first step of a method of first order nothing moves at all.
-    least = STILL * scales_of(run.system.plan).units + PART * np.max(size, axis=(-1, -2), keepdims=True)
     turned = np.zeros_like(off, dtype=bool)
     # Steps in which nothing turns by a radian need not be looked through joint by joint.
     for i in range(1, run.system.plan.n) if np.abs(mean).max(initial=0.0) > 1.0 else ():
@@ -41,7 +40,7 @@ def velocities(run: Segment) -> list[AuditLine]:
         if kind is not None and kind.turning:
             own = slice(first, first + kind.nv)
             turned[..., own] = np.max(np.abs(mean[..., own]), axis=-1, keepdims=True) > 1.0
-    told = (np.abs(bent) < 0.1 * (size + least)) & ~turned & ~run._jumps[..., None]
+    told = (np.abs(bent) < BENT * (size + least)) & ~turned & ~run._jumps[..., None]
     part = np.where(told, off / (size + least), 0.0)
     value, where = worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
     if value <= VELOCITY:
@@ -57,3 +56,38 @@ def velocities(run: Segment) -> list[AuditLine]:
     # With many steps between two samples these do not show what happened there.
     level: Level = "note" if COARSE * len(run.t) < run.steps else "warn"
     return [AuditLine("velocities", value, VELOCITY, "", level, text)]
+
+
+def are_velocities_fine(run: Segment) -> bool:
+    """Return whether nothing need be warned of, without asking for accelerations: where these count, they change
+    positions by less than the part `BENT`."""
+    if _says_nothing(run):
+        return True
+    moved, mean, size, least = _motions(run, np.diff(run.t)[:, None])
+    return bool((np.abs(moved - mean) <= (VELOCITY - BENT) * (size + least)).all())
+
+
+def _says_nothing(run: Segment) -> bool:
+    # Of a batch that stopped early some states rest at their end with the velocity they came with.
+    return len(run.t) < 2 or bool(run.ended and run.batch) or run.lands
+
+
+def _motions(run: Segment, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return how joints move over intervals of h (samples - 1, 1) seconds, and how by the mean of their velocities,
+    the size of that, each (..., samples - 1, nv), and what is little."""
+    before, after = run.v[..., :-1, :], run.v[..., 1:, :]
+    q0, q1 = run.q[..., :-1, :], run.q[..., 1:, :]
+    moved = q1 - q0 if _has_plain_positions(run.system.plan) else run.system.difference(q0, q1)
+    half = 0.5 * h
+    size = np.maximum(np.abs(moved), half * (np.abs(before) + np.abs(after)))
+    # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
+    # in the first step of a method of first order nothing moves at all.
+    least = STILL * scales_of(run.system.plan).units + PART * size.max(axis=(-1, -2), keepdims=True)
+    return moved, half * (before + after), size, least
+
+
+@lru_cache(maxsize=64)
+def _has_plain_positions(plan: Plan) -> bool:
+    """Return whether all joints move by the difference of their coordinates."""
+    kinds = (described(kind) for kind in plan.kind)
+    return all(kind is None or type(kind).difference is JointKind.difference for kind in kinds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +11,11 @@ from catena.errors import CatenaError
 from catena.simulation.results.audit.changes import change_lines
 from catena.simulation.results.audit.closed import closure, quaternions
 from catena.simulation.results.audit.deformation import deformation
-from catena.simulation.results.audit.energy import energy
+from catena.simulation.results.audit.energy import energy, is_energy_fine
 from catena.simulation.results.audit.joints import actuators, limits
 from catena.simulation.results.audit.lines import Audit, AuditLine
 from catena.simulation.results.audit.momentum import momentum
-from catena.simulation.results.audit.velocities import velocities
+from catena.simulation.results.audit.velocities import are_velocities_fine, velocities
 from catena.simulation.results.audit.work import work
 from catena.simulation.results.batch import StateByState
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
     from catena.simulation.results.trajectory import Trajectory
 
+CHECKS = {
+    "energy": energy, "work": work, "velocities": velocities, "momentum": momentum, "loops": closure,
+    "quaternions": quaternions, "limits": limits, "actuators": actuators, "deformation": deformation,
+}  # fmt: skip
+# Of some of these a short look tells that nothing is off.
+SHORT = {"energy": is_energy_fine, "velocities": are_velocities_fine}
 _RANK = {"ok": 0, "note": 1, "warn": 2}
 
 
@@ -45,11 +51,24 @@ def audit(run: Trajectory) -> Audit:
 
 def audit_of_segment(part: Segment) -> Audit:
     """Check a motion of one structure."""
+    return _checked(part, CHECKS)
+
+
+def warn_of(part: Segment) -> None:
+    """Warn of what is off in a motion of one structure. What a short look finds in order is not asked in full."""
+    doubted = {}
+    for name, check in CHECKS.items():
+        try:
+            if name not in SHORT or not SHORT[name](part):
+                doubted[name] = check
+        except (CatenaError, np.linalg.LinAlgError):
+            doubted[name] = check
+    _checked(part, doubted).warn()
+
+
+def _checked(part: Segment, checks: Mapping[str, Callable[[Segment], list[AuditLine]]]) -> Audit:
     lines: list[AuditLine] = []
-    for name, check in (
-        ("energy", energy), ("work", work), ("velocities", velocities), ("momentum", momentum), ("loops", closure),
-        ("quaternions", quaternions), ("limits", limits), ("actuators", actuators), ("deformation", deformation),
-    ):  # fmt: skip
+    for name, check in checks.items():
         try:
             lines += check(part)
         except (CatenaError, np.linalg.LinAlgError) as error:
