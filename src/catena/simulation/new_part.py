@@ -47,7 +47,7 @@ class NewPart:
         if not len(times):
             return None
         sampled = (x.reshape(*run.batch, *x.shape[1:]) for x in rows)
-        return self._told(run.segment(times, *sampled))
+        return self._told(run.result.segment(times, *sampled))
 
     def piece_at(self, times: np.ndarray, slack: float) -> Segment | None:
         """Return what is new of a single state at some of the `times` (n,), as the whole run has it where it is
@@ -56,7 +56,7 @@ class NewPart:
         known = int(counts[0]) - 1
         if self.whole is not None or known <= 2 * MARGIN:
             return None
-        window = self.run.segment(t[0, :known], *(x[0, :known] for x in rows))
+        window = self.run.result.segment(t[0, :known], *(x[0, :known] for x in rows))
         inside = times[times > self.run.start + slack]
         asked = inside[max(self.rows - 1, 0) :]
         asked = asked[asked < window.t[-1 - MARGIN]]
@@ -79,7 +79,7 @@ class NewPart:
 
     def _known(self) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         run = self.run
-        return self.recent.until(run.looked if run.terminal else run.nodes.mark, run.tau)
+        return self.recent.until(run.watch.mark if run.terminal else run.nodes.mark, run.tau)
 
     def _samples(
         self, t: np.ndarray, rows: list[np.ndarray], counts: np.ndarray
@@ -92,7 +92,7 @@ class NewPart:
         times = times[times + run.same < np.min(reached, initial=np.inf)] if len(reached) else times[:0]
         if not len(times):
             return times, []
-        found = list(run.sampled(t, rows, np.minimum(times, t[:, -1:])))
+        found = list(run.between.sampled(t, rows, np.minimum(times, t[:, -1:])))
         before = [max(0, int(np.searchsorted(own, times[-1] + run.same, side="right")) - 1) for own in t]
         self.recent.forget(t[np.arange(len(t)), before])
         return times, found

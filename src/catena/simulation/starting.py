@@ -11,7 +11,8 @@ from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
-from catena.simulation.run import Run, RunStart
+from catena.simulation.run import Run
+from catena.simulation.run_start import RunStart
 from catena.simulation.several import Several
 from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.structure_changes import ChangingRun, is_changing

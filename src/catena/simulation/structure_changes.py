@@ -25,7 +25,8 @@ from catena.simulation.problem import Problem
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.run import Run, RunStart, longest_step
+from catena.simulation.run import Run
+from catena.simulation.run_start import RunStart, longest_step
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Looked, TurnsAlong, Wound, near_rows

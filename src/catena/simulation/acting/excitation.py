@@ -286,6 +286,17 @@ class ActingForces(RunPart):
         at = self._seen[0].reshape(everyone[0].shape)
         return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
 
+    def command_at(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the controller gives to states (states, ...) at their times t (states,)."""
+        times = np.where(np.isfinite(t), t, 0.0)
+        if np.all(times == times[0]):
+            return self.command(float(times[0]), q, v)
+        found = np.zeros((len(q), self.width))
+        for x in np.unique(times):
+            who = np.flatnonzero(times == x)
+            found[who] = self.command(float(x), q[who], v[who], who)
+        return found
+
     def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return forces (nv,) within limits that do at the tree what a controller gave at a state q (nq,), v (nv,)."""
         return self.at_tree(q[None], self._checked(t, given, (), q, v[None]))[0]

@@ -26,7 +26,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.following import nobody_follows
 from catena.simulation.problem import Touching
-from catena.simulation.run import longest_step
+from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
 from catena.simulation.stepping.drift import Drift

@@ -53,7 +53,7 @@ from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.segment import EventHit, Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.run import energy_at_hand
+from catena.simulation.run_start import energy_at_hand
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.structure_changes import (

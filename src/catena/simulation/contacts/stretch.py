@@ -23,7 +23,8 @@ from catena.simulation.following import Following
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
-from catena.simulation.run import Run, RunStart, longest_step
+from catena.simulation.run import Run
+from catena.simulation.run_start import RunStart, longest_step
 from catena.simulation.stepping.compiled import BrokenOff
 from catena.system import System
 
