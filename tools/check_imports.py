@@ -21,6 +21,7 @@ ORDER = (
     "errors",
     "validation",
     "thresholds",
+    "descent",
     "hooks",
     "formulas",
     "spatial",

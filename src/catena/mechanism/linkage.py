@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.descent import Descent, largest, remembered
 from catena.errors import ModelError
 from catena.joints import Prismatic, Revolute
 from catena.mechanism.mechanism import Mechanism
@@ -26,8 +27,8 @@ from catena.mechanism.validation import known
 from catena.spatial import Pose
 from catena.validation import is_finite, is_not_negative, is_positive, real_array, shown
 
-# The lengths of a drawing hold to this part of its size.
-EXACT, STEPS = 1e-14, 200
+# The lengths of a drawing hold to the first part of its size, or else to the second.
+EXACT, FITS = 1e-14, 1e-11
 
 
 @dataclass(frozen=True)
@@ -153,22 +154,20 @@ class Linkage:
         where = {name: 2 * k for k, name in enumerate(free)}
         directions = self._directions(at)
         size = max([*self._bars.values(), *(float(np.abs(p).max()) for p in self._fixed.values()), 1e-300])
-        for _ in range(STEPS):
-            with np.errstate(all="ignore"):
-                r, J = self._residuals(x, where, directions)
+        with np.errstate(all="ignore"):
+            measured = remembered(lambda x, which: self._residuals(x[0], where, directions))
+            r, J = measured(sketch := x[None], np.zeros(1))
             if not (np.isfinite(r).all() and np.isfinite(J).all()):
                 raise ModelError(
                     f"linkage {self.name!r}: its lengths and points are up to {size:.3g} m, with which nothing can be "
                     "computed: give smaller ones"
                 )
-            if np.abs(r).max(initial=0.0) <= EXACT * size:
-                break
-            step = np.linalg.lstsq(J, -r, rcond=1e-9)[0]
-            most = float(np.abs(step).max(initial=0.0))
-            x = x + step * min(1.0, 0.25 * size / (most or size))
-        r, _ = self._residuals(x, where, directions)
-        if np.abs(r).max(initial=0.0) > 1e-11 * size:
-            raise ModelError(self._misfit(r, directions))
+            (x,), (left,) = Descent(
+                lambda x, which: measured(x, which)[0][None] / size, lambda x, which: measured(x, which)[1][None],
+                lambda x, y, which: x + size * y, lambda x, worst: worst <= FITS, lambda y, _: largest(y), 0.25,
+            )(sketch, EXACT, 1e-6)  # fmt: skip
+        if left > FITS:
+            raise ModelError(self._misfit(self._residuals(x, where, directions)[0], directions))
         return {**self._fixed, **{name: x[k : k + 2] for name, k in where.items()}}
 
     def mechanism(self, at: Mapping[str, float] | None = None) -> Mechanism:

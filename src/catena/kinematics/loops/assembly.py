@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.descent import Descent, largest
 from catena.errors import LoopError, warn
 from catena.joints import JointKind
 from catena.kernels.evaluation import Evaluator
@@ -58,11 +59,13 @@ STARTS = (1e-3, 1e-2, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
 
 @dataclass(frozen=True, eq=False)
 class _LoopFit:
-    """A configuration and how well it closes the loops: the largest scaled error, what rounding may leave of it, and
-    the states of the loops with the error (6,) of each, measured from the position held where one is. `length` is the
-    size of the mechanism [m]."""
+    """A configuration and how well it closes the loops: the scaled errors e (m,) with their Jacobian (m, nv), the
+    largest of them, what rounding may leave of it, and the states of the loops with the error (6,) of each, measured
+    from the position held where one is. `length` is the size of the mechanism [m]."""
 
     q: np.ndarray
+    e: np.ndarray
+    J: np.ndarray
     worst: float
     rounding: float
     states: list[LoopState | CouplingState]
@@ -170,11 +173,11 @@ class _LoopEquations:
         self.left -= 1
         states = constraint_states(self.evaluator, q)
         errors = [self._error(k, state, values) for k, state in enumerate(states)]
-        e, _ = self._equations(states, errors, bool(values))
+        e, J = self._equations(states, errors, bool(values))
         worst, rounding = float(np.abs(e).max(initial=0.0)), CLOSED
         if CLOSED < worst < ROUGHLY:
             rounding = rounding_left(self.plan, q)
-        return _LoopFit(q, worst, rounding, states, errors, self.length)
+        return _LoopFit(q, e, J, worst, rounding, states, errors, self.length)
 
     def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
         """The error twist of a loop, measured from the position held."""
@@ -230,36 +233,35 @@ class _LoopEquations:
         free = np.flatnonzero(self.free) if hold else np.arange(self.plan.nv)
         scale, turning = self._columns(q)[free], (self.turning & self.bends)[free]
         sliding = (~self.turning & self.bends)[free]
-        fit = self.fit(q, values)
-        least, slow = min(damping, 1e-3), 0
-        for _ in range(80):
-            e, J = self._equations(fit.states, fit.errors, bool(values))
-            size = float(np.linalg.norm(e))
-            if fit.worst <= enough or slow >= 6 or not len(free) or self.left <= 0:
-                break
-            U, s, Vt = np.linalg.svd(J[:, free] * scale, full_matrices=False)
-            for _ in range(12):
-                y = Vt.T @ (s / (s * s + damping * size) * (U.T @ -e))
-                most = max(
-                    float(np.abs(y[turning]).max(initial=0.0)),
-                    float(np.abs(y[sliding]).max(initial=0.0)) / max(1.0, size),
-                )
-                y *= min(1.0, FAR / (most or FAR))
-                step = np.zeros(self.plan.nv)
-                step[free] = scale * y
-                trial = self.fit(self._move(fit.q, step), values)
-                reached = float(np.linalg.norm(self._equations(trial.states, trial.errors, bool(values))[0]))
-                if reached < size:
-                    break
-                if fit.closed:
-                    return fit
-                damping = max(6.0 * damping, 1e-2)
-            else:
-                break
-            slow = slow + 1 if reached > 0.99 * size else 0
-            damping = max(least, 0.3 * damping)
-            fit = trial
-        return fit
+        best = self.fit(q, values)
+        size = float(np.linalg.norm(best.e))
+
+        def residual(at: np.ndarray, which: np.ndarray) -> np.ndarray:
+            nonlocal best, size
+            if at is start:
+                return best.e[None]
+            if self.left <= 0:
+                return np.full((1, len(best.e)), np.inf)
+            trial = self.fit(at[0], values)
+            reached = float(np.linalg.norm(trial.e))
+            if reached < size:
+                best, size = trial, reached
+            return trial.e[None]
+
+        def move(at: np.ndarray, y: np.ndarray, which: np.ndarray) -> np.ndarray:
+            step = np.zeros(self.plan.nv)
+            step[free] = scale * y[0]
+            return self._move(at[0], step)[None]
+
+        def length(y: np.ndarray, size: np.ndarray) -> np.ndarray:
+            return np.maximum(largest(y[:, turning]), largest(y[:, sliding]) / np.maximum(1.0, size))
+
+        start = q[None]
+        Descent(
+            residual, lambda at, which: (best.J[:, free] * scale)[None], move,
+            lambda at, worst: np.array([best.closed]), length, FAR,
+        )(start, enough, damping)  # fmt: skip
+        return best
 
     def follow(self, q: np.ndarray) -> _LoopFit | None:
         """Lead the held coordinates from where they are at the closed configuration q to where they should
@@ -326,7 +328,7 @@ class _LoopEquations:
                 return None
             scale = self._columns(fit.q)
             A, d = self._held_equations(fit)
-            J = self._equations(fit.states, fit.errors, False)[1] * scale
+            J = fit.J * scale
             _, s, Vt = np.linalg.svd(J)
             N = Vt[int((s > RANK_EXACT * s.max(initial=1.0)).sum()) :].T
             A = A * scale @ N
@@ -348,21 +350,8 @@ class _LoopEquations:
         return fit
 
     def _closed_near(self, q: np.ndarray) -> _LoopFit | None:
-        """The closed configuration next to q, nothing held; None where full Newton steps do not lead to one."""
-        fit = self.fit(q, {})
-        for _ in range(12):
-            if fit.worst <= FINISHED:
-                break
-            scale = self._columns(fit.q)
-            e, J = self._equations(fit.states, fit.errors, False)
-            J = J * scale
-            y = least_squares(J, -e, RANK_EXACT * float(np.linalg.norm(J)))
-            if np.abs(y).max(initial=0.0) > FAR:
-                return None
-            trial = self.fit(self._move(fit.q, scale * y), {})
-            if trial.worst >= fit.worst and fit.closed:
-                break
-            fit = trial
+        """The closed configuration next to q, nothing held; None where no steps lead to one."""
+        fit = self.descend(q, hold=False, damping=1e-6)
         return fit if fit.closed else None
 
     def apart(self, fit: _LoopFit) -> _LoopFit:

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from catena.descent import Descent, largest
 from catena.dynamics.loops.closing.loop_closure import closure
 from catena.errors import StateError
 from catena.kernels.evaluation import Evaluator
@@ -30,9 +31,8 @@ from catena.thresholds import RANK_MOVING
 
 # Newton's method ends at errors of the first size [rad or characteristic lengths], and succeeded below the second.
 DONE, REACHED = 1e-13, 1e-9
-ITERATIONS = 60
-# Damping of the least-squares steps, as a part of the error, and at least.
-DAMPING, LEAST = 1e-3, 1e-14
+# Damping of the least-squares steps, as a part of the error, and how far they go at most [rad or lengths].
+DAMPING, FAR = 1e-3, 0.5
 # Rates missed by more than this part of what is at work in them are out of reach.
 MISSED = 1e-6
 # Loops that are open by e contradict each other by about e, so that neither rank nor reach show below that.
@@ -131,8 +131,7 @@ class InverseKinematics:
         goal = self.task.goal(t)
         for far in STARTS:
             start = self.system.integrate(guess, far * self._columns * rng.normal(size=self.system.nv))
-            trial, error = self._descend(goal, start[None])
-            worst = float(np.abs(error).max(initial=0.0))
+            trial, (worst,) = self._descend(goal, start[None])
             if worst < best:
                 q, best = trial, worst
             if best < REACHED:
@@ -255,28 +254,17 @@ class InverseKinematics:
         return np.abs(self._errors(goal, q)).max(axis=-1, initial=0.0)
 
     def _descend(self, goal: ReferenceMotion, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take damped least-squares steps from q (N, nq), and return where they lead and the errors (N, k + m) that
-        are left."""
-        error = self._errors(goal, q)
-        damping, slow = np.full(len(q), DAMPING), np.zeros(len(q), dtype=int)
-        for _ in range(ITERATIONS):
-            size = np.linalg.norm(error, axis=-1)
-            if np.all((size <= DONE) | (slow >= 1)):
-                break
-            U, s, Vt = np.linalg.svd(self._rows(q), full_matrices=False)
-            soft = s / (s * s + np.maximum(damping * size, LEAST)[:, None])
-            y = stacks.apply(stacks.transposed(Vt), soft * stacks.apply(stacks.transposed(U), error))
-            most = np.abs(y).max(axis=-1, initial=0.0)
-            y = y * np.minimum(1.0, 0.5 / np.where(most > 0.0, most, 1.0))[:, None]
-            trial = self.system.integrate(q, self._columns * y)
-            left = self._errors(goal, trial)
-            reached = np.linalg.norm(left, axis=-1)
-            better = reached < size
-            # Near the end slow means done; far from it a step that fails is damped more before giving up.
-            slow = np.where(np.where(size < REACHED, reached > 0.1 * size, damping > 1e3), slow + 1, 0)
-            damping = np.where(better, np.maximum(0.3 * damping, 1e-8), 10.0 * damping)
-            q, error = np.where(better[:, None], trial, q), np.where(better[:, None], left, error)
-        return q, error
+        """Take damped least-squares steps from q (N, nq), and return where they lead and the largest error (N,) left
+        of each."""
+
+        def of(which: np.ndarray) -> ReferenceMotion:
+            return ReferenceMotion(*(x[which] for x in goal))
+
+        return Descent(
+            lambda q, which: -self._errors(of(which), q), lambda q, which: self._rows(q),
+            lambda q, y, which: self.system.integrate(q, self._columns * y),
+            lambda q, worst: worst < REACHED, lambda y, size: largest(y), FAR,
+        )(q, DONE, DAMPING)  # fmt: skip
 
     def _solved(self, t: np.ndarray, goal: ReferenceMotion, guess: np.ndarray) -> np.ndarray:
         q, _ = self._descend(goal, guess)

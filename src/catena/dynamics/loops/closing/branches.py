@@ -95,7 +95,7 @@ def _require_isolated(quick: QuickAssembly, found: Sequence[np.ndarray], free: n
     """Raise where the mechanism can still move with the given values."""
     left = []
     for q in found:
-        J = quick.errors(q[None], free)[1][0] * quick.units[free]
+        J = quick.jacobian(q[None], free)[0] * quick.units[free]
         sigma = np.linalg.svd(J, compute_uv=False)
         left.append(len(free) - int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0))))
     if min(left) > 0:

@@ -9,18 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
+from catena.descent import Descent, remembered
 from catena.dynamics.loops.problem import LoopProblem, row_scales, typical_inertia
 from catena.dynamics.loops.square_root import divide_lower, effective, solve_upper
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import integrate
 from catena.kinematics.loops.closure import coordinate_rows
-from catena.kinematics.loops.scales import Scales, scales_of
+from catena.kinematics.loops.scales import scales_of
 from catena.kinematics.stacks import apply, transposed
 from catena.thresholds import RANK_SEARCHED
 
 # Errors in rad, or in characteristic lengths.
 CLOSED = 1e-13
-STEPS = 12
 # Joints that move no inertia count as if they moved this part of a typical one, or of what they move when bodies are
 # far away, whichever is more.
 LENT = 1e-12
@@ -33,30 +33,22 @@ def project_holding(
     change, and the largest position error left of each, (states,)."""
     free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
     scales = scales_of(evaluator.plan)
-    nearest = _Nearest(LoopProblem(evaluator, q, v), free)
-    before = _errors(nearest.problem)
-    for _ in range(STEPS):
-        if np.all(_worst(scales, before) < CLOSED):
-            break
-        step = np.zeros_like(v)
-        step[:, free] = nearest.least(-before)
-        there = evaluator.evaluate(integrate, {"q": nearest.problem.q, "qd": step})["q_next"]
-        trial = LoopProblem(evaluator, there, v)
-        after = _errors(trial)
-        if not np.any(_worst(scales, after) < _worst(scales, before)):
-            break
-        nearest, before = _Nearest(trial, free), after
-    problem, change = nearest.problem, np.zeros_like(v)
-    change[:, free] = nearest.least(-np.einsum("smn,sn->sm", problem.J, v))
-    return problem.q, v + change, _worst(scales, before)
+    nearest = remembered(lambda q, which: _Nearest(LoopProblem(evaluator, q, v[which]), free))
 
+    def newton(q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return nearest(q, which).least(-nearest(q, which).errors)
 
-def _errors(problem: LoopProblem) -> np.ndarray:
-    return np.concatenate([state.position for state in problem.rows], axis=-1)
+    def move(q: np.ndarray, y: np.ndarray, which: np.ndarray) -> np.ndarray:
+        step = np.zeros((len(q), v.shape[-1]))
+        step[:, free] = y
+        return evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
 
-
-def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
-    return np.asarray(np.max(np.abs(scales.errors(errors)), axis=-1, initial=0.0))
+    there, left = Descent(
+        lambda q, which: scales.errors(nearest(q, which).errors), None, move, newton=newton
+    )(q, CLOSED)  # fmt: skip
+    found, change = nearest(there, np.arange(len(q))), np.zeros_like(v)
+    change[:, free] = found.least(-np.einsum("smn,sn->sm", found.problem.J, v))
+    return found.problem.q, v + change, left
 
 
 class _Nearest:
@@ -65,6 +57,11 @@ class _Nearest:
 
     def __init__(self, problem: LoopProblem, free: np.ndarray) -> None:
         self.problem, self.free = problem, free
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Return the errors (states, m) of the loops."""
+        return np.concatenate([state.position for state in self.problem.rows], axis=-1)
 
     def least(self, b: np.ndarray) -> np.ndarray:
         """Return the x (states, free) of least x^T H x with J x = b (states, m), in the sense of least squares."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.descent import Descent, largest
 from catena.dynamics import most_modes
 from catena.dynamics.loops.closing.holding import project_holding as hold_and_close
 from catena.dynamics.loops.closing.loop_closure import closure
@@ -21,7 +22,6 @@ from catena.structure import Plan
 
 # Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more.
 CLOSED = 1e-13
-STEPS = 20
 # Errors above this are more than rounding leaves.
 LEFT = 1e-12
 # Velocities that open loops by more than this part of themselves have not been found by the elimination.
@@ -39,20 +39,22 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
-    scales, start = scales_of(plan), q
-    before = _worst(scales, closure(evaluator, q)[0])
-    sure = np.ones(before.shape, dtype=bool)
-    for _ in range(STEPS):
-        step, trusted = _change(evaluator, True, {"q": q, "qd": None})
-        trial = evaluator.evaluate(integrate, {"q": q, "qd": np.nan_to_num(step)})["q_next"]
-        after = _worst(scales, closure(evaluator, trial)[0])
-        better = after < before
-        sure &= trusted | ~better
-        q = np.where(better[..., None], trial, q)
-        before = np.where(better, after, before)
-        if np.all((before <= CLOSED) | ~better):
-            break
-    q, before = _closed_in_any_rank(evaluator, np.where(sure[..., None], q, start), q, before, sure)
+    scales, start = scales_of(plan), arrays.rows(q, q.shape[:-1])
+    sure, trusted = np.ones((2, len(start)), dtype=bool)
+
+    def newton(q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        # Who takes another step has taken the last one.
+        sure[which] &= trusted[which]
+        step, trusted[which] = _change(evaluator, True, {"q": q, "qd": None})
+        return np.nan_to_num(step)
+
+    near, left = Descent(
+        lambda q, which: scales.errors(closure(evaluator, q)[0]), None,
+        lambda q, step, which: evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"], newton=newton,
+    )(start, CLOSED)  # fmt: skip
+    sure &= trusted | (left > CLOSED)
+    near, left = _closed_in_any_rank(evaluator, np.where(sure[:, None], near, start), near, left, sure)
+    q, before = near.reshape(q.shape), left.reshape(q.shape[:-1])
     _require_closed(evaluator, q, before)
     if v is None:
         return q, None
@@ -86,8 +88,8 @@ def _closed_in_any_rank(
         at_rest = np.zeros((int(stuck.sum()), evaluator.plan.nv))
         near, _, after = hold_and_close(evaluator, start[stuck], at_rest, np.zeros(0, dtype=int))
         better = (after < left[stuck]) | (~sure[stuck] & (after < LEFT))
+        q, left = q.copy(), left.copy()
         q[stuck] = np.where(better[:, None], near, q[stuck])
-        left = np.array(left)
         left[stuck] = np.where(better, after, left[stuck])
     return q, left
 
@@ -96,8 +98,8 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
     """Return velocities v (..., nv) that open no loops at q (..., nq), given some that may do so a little because
     constraints that hold weakly were missed."""
     q = np.broadcast_to(q, (*v.shape[:-1], q.shape[-1]))
-    speed = np.abs(v / scales.units).max(axis=-1, initial=0.0)
-    missed = _worst(scales, closure(evaluator, q, v)[1]) > MISSED * speed
+    speed = largest(v / scales.units)
+    missed = largest(scales.errors(closure(evaluator, q, v)[1])) > MISSED * speed
     if np.any(missed):
         v[missed] = hold_and_close(evaluator, q[missed], v[missed], np.zeros(0, dtype=int))[1]
     return v
@@ -136,11 +138,6 @@ def project_holding(
     near, changed = near.reshape(*batch, q.shape[-1]), changed.reshape(*batch, rates.shape[-1])
     _require_closed(evaluator, near, left.reshape(batch))
     return near, None if v is None else changed
-
-
-def _worst(scales: Scales, errors: np.ndarray) -> np.ndarray:
-    """Return the largest error (...) of errors (..., m), as an angle or a part of the characteristic length."""
-    return np.asarray(np.abs(scales.errors(errors)).max(axis=-1, initial=0.0))
 
 
 def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.descent import SLOW, Descent, largest
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure
 from catena.joints import JointKind, Revolute
@@ -39,15 +40,8 @@ from catena.structure import Plan
 
 # A single state asks for a column of its Jacobian at a time, which is quicker up to about so many.
 ALONE = 24
-# Damped steps at most, and tries of one of them.
-STEPS, TRIES = 80, 12
-# A step that leaves more than this part of the error is slow, and after so many of them in a row a descent ends.
-SLOW, SLOW_STEPS = 0.99, 6
-
 # States whose mechanisms differ that are closed together: their numbers are repeated for each column of a Jacobian.
 TOGETHER = 1024
-
-Errors = tuple[np.ndarray, np.ndarray]
 
 
 class QuickAssembly:
@@ -64,6 +58,9 @@ class QuickAssembly:
             rows = evaluator.by_state.rows(True, (), None)
             self._constants = rows.reshape(-1, rows.shape[-1])
             self._which = evaluator.by_state.which(batch)
+        # The shortest way knows one state of one mechanism.
+        self._goes_alone = plan.nv <= ALONE and evaluator.by_state is None
+        self._latest: tuple[Any, Descent] | None = None
         self.scales = scales_of(plan)
         self.units = geared_units(plan, self.scales.units, characteristic_length(plan))
         self.bends = ~only_geared(plan)
@@ -94,6 +91,14 @@ class QuickAssembly:
     def _alone(self) -> Any:
         return self._program.single()
 
+    @cached_property
+    def _rest(self) -> np.ndarray:
+        return np.zeros(self.plan.nv)
+
+    @cached_property
+    def _unit_velocities(self) -> np.ndarray:
+        return np.eye(self.plan.nv)
+
     def assemble(
         self, held: Sequence[Held], guess: np.ndarray, slack: float
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -121,22 +126,22 @@ class QuickAssembly:
         for h in held:
             free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
         free_columns = np.flatnonzero(free)
-        all_states = np.arange(len(guess))
-        begun = self._worst(self.errors(guess, free_columns[:0], all_states)[0])
+        descent = self.descent(free_columns)
+        begun = largest(self.residual(guess, np.arange(len(guess))))
         closed = begun <= 0.1 * slack
         q, done = self.put(guess, held), np.zeros(len(guess), dtype=bool)
         if closed.any():
             # An open guess is none to follow, and an error of the slack's size is for the careful search to judge.
             who = np.flatnonzero(closed)
-            q[who], done[who] = self._follow(guess[who], _some(held, who), free_columns, who)
+            q[who], done[who] = self._follow(guess[who], _some(held, who), free_columns, descent, who)
         rest = np.flatnonzero(begun > 10.0 * slack)
         if len(rest):
-            q[rest], worst = self._descend(q[rest], free_columns, FINISHED, 1e-2, rest)
+            q[rest], worst = descent(q[rest], FINISHED, 1e-2, rest)
             done[rest] = worst <= CLOSED
         return q, done
 
     def _follow(
-        self, q: np.ndarray, held: Sequence[Held], free: np.ndarray, who: np.ndarray
+        self, q: np.ndarray, held: Sequence[Held], free: np.ndarray, descent: Descent, who: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lead the held coordinates from where they are at closed configurations to where they should be. `who` says
         which states of all they are."""
@@ -154,7 +159,8 @@ class QuickAssembly:
             led[:, own] = way
             ways.append(way)
         # What a gear takes along through a loop of its own may have further to go.
-        given = ~np.isin(np.arange(plan.nv), free)
+        given = np.ones(plan.nv, dtype=bool)
+        given[free] = False
         along = np.abs(gear_response(plan, given, led) / units)
         far = np.maximum(far, np.max(along[:, self.bends], axis=-1, initial=0.0))
         watched = free[self.bends[free]]
@@ -175,7 +181,7 @@ class QuickAssembly:
                 start[:, own] = (h.value[going] + left)[:, h.mask]
             ends = steps[going] == k
             enough = np.where(ends, FINISHED, ROUGHLY)
-            reached, worst = self._descend(start, free, enough, 1e-6, who[going])
+            reached, worst = descent(start, enough, 1e-6, who[going])
             moved = self.between(found[going], reached)
             apart = np.max(np.abs(moved[:, watched] / units[watched]), axis=-1, initial=0.0)
             good[going] = (worst <= np.where(ends, CLOSED, ROUGHLY)) & (apart <= 4.0 * stride[going])
@@ -215,154 +221,66 @@ class QuickAssembly:
             q[:, own] = h.value[:, h.mask] if h.kind.nq == h.kind.nv else h.value
         return q
 
-    def _descend(
-        self, q: np.ndarray, free: np.ndarray, enough: float | np.ndarray, damping: float, who: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Take damped Newton steps until errors are small `enough` or no longer decrease; return q and the worst
-        error (states,) of each state. `who` says which states of all they are."""
-        q, states = q.copy(), len(q)
-        if states == 1 and self.plan.nv <= ALONE and len(free):
-            found = self._descend_alone(q[0], free, float(np.ravel(enough)[0]), damping)
-            if found is not None:
-                return found
-        enough = np.broadcast_to(enough, (states,))
-        damp, least = np.full(states, damping), min(damping, 1e-3)
-        slow, units = np.zeros(states, dtype=int), self.units[free]
-        turning, sliding = (self.turning & self.bends)[free], (~self.turning & self.bends)[free]
-        e, J = self.errors(q, free, who)
-        going = np.arange(states)
-        for _ in range(STEPS):
-            worst = self._worst(e[going])
-            going = going[(worst > enough[going]) & (slow[going] < SLOW_STEPS)]
-            if not len(going) or not len(free):
-                break
-            size = np.linalg.norm(e[going], axis=-1)
-            U, s, Vt = np.linalg.svd(J[going] * units, full_matrices=False)
-            back = (np.swapaxes(U, -1, -2) @ -e[going][..., None])[..., 0]
-            trying, stuck = np.arange(len(going)), np.ones(len(going), dtype=bool)
-            for _ in range(TRIES):
-                at = going[trying]
-                y = s[trying] / (s[trying] ** 2 + (damp[at] * size[trying])[:, None]) * back[trying]
-                y = (np.swapaxes(Vt[trying], -1, -2) @ y[..., None])[..., 0]
-                most = np.abs(y[:, turning]).max(axis=-1, initial=0.0)
-                slid = np.abs(y[:, sliding]).max(axis=-1, initial=0.0) / np.maximum(1.0, size[trying])
-                most = np.maximum(most, slid)
-                y = y * np.minimum(1.0, FAR / np.where(most > 0.0, most, FAR))[:, None]
-                step = np.zeros((len(at), self.plan.nv))
-                step[:, free] = units * y
-                trial = self.moved(q[at], step)
-                e_trial, J_trial = self.errors(trial, free, who[at])
-                reached = np.linalg.norm(e_trial, axis=-1)
-                better = reached < size[trying]
-                won = at[better]
-                slow[won] = np.where(reached[better] > self.slow * size[trying][better], slow[won] + 1, 0)
-                damp[won] = np.maximum(least, 0.3 * damp[won])
-                q[won], e[won], J[won] = trial[better], e_trial[better], J_trial[better]
-                stuck[trying[better]] = False
-                # What is closed and gets no better is done.
-                lost = ~better & (self._worst(e[at]) > CLOSED)
-                damp[at[lost]] = np.maximum(6.0 * damp[at[lost]], 1e-2)
-                trying = trying[lost]
-                if not len(trying):
-                    break
-            going = going[~stuck]
-        return q, self._worst(e)
+    def descent(self, free: np.ndarray) -> Descent:
+        """Return the way down to closed configurations by steps of the components `free`, in radians and lengths."""
+        asked = (free.tobytes(), self.slow)
+        if self._latest is None or self._latest[0] != asked:
+            self._latest = asked, self._descent(free)
+        return self._latest[1]
 
-    def _descend_alone(
-        self, q: np.ndarray, free: np.ndarray, enough: float, damping: float
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Do what `_descend` does for one state q (nq,), without the cost of arrays of states; None where the shortest
-        way to errors declines."""
-        found = self._one(q, free)
-        if found is None:
-            return None
-        e, J = found[0][0], found[1][0]
-        units, least, slow = self.units[free], min(damping, 1e-3), 0
-        bounds = np.flatnonzero(self.bends[free])
-        slides = np.flatnonzero((~self.turning & self.bends)[free])
-        step = np.zeros((1, self.plan.nv))
-        for _ in range(STEPS):
-            worst, size = float(np.abs(e).max()), float(np.sqrt(e @ e))
-            if worst <= enough or slow >= SLOW_STEPS:
-                break
-            U, s, Vt = np.linalg.svd(J * units, full_matrices=False)
-            back = -(e @ U)
-            for _ in range(TRIES):
-                y = (s / (s * s + damping * size) * back) @ Vt
-                far = np.abs(y)
-                if len(slides):
-                    far[slides] /= max(1.0, size)
-                most = float(far[bounds].max(initial=0.0))
-                if most > FAR:
-                    y *= FAR / most
-                step[0, free] = units * y
-                trial = self.moved(q[None], step)[0]
-                found = self._one(trial, free)
-                if found is None:
-                    return None
-                reached = float(np.sqrt(found[0][0] @ found[0][0]))
-                if reached < size:
-                    break
-                if worst <= CLOSED:
-                    return q[None], np.array([worst])
-                damping = max(6.0 * damping, 1e-2)
-            else:
-                break
-            slow = slow + 1 if reached > self.slow * size else 0
-            damping = max(least, 0.3 * damping)
-            q, e, J = trial, found[0][0], found[1][0]
-        return q[None], self._worst(e[None])
+    def _descent(self, free: np.ndarray) -> Descent:
+        units, bent = self.units[free], np.flatnonzero(self.bends[free])
+        sliding = np.flatnonzero((~self.turning & self.bends)[free])
+        steps = self._unit_velocities[free] * units[:, None]
+        steps = steps[:, self._velocity_of_position] if self.is_plain else steps
 
-    def errors(self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None) -> Errors:
-        """Return the errors (states, m) of the loops in radians and lengths, and their Jacobian (states, m, free).
-        `who` (states,) says which states of all they are, None that they are all."""
-        states, nv = len(q), self.plan.nv
-        if states == 1 and nv <= ALONE:
-            found = self._one(q[0], free)
-            if found is not None:
-                return found
-        units = np.zeros((max(1, len(free)), nv))
-        units[np.arange(len(free)), free] = 1.0
-        rows = np.repeat(q, len(units), axis=0)
-        v = np.tile(units, (states, 1))
-        more = {name: np.repeat(x, len(units), axis=0) for name, x in self._numbers(who, states).items()}
-        out = self._program.run({"q": rows, "qd": v, **more}, len(rows))[1]
-        position, velocity = (
-            out[n].reshape(states, len(units), -1)[..., self.kept] / self.scales.rows
-            for n in ("position", "velocity")
-        )
-        e = np.nan_to_num(position[:, 0], nan=np.inf)
-        return e, np.swapaxes(np.nan_to_num(velocity), -1, -2)[..., : len(free)]
+        def move(q: np.ndarray, y: np.ndarray, which: np.ndarray) -> np.ndarray:
+            return q + y @ steps if self.is_plain else self.moved(q, y @ steps)
 
-    def _numbers(self, who: np.ndarray | None, states: int) -> dict[str, np.ndarray]:
+        def length(y: np.ndarray, size: np.ndarray) -> np.ndarray:
+            far = np.abs(y)
+            if len(sliding):
+                far[:, sliding] /= np.maximum(1.0, size)[:, None]
+            far = far if len(bent) == len(free) else far.take(bent, axis=1)
+            return np.asarray(np.maximum.reduce(far, axis=-1, initial=0.0))
+
+        return Descent(
+            self.residual, lambda q, which: self.jacobian(q, free, which) * units, move,
+            lambda q, worst: worst <= CLOSED, length, FAR, slow=self.slow,
+        )  # fmt: skip
+
+    def residual(self, q: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Return the errors (states, m) of the loops at q (states, nq), in radians and lengths. `which` (states,) says
+        which states of all they are, None that they are all."""
+        found = self._alone(q[0], self._rest) if len(q) == 1 and self._goes_alone else None
+        if found is not None:
+            return np.asarray(found[0].reshape(1, -1).take(self.kept, axis=1) / self.scales.rows)
+        given = {"q": q, "qd": np.zeros((len(q), self.plan.nv)), **self._numbers(which)}
+        position = self._program.run(given, len(q))[1]["position"]
+        e = position.reshape(len(q), -1)[:, self.kept] / self.scales.rows
+        return np.nan_to_num(e, nan=np.inf)
+
+    def jacobian(self, q: np.ndarray, free: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Return the derivatives (states, m, free) of these errors by the components `free`."""
+        states, units = len(q), self._unit_velocities[free]
+        if not len(free):
+            return np.zeros((states, len(self.kept), 0))
+        if states == 1 and self._goes_alone:
+            columns = [self._alone(q[0], unit) for unit in units]
+            if all(column is not None for column in columns):
+                J = np.array([column[1] for column in columns]).take(self.kept, axis=1)
+                return np.asarray((J / self.scales.rows).T[None])
+        rows, v = np.repeat(q, len(units), axis=0), np.tile(units, (states, 1))
+        more = {name: np.repeat(x, len(units), axis=0) for name, x in self._numbers(which).items()}
+        out = self._program.run({"q": rows, "qd": v, **more}, len(rows))[1]["velocity"]
+        J = out.reshape(states, len(units), -1)[..., self.kept] / self.scales.rows
+        return np.swapaxes(np.nan_to_num(J), -1, -2)
+
+    def _numbers(self, which: np.ndarray | None) -> dict[str, np.ndarray]:
         """Return what else tells the mechanisms of these states apart, {input: (states, n)}."""
         if self.evaluator.by_state is None:
             return {}
-        return {CONSTANTS: self._constants[self._which if who is None else self._which[who]]}
-
-    def _one(self, q: np.ndarray, free: np.ndarray) -> Errors | None:
-        """Return errors and Jacobian of one state by the shortest way, which knows one mechanism; None where that
-        declines."""
-        if self.evaluator.by_state is not None:
-            return None
-        v = np.zeros(self.plan.nv)
-        q = np.ascontiguousarray(q)
-        J = np.zeros((1, len(self.kept), len(free)))
-        found = self._alone(q, v)
-        if found is None:
-            return None
-        e = found[0].ravel()[self.kept] / self.scales.rows
-        for k, column in enumerate(free.tolist()):
-            v[column] = 1.0
-            found = self._alone(q, v)
-            v[column] = 0.0
-            if found is None:
-                return None
-            J[0, :, k] = found[1][self.kept]
-        return e[None], J / self.scales.rows[:, None]
-
-    def _worst(self, e: np.ndarray) -> np.ndarray:
-        return np.asarray(np.abs(e).max(axis=-1, initial=0.0))
+        return {CONSTANTS: self._constants[self._which if which is None else self._which[which]]}
 
     def close(
         self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None
@@ -370,9 +288,8 @@ class QuickAssembly:
         """Return the closed configurations (states, nq) that damped Newton steps of the components `free` lead to from
         q (states, nq), and which states (states,) they close. `who` (states,) says which states of all they are, None
         that they are all."""
-        who = np.arange(len(q)) if who is None else who
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            q, worst = self._descend(q, free, FINISHED, 1e-2, who)
+            q, worst = self.descent(free)(q, FINISHED, 1e-2, who)
         return q, worst <= CLOSED
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:

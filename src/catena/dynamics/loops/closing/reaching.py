@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from catena.descent import largest
 from catena.dynamics.loops.closing.joint_limits import SLACK, JointLimits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.kernels.evaluation import Evaluator
@@ -60,36 +60,35 @@ class Reaching(QuickAssembly):
         self.length = characteristic_length(self.plan)
         self.has_loops = QuickAssembly.fits(self.plan)
 
-    def errors(
-        self, q: np.ndarray, free: np.ndarray, who: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors (states, m) of loops and frames in radians and lengths, and their Jacobian. `who` (states,)
-        says whose goals are meant, None those of all."""
-        mine = slice(None) if who is None else who
-        parts_e, parts_J = [np.zeros((len(q), 0))], [np.zeros((len(q), 0, len(free)))]
-        if self.has_loops:
-            e, J = super().errors(q, free, who)
-            parts_e.append(e)
-            parts_J.append(J)
+    def residual(self, q: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Return the errors (states, m) of loops and frames at q (states, nq), in radians and lengths. `which`
+        (states,) says whose goals are meant, None those of all."""
+        mine = slice(None) if which is None else which
+        parts = [super().residual(q, which) if self.has_loops else np.zeros((len(q), 0))]
         for goal in self.goals:
-            rows = {"q": np.ascontiguousarray(q)}
-            found = self.evaluator.program(frame_pose, frozenset(), goal.frame).run(rows, len(q))[1][
-                "pose_of_frame"
-            ]
-            J = self.evaluator.program(jacobian, frozenset(), goal.frame).run(rows, len(q))[1]["J"][..., free]
-            # The transform from ground to the frame: R^T as its rotation, the place as its origin.
-            turn, p = stacks.transposed(found[:, :9].reshape(-1, 3, 3)), found[:, 9:]
-            parts_e.append((p - goal.p[mine]) / self.length)
-            parts_J.append(turn @ J[:, 3:] / self.length)
+            turn, p = self._poses(goal, q)
+            parts.append((p - goal.p[mine]) / self.length)
             if goal.R is not None:
-                off = stacks.motion_matrices(stacks.transposed(turn) @ goal.R[mine], np.zeros_like(p))
-                parts_e.append(stacks.logarithm(off)[:, :3])
-                parts_J.append(J[:, :3])
-        return np.concatenate(parts_e, axis=1), np.concatenate(parts_J, axis=1)
+                off = stacks.motion_matrices(turn @ goal.R[mine], np.zeros_like(p))
+                parts.append(stacks.logarithm(off)[:, :3])
+        return np.concatenate(parts, axis=1)
 
-    def _descend_alone(self, *given: Any) -> None:
-        """Decline: the shortest way knows no frames."""
-        return None
+    def jacobian(self, q: np.ndarray, free: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
+        """Return the derivatives (states, m, free) of these errors by the components `free`."""
+        parts = [super().jacobian(q, free, which) if self.has_loops else np.zeros((len(q), 0, len(free)))]
+        for goal in self.goals:
+            program = self.evaluator.program(jacobian, frozenset(), goal.frame)
+            J = program.run({"q": np.ascontiguousarray(q)}, len(q))[1]["J"][..., free]
+            parts.append(stacks.transposed(self._poses(goal, q)[0]) @ J[:, 3:] / self.length)
+            if goal.R is not None:
+                parts.append(J[:, :3])
+        return np.concatenate(parts, axis=1)
+
+    def _poses(self, goal: Goal, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rotations (states, 3, 3) from ground to a frame, and where it is (states, 3)."""
+        program = self.evaluator.program(frame_pose, frozenset(), goal.frame)
+        found = program.run({"q": np.ascontiguousarray(q)}, len(q))[1]["pose_of_frame"]
+        return found[:, :9].reshape(-1, 3, 3), found[:, 9:]
 
     @cached_property
     def _loops_alone(self) -> QuickAssembly:
@@ -125,7 +124,7 @@ class Reaching(QuickAssembly):
             q = limits.turned(q, fixed)
             # What is at its goal beyond a limit is as far from being possible as it is beyond.
             beyond = limits.beyond(q)
-            worst = self._worst(self.errors(q, columns[:0], states)[0]) + beyond.max(axis=-1, initial=0.0)
+            worst = largest(self.residual(q, states)) + beyond.max(axis=-1, initial=0.0)
             found.take(left, q, closed & (beyond <= SLACK).all(axis=-1), worst)
             first += count
         self._come_near(found, columns, limits)

@@ -54,7 +54,7 @@ class DrivenCurve:
 
     def tangent(self, q: np.ndarray, along: np.ndarray | None) -> np.ndarray:
         """Return the unit tangent (nv,) of the curve at q (nq,), in radians and lengths, that goes on `along` (nv,)."""
-        J = self.quick.errors(q[None], self.columns)[1][0] * self.units
+        J = self.quick.jacobian(q[None], self.columns)[0] * self.units
         _, sigma, Vt = np.linalg.svd(J)
         rank = int(np.sum(sigma > RANK_SEARCHED * sigma.max(initial=1.0)))
         freedom = len(self.columns) - rank
@@ -198,7 +198,7 @@ def rates(way: DrivenCurve, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.
     v, vdot = np.full((2, len(q), way.plan.nv), np.nan)
     others = np.flatnonzero(way.free & (np.arange(way.plan.nv) != way.column))
     units = way.quick.units
-    _, sigma, Vt = np.linalg.svd(way.quick.errors(q, way.columns)[1] * way.units)
+    _, sigma, Vt = np.linalg.svd(way.quick.jacobian(q, way.columns) * way.units)
     t = np.zeros((len(q), way.plan.nv))
     t[:, way.columns] = Vt[:, -1]
     rank = np.sum(sigma > RANK_SEARCHED * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
