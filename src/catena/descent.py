@@ -74,7 +74,7 @@ class Descent:
                 on = ~ended
                 at, which, enough, damp, slow = at[on], which[on], enough[on], damp[on], slow[on]
                 q, e, worst, size, better = q[on], e[on], worst[on], size[on], better[on]
-                linear, gained = tuple(x[on] for x in linear), np.count_nonzero(better)
+                linear, gained = tuple(x[on] for x in linear), int(np.count_nonzero(better))
             if gained == len(at):
                 linear = self._linear(q, e, which)
             elif gained:
@@ -89,7 +89,7 @@ class Descent:
             e_trial = self.residual(trial, which)
             reached = _norm(e_trial)
             better, is_slow = reached < size, reached > self.slow * size
-            gained = np.count_nonzero(better)
+            gained = int(np.count_nonzero(better))
             if gained == len(at):
                 damp = np.maximum(least, EASE * damp)
                 q, e, size, worst = trial, e_trial, reached, largest(e_trial)

@@ -112,7 +112,7 @@ class Equations:
         values = {n: 0.1 + 0.3 * np.cos(1.0 + np.arange(size)) for n, size in self.arguments.items()}
         if "q" in values:
             for i in range(1, plan.n):
-                kind, where = plan.kind[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i]))
+                kind, where = plan.kind[i], plan.q_of(i)
                 assert kind is not None
                 values["q"][where] = kind.integrate(kind.neutral(), 0.2 + 0.1 * np.arange(kind.nv))
         return values

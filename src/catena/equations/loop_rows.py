@@ -187,7 +187,7 @@ def _to_base(
     row = np.zeros(plan.nv, dtype=object)
     along: Any = 0.0
     while node != last:
-        where = slice(int(plan.v_start[node]), int(plan.v_start[node] + plan.v_size[node]))
+        where = plan.v_of(node)
         row[where] = row[where] + MotionSpace(found["S"][:, plan.rows(node)]).T * f
         along = along + Motion(array(list(found["c"][node]))).dot(f)
         f = Transform.from_entries(list(found["X"][node])).pull(f)

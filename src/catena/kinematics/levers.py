@@ -20,7 +20,7 @@ def levers(plan: Plan) -> np.ndarray:
         assert kind is not None
         S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
         size = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
-        own = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+        own = plan.v_of(i)
         shared = plan.owner is not None and plan.owner[i] != i
         result[own] = np.maximum(result[own], size) if shared else size
     return result

@@ -83,8 +83,8 @@ def step_rates(plan: Plan, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         kind = plan.kind[i]
         if kind is None or kind.nq == kind.nv:
             continue
-        own = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-        q_i, v_i = q[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]], v[own]
+        own = plan.v_of(i)
+        q_i, v_i = q[plan.q_of(i)], v[own]
         S = kind.motion_space(q_i).array
         columns = []
         for c in range(kind.nv):

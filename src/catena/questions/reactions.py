@@ -145,7 +145,7 @@ class Reactions:
         a = np.zeros((problem.states, plan.n, 6))
         a[:, 0] = ground_acceleration(problem)
         for i in range(1, plan.n):
-            at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+            at = plan.v_of(i)
             joint = np.einsum("sk,ski->si", vdot[:, at], motions.S_rows[:, plan.rows(i)])
             a[:, i] = stacks.apply(motions.X[:, i], a[:, plan.parent[i]]) + joint + motions.c[:, i]
         need = np.zeros((problem.states, len(self.bodies), 6))

@@ -274,7 +274,7 @@ class VariedConstants(ConstantsByState):
 def _resistances(plan: Plan, joint: str) -> tuple[np.ndarray, np.ndarray]:
     if joint in plan.joint:
         i = plan.joint.index(joint)
-        own = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        own = plan.v_of(i)
         return plan.damping[own], plan.friction[own]
     loop = next(loop for loop in plan.loop_joints if loop.name == joint)
     return loop.damping, loop.friction

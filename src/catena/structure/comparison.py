@@ -79,7 +79,7 @@ def compare_plans(before: tuple[Mechanism, Plan], after: tuple[Mechanism, Plan])
 def _place(mechanism: Mechanism, plan: Plan, joint: str) -> tuple[Place, slice | None, int]:
     if joint in plan.joints:
         i = plan.joint.index(joint)
-        return "tree", slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i])), 0
+        return "tree", plan.v_of(i), 0
     if joint in plan.loops:
         return "loop", None, next(x.constraints for x in plan.loop_joints if x.name == joint)
     return ("held" if joint in mechanism.joints else "absent"), None, 0

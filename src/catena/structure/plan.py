@@ -156,7 +156,7 @@ class Plan:
         "shoulder[0]"."""
         found: list[str] = []
         for i in range(1, self.n):
-            own = self.actuated[self.v_start[i] : self.v_start[i] + self.v_size[i]]
+            own = self.actuated[self.v_of(i)]
             missing = np.flatnonzero(~own)
             if len(missing) and (self.owner is None or self.owner[i] == i):
                 parts = [f"{self.joint[i]}[{k}]" for k in missing]
@@ -176,12 +176,18 @@ class Plan:
 
     def slice_q(self, joint: str) -> slice:
         """Where the coordinates of a joint of the tree are in q."""
-        i = self.joint.index(joint)
-        return slice(int(self.q_start[i]), int(self.q_start[i] + self.q_size[i]))
+        return self.q_of(self.joint.index(joint))
 
     def slice_v(self, joint: str) -> slice:
         """Where the components of a joint of the tree are in v, tau and accelerations."""
-        i = self.joint.index(joint)
+        return self.v_of(self.joint.index(joint))
+
+    def q_of(self, i: int) -> slice:
+        """Where the coordinates of a node are in q."""
+        return slice(int(self.q_start[i]), int(self.q_start[i] + self.q_size[i]))
+
+    def v_of(self, i: int) -> slice:
+        """Where the components of a node are in v, tau and accelerations."""
         return slice(int(self.v_start[i]), int(self.v_start[i] + self.v_size[i]))
 
     @property
@@ -253,7 +259,7 @@ class Plan:
         for i in range(1, self.n):
             kind = self.kind[i]
             assert kind is not None
-            q[self.q_start[i] : self.q_start[i] + self.q_size[i]] = kind.neutral()
+            q[self.q_of(i)] = kind.neutral()
         return q
 
     @property

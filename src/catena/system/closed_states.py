@@ -85,7 +85,7 @@ def _of_states(
         found = states.base.assemble({} if given is None else given, guess, slack)
         return np.broadcast_to(found, (*batch, system.nq)).copy()
     q = np.broadcast_to(start, (*batch, system.nq)).copy()
-    done, limits = np.zeros(batch, dtype=bool), JointLimits(states.base._counted.described)
+    done, limits = np.zeros(batch, dtype=bool), states.base._counted.described.once(JointLimits)
     described, is_settled = system._counted.described, system._counted.found is None
     is_quick = QuickAssembly.fits(system.plan) and is_settled and system.plan.owner is None
     if is_quick and q.size and not limits.loops and not is_plain():
@@ -211,9 +211,10 @@ def _closed(system: System, given: Given | None, start: np.ndarray, slack: float
     """Return closed coordinates (..., nq) near a start, with joints within their limits where that is possible."""
     evaluator = system.mechanics.evaluator
     q = loop_closure.assemble(evaluator, given, start, slack)
-    return within_limits(
-        system._counted.described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack
-    )
+    described = system._counted.described
+    if not described.once(JointLimits).any:
+        return q
+    return within_limits(described, q, loop_closure.held(evaluator, given), quick_assembly(evaluator), slack)
 
 
 def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.ndarray:

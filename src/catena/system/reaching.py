@@ -61,7 +61,9 @@ def reach(
         ) from None
     search = Reaching(system.mechanics.evaluator, [g.over(batch) for g in wanted])
     rows = [replace(h, value=arrays.rows(h.value, batch)) for h in held]
-    q, done = search.reach(rows, arrays.rows(start, batch).copy(), JointLimits(system._counted.described))
+    q, done = search.reach(
+        rows, arrays.rows(start, batch).copy(), system._counted.described.once(JointLimits)
+    )
     left = [left_of(system.mechanics.evaluator, goal, q) for goal in search.goals]
     distance, angle = (np.max([each[k] for each in left], axis=0).reshape(batch) for k in (0, 1))
     return Reach(q.reshape(*batch, system.nq), done.reshape(batch), distance, angle)
@@ -90,7 +92,7 @@ def _complaint(system: System, goals: Mapping[str, Any], found: Reach) -> str:
         goal = Goal(frame, given).over(batch).some(np.array([state]))
         gap, turn = left_of(system.mechanics.evaluator, goal, q[None])
         words.append(f"{frame!r} {gap[0]:.3g} m" + ("" if goal.R is None else f" and {turn[0]:.3g} rad"))
-    limits = JointLimits(system._counted.described)
+    limits = system._counted.described.once(JointLimits)
     at = limits.reached(q)
     who = f" There {', '.join(map(repr, at))} stand{'s' * (len(at) == 1)} at the limit." if at else ""
     who = who if limits.keeps(q) else f" There {limits.words(q)}."

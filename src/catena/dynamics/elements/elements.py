@@ -278,7 +278,7 @@ class Elements:
         report = self.report(q, v, near=near)
         for force in self.placed:
             if force.site == TREE:
-                own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
+                own = plan.v_of(force.b)
                 tau[:, own] += report.tau[force.name]
                 continue
             if force.site == LOOP:
@@ -359,7 +359,7 @@ class Elements:
         twist = self._evaluator.evaluate(body_twists, {"q": q, "qd": w})["v"]
         for force in resisting:
             if force.site == TREE:
-                own = slice(int(plan.v_start[force.b]), int(plan.v_start[force.b] + plan.v_size[force.b]))
+                own = plan.v_of(force.b)
                 total += np.sum((at.tau[force.name] - still.tau[force.name]) * w[:, own], axis=1)
                 continue
             ends = ((force.a, at.on_a, still.on_a), (force.b, at.on_b, still.on_b))

@@ -33,5 +33,5 @@ def _rows(problem: LoopProblem, joint: str) -> np.ndarray:
             return state.S_inv @ state.J_rel
     plan = problem.plan
     i = plan.joint.index(joint)
-    rows = np.eye(plan.nv)[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+    rows = np.eye(plan.nv)[plan.v_of(i)]
     return np.broadcast_to(rows, (problem.states, *rows.shape))

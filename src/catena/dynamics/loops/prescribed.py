@@ -30,7 +30,7 @@ def prescribed_accelerations(
         raise StateError(f"The batch dimensions of prescribed do not fit together: {shapes}.") from error
     driven, given = np.zeros(plan.nv, dtype=bool), np.zeros((*batch, plan.nv))
     for h in (h for h in held if h.node >= 0):
-        at = slice(int(plan.v_start[h.node]), int(plan.v_start[h.node] + plan.v_size[h.node]))
+        at = plan.v_of(h.node)
         driven[at] = h.mask
         given[..., at] = np.where(h.mask, np.nan_to_num(h.value), 0.0)
     return driven, given, [h for h in held if h.node < 0]

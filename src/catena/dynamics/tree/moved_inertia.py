@@ -44,7 +44,7 @@ def moving_nothing(
             articulated[parent] += X.pull(articulated[i])
             whole[parent] = whole[parent] + X.pull(ArticulatedInertia.from_matrix(whole[i])).matrix()
             continue
-        yields = free[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+        yields = free[plan.v_of(i)]
         S = MotionSpace(kind.motion_space(q).array[:, yields])
         rotor = np.zeros(S.n) if kind.rotor is None else kind.rotor[yields]
         if _feels_nothing(articulated[i], whole[i], S, rotor):

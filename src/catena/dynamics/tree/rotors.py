@@ -43,7 +43,7 @@ def rotor_inertias(plan: Plan) -> np.ndarray:
     for i in range(1, plan.n):
         kind = plan.kind[i]
         if kind is not None and kind.rotor is not None:
-            found[int(plan.v_start[i]) : int(plan.v_start[i] + plan.v_size[i])] = list(kind.rotor)
+            found[plan.v_of(i)] = list(kind.rotor)
     return array(found)
 
 

@@ -62,7 +62,7 @@ class GroundAxesBodies:
                 f"Joint {plan.joint[i]!r} of {plan.name!r} is {type(kind).__name__}; the forms of the paper are "
                 f"written for Revolute, Prismatic and Spherical."
             )
-        q = self.q[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]]
+        q = self.q[plan.q_of(i)]
         X = kind.transform(q)
         turn = self.data.opaque(X.R.T) if self.every_zero else X.R.T
         C = self.data.of(plan.placement_R[i].T)

@@ -34,7 +34,7 @@ from catena.kinematics.extent import significant
 from catena.kinematics.kind_values import kind_values
 from catena.kinematics.loops.closure import LoopState, loop_kinematics
 from catena.kinematics.loops.coupling_states import CouplingState, constraint_states
-from catena.kinematics.loops.held import Held
+from catena.kinematics.loops.held import Held, free_components
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.structure import Plan
 from catena.thresholds import RANK_EXACT
@@ -151,9 +151,7 @@ class _LoopEquations:
         self.tree = [h for h in held if h.node >= 0]
         self.length = characteristic_length(self.plan)
         self.on_loops = {h.loop: h for h in held if h.loop >= 0}
-        self.free = np.ones(self.plan.nv, dtype=bool)
-        for h in self.tree:
-            self.free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
+        self.free = free_components(self.plan, held)
         self.given = {h.name: h.value for h in held}
         self.ignored: set[int] = set()
         self.moves_loops = moving_loops(self.plan)
@@ -162,7 +160,7 @@ class _LoopEquations:
         self.turning = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
             S = self._kind(i).motion_space(self._kind(i).neutral()).array
-            self.turning[self._v(i)] = np.any(S[:3] != 0.0, axis=0)
+            self.turning[self.plan.v_of(i)] = np.any(S[:3] != 0.0, axis=0)
         self.left = max(FEWEST, EVALUATIONS // max(1, len(self.plan.loop_joints)))
         self.reserve = int((1.0 - ON_THE_WAY) * self.left)
 
@@ -213,9 +211,9 @@ class _LoopEquations:
         for i in range(1, self.plan.n):
             kind = self.plan.kind[i]
             assert kind is not None
-            S = kind.motion_space(q[self._q(i)]).array
+            S = kind.motion_space(q[self.plan.q_of(i)]).array
             size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / self.length
-            scale[self._v(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
+            scale[self.plan.v_of(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
         return geared_units(self.plan, scale, self.length)
 
     # Steps.
@@ -274,10 +272,10 @@ class _LoopEquations:
             if h.node >= 0 and not self.moves_loops[h.node]:
                 ways[h.name] = np.zeros_like(ways[h.name])
                 continue
-            size = scale[self._v(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
+            size = scale[self.plan.v_of(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
             far = max(far, float(np.abs(ways[h.name] / size).max(initial=0.0)))
             if h.node >= 0:
-                led[self._v(h.node)] = ways[h.name]
+                led[self.plan.v_of(h.node)] = ways[h.name]
         # What a gear takes along through a loop of its own may have further to go.
         along = gear_response(self.plan, ~self.free, led[None])[0]
         far = max(far, float(np.abs(along / scale)[self.bends].max(initial=0.0)))
@@ -382,8 +380,8 @@ class _LoopEquations:
             if h.node >= 0:
                 start = int(self.plan.v_start[h.node])
                 rows = np.eye(self.plan.nv)[start : start + h.kind.nv]
-                value = self._whole(h, fit.q[self._q(h.node)])
-                off = np.asarray(h.kind.difference(value, fit.q[self._q(h.node)]), dtype=np.float64)
+                value = self._whole(h, fit.q[self.plan.q_of(h.node)])
+                off = np.asarray(h.kind.difference(value, fit.q[self.plan.q_of(h.node)]), dtype=np.float64)
             else:
                 state = fit.states[h.loop]
                 assert isinstance(state, LoopState)
@@ -400,7 +398,7 @@ class _LoopEquations:
         """q with the held coordinates of tree joints in place."""
         q = q.copy()
         for h in self.tree:
-            where = self._q(h.node)
+            where = self.plan.q_of(h.node)
             value = h.value if values is None else values[h.name]
             q[where] = np.where(h.mask, value, q[where]) if h.kind.nq == h.kind.nv else value
         return q
@@ -411,7 +409,7 @@ class _LoopEquations:
 
     def _way(self, h: Held, q: np.ndarray, states: list[LoopState]) -> np.ndarray:
         """The shortest way back (nv_joint,) from the position given to the one at q."""
-        at = q[self._q(h.node)] if h.node >= 0 else states[h.loop].q
+        at = q[self.plan.q_of(h.node)] if h.node >= 0 else states[h.loop].q
         value = self._whole(h, at)
         way = np.asarray(h.kind.difference(value, at), dtype=np.float64)
         if h.kind.nq != h.kind.nv or h.name in self.coupled:
@@ -434,15 +432,17 @@ class _LoopEquations:
     def _move(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         result = q.copy()
         for i in range(1, self.plan.n):
-            if step[self._v(i)].any():
-                result[self._q(i)] = self._kind(i).integrate(q[self._q(i)], step[self._v(i)])
+            if step[self.plan.v_of(i)].any():
+                result[self.plan.q_of(i)] = self._kind(i).integrate(
+                    q[self.plan.q_of(i)], step[self.plan.v_of(i)]
+                )
         return result
 
     def _near(self, q0: np.ndarray, q1: np.ndarray, most: float) -> tuple[bool, np.ndarray]:
         """Whether no joint has moved by more than `most` rad or characteristic lengths, and the way (nv,)."""
         way = np.zeros(self.plan.nv)
         for i in range(1, self.plan.n):
-            way[self._v(i)] = self._kind(i).difference(q0[self._q(i)], q1[self._q(i)])
+            way[self.plan.v_of(i)] = self._kind(i).difference(q0[self.plan.q_of(i)], q1[self.plan.q_of(i)])
         far = np.where(self.free & self.bends, way, 0.0) / self._columns(q0)
         return bool(np.abs(far).max(initial=0.0) <= most), way
 
@@ -450,12 +450,6 @@ class _LoopEquations:
         kind = self.plan.kind[i]
         assert kind is not None
         return kind
-
-    def _q(self, i: int) -> slice:
-        return slice(int(self.plan.q_start[i]), int(self.plan.q_start[i] + self.plan.q_size[i]))
-
-    def _v(self, i: int) -> slice:
-        return slice(int(self.plan.v_start[i]), int(self.plan.v_start[i] + self.plan.v_size[i]))
 
 
 def scaled_rows(D: np.ndarray, length: float) -> np.ndarray:
@@ -470,7 +464,7 @@ def rounding_left(plan: Plan, q: np.ndarray) -> float:
     for i in np.flatnonzero(moving_loops(plan)).tolist():
         kind = plan.kind[i]
         assert kind is not None
-        at = kind.transform(q[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]]).p
+        at = kind.transform(q[plan.q_of(i)]).p
         out = max(out, float(np.linalg.norm(np.asarray(at, dtype=np.float64))))
     # Slides far out are rounded like what they are, not like what is left between them.
     return CLOSED * max(1.0, out / characteristic_length(plan))

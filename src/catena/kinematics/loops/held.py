@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,3 +127,12 @@ def _mask(name: str, free: np.ndarray) -> np.ndarray:
             f"joint {name!r}: the entries left free differ between the states given; hold the same in all."
         )
     return ~flat[0] if len(flat) else np.ones(free.shape[-1], dtype=bool)
+
+
+def free_components(plan: Plan, held: Iterable[Held]) -> np.ndarray:
+    """Which velocity components (nv,) are left free by what is held of joints of the tree."""
+    free = np.ones(plan.nv, dtype=bool)
+    for h in held:
+        if h.node >= 0:
+            free[int(plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
+    return free

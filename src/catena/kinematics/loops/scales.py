@@ -34,7 +34,7 @@ class Scales:
             kind = plan.kind[i]
             assert kind is not None
             S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
-            own = slice(plan.v_start[i], plan.v_start[i] + plan.v_size[i])
+            own = plan.v_of(i)
             units = 1.0 / row_sizes(S, 1.0 / length)
             shared = plan.owner is not None and plan.owner[i] != i
             self.units[own] = np.minimum(self.units[own], units) if shared else units

@@ -14,7 +14,7 @@ import numpy as np
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError
 from catena.kinematics.loops.assembly import characteristic_length
-from catena.kinematics.loops.held import Held
+from catena.kinematics.loops.held import Held, free_components
 from catena.thresholds import RANK_SEARCHED
 
 # Starts that are tried at once, and how often at most.
@@ -27,14 +27,13 @@ def branches(quick: QuickAssembly, held: Sequence[Held], guess: np.ndarray) -> n
     """Return all closed configurations (n, nq) that the search finds for values held (nq of the joint,), those nearest
     to the guess (nq,) first."""
     plan = quick.plan
-    free = np.ones(plan.nv, dtype=bool)
     for h in held:
         if h.node < 0:
             raise LoopError(
                 f"Joint {h.name!r} closes a loop in this plan of {plan.name!r}: plan it with another cut to ask for "
                 f"the branches with its position given."
             )
-        free[int(plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
+    free = free_components(plan, held)
     columns = np.flatnonzero(free & _on_loops(quick))
     length, rng = characteristic_length(plan), np.random.default_rng(0)
     found: list[np.ndarray] = []
@@ -73,7 +72,7 @@ def _on_loops(quick: QuickAssembly) -> np.ndarray:
     plan = quick.plan
     moves = np.zeros(plan.nv, dtype=bool)
     for i in np.flatnonzero(quick.moves_loops):
-        moves[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] = True
+        moves[plan.v_of(i)] = True
     return moves
 
 

@@ -231,7 +231,7 @@ def _units(plan: Plan) -> np.ndarray:
     them than velocities."""
     units = np.ones(plan.nq)
     for i in range(1, plan.n):
-        own = scales_of(plan).units[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]]
+        own = scales_of(plan).units[plan.v_of(i)]
         alike = plan.q_size[i] == plan.v_size[i]
-        units[plan.q_start[i] : plan.q_start[i] + plan.q_size[i]] = own if alike else own.min(initial=1.0)
+        units[plan.q_of(i)] = own if alike else own.min(initial=1.0)
     return units

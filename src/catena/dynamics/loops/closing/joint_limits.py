@@ -21,7 +21,7 @@ from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.kinematics.loops.closure import loop_state
-from catena.kinematics.loops.held import Held
+from catena.kinematics.loops.held import Held, free_components
 
 TURN = 2.0 * np.pi
 # Joints may be beyond their limits by this much [rad or m], which is rounding.
@@ -120,7 +120,7 @@ def within_limits(
     """Return closed configurations (..., nq) with joints within their limits as far as there are any, given those that
     were found, q (..., nq), and what is held (..., nq of the joint). The others stay as they were found, with a warning
     that names a joint."""
-    limits = JointLimits(evaluator)
+    limits = evaluator.once(JointLimits)
     if not limits.any or not q.size:
         return q
     batch, plan = q.shape[:-1], evaluator.plan
@@ -176,7 +176,7 @@ def _at_limits(limits: JointLimits, pattern: np.ndarray, wanted: np.ndarray) -> 
     """Return what is held when the coordinates in `pattern` (nq,) are at their limits, `wanted` (states, nq)."""
     plan, found = limits.plan, []
     for i in range(1, plan.n):
-        own = slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i]))
+        own = plan.q_of(i)
         kind = plan.kind[i]
         if kind is not None and pattern[own].any():
             found.append(Held(plan.joint[i], kind, i, -1, wanted[:, own], pattern[own]))
@@ -194,10 +194,7 @@ def _from_other_starts(
     """Put states `left` of q (states, nq) within limits, where other starts lead to closed configurations there: to the
     nearest of them."""
     plan = limits.plan
-    free = np.ones(plan.nv, dtype=bool)
-    for h in held:
-        free[int(plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
-    columns = np.flatnonzero(free)
+    columns = np.flatnonzero(free_components(plan, held))
     reach = np.where(quick.turning[columns], np.pi, 2.0 * characteristic_length(plan)) * quick.units[columns]
     rng = np.random.default_rng(0)
     steps = np.zeros((STARTS, plan.nv))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.loops.closing.consistent_velocity import consistent_velocity
-from catena.dynamics.loops.closing.quick_assembly import quick_assembly
+from catena.dynamics.loops.closing.quick_assembly import kept_entries, quick_assembly
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure as compiled_closure
 from catena.dynamics.loops.motion_problem import motion_problem
@@ -115,11 +115,9 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     plan = evaluator.plan
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
-    sort = sort_for(plan)
-    result = evaluator.evaluate(compiled_closure(sort), {"q": q, "qd": v})
-    counts = np.array([joint.constraints for joint in plan.constraints], dtype=int)
-    keep = np.arange(sort.columns) < counts[:, None]
-    return result["position"][..., keep], result["velocity"][..., keep]
+    result = evaluator.evaluate(compiled_closure(sort_for(plan)), {"q": q, "qd": v})
+    kept = evaluator.once(kept_entries)
+    return tuple(x.reshape(*x.shape[:-2], -1)[..., kept] for x in (result["position"], result["velocity"]))
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,27 +1,39 @@
-"""Projection of states that drifted off their loops on closed ones: Newton's method by elimination, in lanes, and by a
-decomposition that sees the rank where loops hold bodies still or are singular."""
+"""Projection of states that drifted off their loops on closed ones, with the least change in the sense of kinetic
+energy: Newton's method by elimination, in lanes, and where loops hold bodies still or are singular, or joints are held,
+by a rank-revealing decomposition of J L^-T with H = L L^T over the joints that may move. That leaves directions alone
+which the constraints hardly see, so that nothing jumps to another branch next to a singular configuration."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from catena.descent import Descent, largest
+from catena.descent import Descent, largest, remembered
 from catena.dynamics import most_modes
-from catena.dynamics.loops.closing.holding import project_holding as hold_and_close
 from catena.dynamics.loops.closing.loop_closure import closure
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.flexible import flexible_correction
 from catena.dynamics.loops.elimination.least_change import position_correction, velocity_correction
 from catena.dynamics.loops.formulations.certified_elimination import is_trusted
+from catena.dynamics.loops.problem import LoopProblem, row_scales, typical_inertia
+from catena.dynamics.loops.square_root import divide_lower, effective, solve_upper
 from catena.errors import LoopError
 from catena.kernels import Algorithm, arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import integrate
+from catena.kinematics.loops.closure import coordinate_rows
 from catena.kinematics.loops.scales import Scales, scales_of
+from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
+from catena.thresholds import RANK_SEARCHED
 
-# Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more.
-CLOSED = 1e-13
+# Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more, by
+# elimination and by decomposition.
+CLOSED = 1e-14
+CLOSED_IN_ANY_RANK = 1e-13
+# Joints that move no inertia count as if they moved this part of a typical one, or of what they move when bodies are
+# far away, whichever is more.
+LENT = 1e-12
 # Errors above this are more than rounding leaves.
 LEFT = 1e-12
 # Velocities that open loops by more than this part of themselves have not been found by the elimination.
@@ -46,7 +58,7 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
         # Who takes another step has taken the last one.
         sure[which] &= trusted[which]
         step, trusted[which] = _change(evaluator, True, {"q": q, "qd": None})
-        return np.nan_to_num(step)
+        return step if trusted[which].all() else np.nan_to_num(step)
 
     near, left = Descent(
         lambda q, which: scales.errors(closure(evaluator, q)[0]), None,
@@ -86,7 +98,7 @@ def _closed_in_any_rank(
     stuck = ((left > LEFT) | ~sure) & (left < OPEN)
     if np.any(stuck):
         at_rest = np.zeros((int(stuck.sum()), evaluator.plan.nv))
-        near, _, after = hold_and_close(evaluator, start[stuck], at_rest, np.zeros(0, dtype=int))
+        near, _, after = _hold_and_close(evaluator, start[stuck], at_rest, np.zeros(0, dtype=int))
         better = (after < left[stuck]) | (~sure[stuck] & (after < LEFT))
         q, left = q.copy(), left.copy()
         q[stuck] = np.where(better[:, None], near, q[stuck])
@@ -101,7 +113,7 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
     speed = largest(v / scales.units)
     missed = largest(scales.errors(closure(evaluator, q, v)[1])) > MISSED * speed
     if np.any(missed):
-        v[missed] = hold_and_close(evaluator, q[missed], v[missed], np.zeros(0, dtype=int))[1]
+        v[missed] = _hold_and_close(evaluator, q[missed], v[missed], np.zeros(0, dtype=int))[1]
     return v
 
 
@@ -134,7 +146,7 @@ def project_holding(
     if not evaluator.plan.total_constraints:
         near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
         return near, None if v is None else changed
-    near, changed, left = hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
+    near, changed, left = _hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
     near, changed = near.reshape(*batch, q.shape[-1]), changed.reshape(*batch, rates.shape[-1])
     _require_closed(evaluator, near, left.reshape(batch))
     return near, None if v is None else changed
@@ -157,3 +169,62 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
         f"The loops of {evaluator.plan.name!r} cannot be closed from here{where}; the errors left [rad or m] are "
         f"{', '.join(words)}. Begin nearer to a closed state, or find one with assemble."
     )
+
+
+def _hold_and_close(
+    evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not
+    change, and the largest position error left of each, (states,)."""
+    free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
+    scales = scales_of(evaluator.plan)
+    nearest = remembered(lambda q, which: _Nearest(LoopProblem(evaluator, q, v[which]), free))
+
+    def newton(q: np.ndarray, which: np.ndarray) -> np.ndarray:
+        return nearest(q, which).least(-nearest(q, which).errors)
+
+    def move(q: np.ndarray, y: np.ndarray, which: np.ndarray) -> np.ndarray:
+        step = np.zeros((len(q), v.shape[-1]))
+        step[:, free] = y
+        return evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
+
+    there, left = Descent(
+        lambda q, which: scales.errors(nearest(q, which).errors), None, move, newton=newton
+    )(q, CLOSED_IN_ANY_RANK)  # fmt: skip
+    found, change = nearest(there, np.arange(len(q))), np.zeros_like(v)
+    change[:, free] = found.least(-np.einsum("smn,sn->sm", found.problem.J, v))
+    return found.problem.q, v + change, left
+
+
+class _Nearest:
+    """The least changes of velocity components `free` at the states of a problem, which is decomposed once: most of
+    the time goes there."""
+
+    def __init__(self, problem: LoopProblem, free: np.ndarray) -> None:
+        self.problem, self.free = problem, free
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Return the errors (states, m) of the loops."""
+        return np.concatenate([state.position for state in self.problem.rows], axis=-1)
+
+    def least(self, b: np.ndarray) -> np.ndarray:
+        """Return the x (states, free) of least x^T H x with J x = b (states, m), in the sense of least squares."""
+        L, scale, U, sigma, Vt = self._decomposed
+        kept = effective(sigma, np.full(len(sigma), RANK_SEARCHED))
+        along = apply(transposed(U), b / scale) * np.where(kept, 1.0 / np.where(kept, sigma, 1.0), 0.0)
+        return solve_upper(L, apply(transposed(Vt), along))
+
+    @cached_property
+    def _decomposed(self) -> tuple[np.ndarray, ...]:
+        """Return the root L of H = L L^T, the scales of the rows of J, and J L^-T in these scales as U sigma Vt."""
+        problem, free = self.problem, self.free
+        H, J = problem.H[:, free[:, None], free], problem.J[:, :, free]
+        typical = typical_inertia(
+            coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
+        )[:, free]
+        lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
+        L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
+        scale = row_scales(problem.rows, L, problem.length, free)
+        A = transposed(divide_lower(L, transposed(J))) / scale[..., None]
+        return L, scale, *np.linalg.svd(A, full_matrices=False)

@@ -33,7 +33,7 @@ from catena.kinematics.loops.assembly import (
     STEP,
     characteristic_length,
 )
-from catena.kinematics.loops.held import Held
+from catena.kinematics.loops.held import Held, free_components
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
 from catena.kinematics.loops.scales import scales_of
 from catena.structure import Plan
@@ -64,8 +64,7 @@ class QuickAssembly:
         self.scales = scales_of(plan)
         self.units = geared_units(plan, self.scales.units, characteristic_length(plan))
         self.bends = ~only_geared(plan)
-        counts = np.array([each.constraints for each in plan.constraints], dtype=int)
-        self.kept = np.flatnonzero(np.arange(sort_for(plan).columns) < counts[:, None])
+        self.kept = kept_entries(evaluator)
         self.moves_loops = moving_loops(plan)
         self.turning = np.zeros(plan.nv, dtype=bool)
         self.is_plain = True
@@ -73,7 +72,7 @@ class QuickAssembly:
             kind = plan.kind[i]
             assert kind is not None
             S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
-            self.turning[plan.v_start[i] : plan.v_start[i] + plan.v_size[i]] = np.any(S[:3] != 0.0, axis=0)
+            self.turning[plan.v_of(i)] = np.any(S[:3] != 0.0, axis=0)
             self.is_plain &= self.is_straight(kind)
 
     @staticmethod
@@ -122,10 +121,7 @@ class QuickAssembly:
     ) -> tuple[np.ndarray, np.ndarray]:
         if any(h.node < 0 for h in held):
             return guess, np.zeros(len(guess), dtype=bool)
-        free = np.ones(self.plan.nv, dtype=bool)
-        for h in held:
-            free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
-        free_columns = np.flatnonzero(free)
+        free_columns = np.flatnonzero(free_components(self.plan, held))
         descent = self.descent(free_columns)
         begun = largest(self.residual(guess, np.arange(len(guess))))
         closed = begun <= 0.1 * slack
@@ -325,6 +321,12 @@ class QuickAssembly:
                 self.plan.v_size[i]
             )
         return where
+
+
+def kept_entries(evaluator: Evaluator) -> np.ndarray:
+    """Return which entries (m,) of all columns that the elimination has for loops are constraints."""
+    counts = np.array([each.constraints for each in evaluator.plan.constraints], dtype=int)
+    return np.flatnonzero(np.arange(sort_for(evaluator.plan).columns) < counts[:, None])
 
 
 def quick_assembly(evaluator: Evaluator) -> QuickAssembly | None:

@@ -21,7 +21,7 @@ from catena.kernels.evaluation import Evaluator
 from catena.kinematics import frame_pose, jacobian, stacks
 from catena.kinematics.loops.assembly import characteristic_length
 from catena.kinematics.loops.goals import Goal
-from catena.kinematics.loops.held import Held
+from catena.kinematics.loops.held import Held, free_components
 
 # How far starts are from the guess [rad or characteristic lengths]: the guess itself first.
 STARTS = (0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)
@@ -98,10 +98,7 @@ class Reaching(QuickAssembly):
         self, held: Sequence[Held], guess: np.ndarray, limits: JointLimits
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return configurations (states, nq) near the guesses that do what is wanted, and which states do."""
-        free = np.ones(self.plan.nv, dtype=bool)
-        for h in held:
-            free[int(self.plan.v_start[h.node]) + np.flatnonzero(h.mask)] = False
-        columns = np.flatnonzero(free)
+        columns = np.flatnonzero(free_components(self.plan, held))
         fixed = [int(self.plan.q_start[h.node]) + k for h in held for k in np.flatnonzero(h.mask)]
         guess = self.put(guess, held)
         # The same starts for all states, so that one of many is found as it is alone.
@@ -199,7 +196,7 @@ def _longest(evaluator: Evaluator, frame: str, limits: JointLimits) -> tuple[np.
         kind = plan.kind[node]
         assert kind is not None
         S = np.asarray(kind.motion_space(kind.neutral()).array, dtype=np.float64)
-        own = slice(int(plan.q_start[node]), int(plan.q_start[node] + plan.q_size[node]))
+        own = plan.q_of(node)
         if kind.nv == 1 and not S[:3].any():
             length += float(np.abs(limits.tree[:, own]).max() * np.linalg.norm(S[3:]))
         elif S[3:].any() or plan.owner is not None:

@@ -54,7 +54,7 @@ def _tree_joints(problem: LoopProblem) -> list[GraphJoint]:
     for i in range(1, plan.n):
         kind = plan.kind[i]
         assert kind is not None
-        at = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
+        at = plan.v_of(i)
         q = problem.q[:, plan.q_start[i] : plan.q_start[i] + plan.q_size[i]]
         S = stacks.transposed(motions.S_rows[:, plan.rows(i), :])
         Phi = kind_values(kind, q, np.zeros(kind.nv)).Phi
@@ -98,7 +98,7 @@ def rotor_rows(
     plan, rotors = problem.plan, rotor_inertias(problem.plan)
     for joint in joints:
         if joint.loop is None:
-            inertias = rotors[int(plan.v_start[joint.b]) : int(plan.v_start[joint.b] + plan.v_size[joint.b])]
+            inertias = rotors[plan.v_of(joint.b)]
         else:
             inertias = plan.loop_joints[joint.loop].armature
         for k in np.flatnonzero(inertias):
@@ -169,7 +169,7 @@ def tree_accelerations(problem: LoopProblem, joints: list[GraphJoint], a: np.nda
     vdot = np.zeros((problem.states, plan.nv))
     for joint in joints:
         if joint.loop is None:
-            at = slice(int(plan.v_start[joint.b]), int(plan.v_start[joint.b] + plan.v_size[joint.b]))
+            at = plan.v_of(joint.b)
             relative = a[:, joint.b] - stacks.apply(joint.X_a, a[:, joint.a]) - joint.c
             vdot[:, at] = stacks.apply(stacks.pseudo_inverse(joint.S), relative)
     return vdot
