@@ -43,19 +43,21 @@ PULLS = 1e-7
 FIRM = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
 SOFT, REFINEMENTS = 1e-11, 3
+# The part of the time in which friction of a light body stops a slip that a step takes at most.
+NEARLY = 0.9
 # So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
 FEW = 4
 
 CONTACT: dict[str, Any] = {
     "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
     "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
-    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
+    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(3),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
-side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that becomes
-slower and is below so many [m/s] for each newton."""
+side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that is below so
+many [m/s] for each newton and would end within a way [m]."""
 
 
 class Pair(NamedTuple):
@@ -77,10 +79,10 @@ PLACES = {
     )
 }
 """Where each of these numbers is among those of a contact."""
-TOLD = 8
-"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, and how much is
-left of its own block when it is eliminated, as a part of what was there: next to nothing where contacts are
-redundant."""
+TOLD = 9
+"""What is told of a contact: its force (3), its velocity (3), both tangential then normal, its gap, how much is left of
+its own block when it is eliminated, as a part of what was there: next to nothing where contacts are redundant; and how
+much slower a slip becomes [m/s^2]."""
 
 VIEWS: dict[str, dict[str, Any]] = {
     "contact": CONTACT,
@@ -438,6 +440,13 @@ def soften(block: Any, left: Any) -> None:
 
 
 @on_call
+def tell_others(pushed: Any, three: Any, other_three: Any) -> None:
+    """What is not demanded is told what the forces of all contacts do there, as elimination leaves it."""
+    rows = zip(other_three.numbers, pushed.rest, three.numbers, strict=True)
+    other_three.numbers = array([x - rest * y for x, rest, y in rows])
+
+
+@on_call
 def vouch(left: Any) -> None:
     """Nothing is lost where the least forces are taken."""
     left.part = array([1.0])
@@ -475,7 +484,11 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
     """What is told of a contact, from its unknowns."""
     P_T, x = pushed.P_T.reshape(3, 3), three.numbers
     f = [sum(P_T[r][k] * x[r] for r in range(3)) for k in range(3)]
-    telling.numbers = array([*f, *pushed.motion, left.part[0]])
+    # What is not demanded is told what the forces of all contacts do there, with the opposite sign.
+    u, a = pushed.motion, [pushed.bias[k] + pushed.driven[k] - x[k] for k in range(2)]
+    speed = sqrt(u[0] * u[0] + u[1] * u[1])
+    slower = -(u[0] * a[0] + u[1] * a[1]) * reciprocal(where(speed > 1e-300, speed, 1e-300))
+    telling.numbers = array([*f, *u, left.part[0], slower])
 
 
 class Felt:
@@ -750,8 +763,11 @@ class Felt:
                     own = h.part(three(at), range(1))
                 work.product(y.part(three(at), range(1)), inverse[at], own)
             work.product(x, H.T, y, start=x if again else None)
+        work.product(r, G.part(every, every), x)
         for at, i in enumerate(members):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
+            own = self.x.part(three(i), range(1))
+            work.step(tell_others, self.pushed[i], r.part(three(at), range(1)).place, own.place)
             work.step(vouch, self.left[i])
 
     def _factors(self, M: MatrixPanel, members: list[int]) -> tuple[list[MatrixPanel], list[MatrixPanel]]:
@@ -837,13 +853,13 @@ def count_contacts(ground: Any) -> None:
 def heed_contacts(ground: Any) -> None:
     """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
     in the other side, a force pulls or leaves its cone, or a slip ends (`halt` is 1), or friction is stiff (2)."""
-    before, told = ground.told, ground.told_now
+    told = ground.told_now
     count = len(told) // TOLD
     most: Any = 0.0
     for k in range(count):
         for x in told[TOLD * k : TOLD * k + 3]:
             most = where(absolute(x) > most, absolute(x), most)
-    none, changes, stiff = PULLS * most, 0.0, 0.0
+    none, changes, stiff, cap = PULLS * most, 0.0, 0.0, ground.dt
     for k in range(count):
         f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
         numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
@@ -858,13 +874,18 @@ def heed_contacts(ground: Any) -> None:
             (ends, slips),
         ):  # fmt: skip
             changes = changes + where(margin < 0.0, counts, 0.0)
-        was = before[TOLD * k + 3 : TOLD * k + 5]
-        speed, limit = u[0] * u[0] + u[1] * u[1], own["light"][1] * f[2]
-        slower = where(speed < was[0] * was[0] + was[1] * was[1], slips, 0.0)
-        stiff = stiff + where(f[2] > own["light"][0], where(speed < limit * limit, slower, 0.0), 0.0)
+        square, (heavy, slow, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
+        begun = where(square > own["slow"][0] * own["slow"][0], slips, 0.0)
+        slips = where(f[2] > heavy, where(slower > 0.0, begun, 0.0), 0.0)
+        limit, stops = slow * f[2], where(square < 2.0 * way * slower, slips, 0.0)
+        stiff = stiff + where(square < limit * limit, stops, 0.0)
+        left = NEARLY * sqrt(square) * reciprocal(where(slower > 0.0, slower, 1.0))
+        cap = where(slips > 0.5, where(left < cap, left, cap), cap)
     ground.told = told
     ground.halt = where(changes > 0.5, 1.0, where(stiff > 0.5, 2.0, ground.halt))
-    ground.dt = where(changes + stiff > 0.5, 0.0, ground.dt)
+    # Beyond the end of a slip friction turns round, and steps across it are rejected.
+    ground.last = where(cap < ground.dt, 0.0, ground.last)
+    ground.dt = where(changes + stiff > 0.5, 0.0, cap)
 
 
 @at_ground
@@ -917,5 +938,5 @@ def meeting(nodes: Nodes) -> tuple[OnCall, ...]:
 def solving(count: int, least: bool = False) -> tuple[OnCall, ...]:
     """The steps by which the forces of so many contacts are found, or the `least` ones."""
     if least:
-        return (demand_only, soften, turn_round, vouch, tell)
+        return (demand_only, soften, turn_round, tell_others, vouch, tell)
     return (*((solve_few,) if count <= FEW else ()), weigh, turn_round, tell)

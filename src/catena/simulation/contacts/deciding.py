@@ -6,7 +6,7 @@ All contacts that touch are decided about together (`coulomb`), impulses first (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import hypot
 
@@ -31,10 +31,18 @@ SLIPS = 1e-6
 LIGHT, TURNS = 2.0, 5.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
 SLOWS = 0.3
+# The way [sizes of the mechanism] within which a slip may be stopped at once.
+ENDS = 1e-7
 # Slips that are slow for careful steps, in what weight gives in one of them.
 SLOW_SLIP = 10.0
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
+
+
+def ends_at_once(speed: float, rate: float, slower: float, h: float, length: float) -> bool:
+    """Return whether friction of a light body, which accelerates it by `rate`, may stop a slip at once that becomes
+    `slower` [m/s^2]: within a part of a careful step of h seconds and next to no way, at a mechanism of a size."""
+    return speed < SLOWS * h * rate and speed * speed < 2.0 * ENDS * length * slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +107,11 @@ class Deciding:
             impulse[staying] += more
             lost += stopped
             now = self._again(t, q, v, now, before)
-        standing = self._forces(now, staying, parts, slips)
+        standing, slow = self._forces(now, staying, parts, slips)
+        if set(slow) - set(rests):
+            # Friction stops these at once.
+            then = self.decide(t, q, v, rests=(*rests, *slow), held=held)
+            return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
         return Decision(standing, q, v, lost, impulse)
 
     def gaps(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -177,8 +189,10 @@ class Deciding:
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
-    def _forces(self, now: ContactSituation, staying: list[int], parts: int, slips: int) -> Standing:
-        """Return what contacts that touch and do not part do."""
+    def _forces(
+        self, now: ContactSituation, staying: list[int], parts: int, slips: int
+    ) -> tuple[Standing, list[int]]:
+        """Return what contacts that touch and do not part do, and those whose slips friction stops at once."""
         places, count = self.free_motion.places, len(self.free_motion.places.contacts)
         W, c = now.mobility(staying), now.accelerations(staying)
         u = picked(now.u, staying)
@@ -191,7 +205,7 @@ class Deciding:
         except JammedError:
             if np.hypot(u[:, 0], u[:, 1]).max() > SLOW_SLIP * self.h * self.weight:
                 raise
-            return self._seized(now, staying, sliding)
+            return self._seized(now, staying, sliding), []
         modes, slip, yields = [OPEN] * count, np.zeros((count, 2)), np.zeros(count)
         for k, mode, along in zip(staying, found.modes, found.slip, strict=True):
             modes[k] = mode
@@ -201,8 +215,11 @@ class Deciding:
         across = W.reshape(3 * len(own), -1).diagonal().tolist()
         for k, i in zip(staying, near, strict=True):
             yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
-        stiff = SLIDE in modes and self._is_stiff(yields[staying], found, u[near], places.friction[staying])
-        return Standing(tuple(modes), slip, stiff, yields, now.u, now.gap)
+        slow, turns = list[int](), np.zeros(count)
+        if SLIDE in modes:
+            slow, turns[staying] = self._stiff(yields[staying], found, u[near], places.friction[staying])
+        standing = Standing(tuple(modes), slip, False, turns, yields, now.u, now.gap)
+        return standing, [staying[i] for i in slow]
 
     def _seized(
         self, now: ContactSituation, staying: list[int], sliding: list[np.ndarray | None]
@@ -229,19 +246,24 @@ class Deciding:
         """Return the acceleration [m/s^2] that others are compared with: gravity, if there is any."""
         return max(float(np.linalg.norm(self.free_motion.system.mechanics.gravity)), self.length)
 
-    def _is_stiff(self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray) -> bool:
-        """Return whether friction stops or turns a slip at once: within a careful step, or much faster than a slip that
-        begins grows."""
+    def _stiff(
+        self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray
+    ) -> tuple[list[int], list[float]]:
+        """Return which slips friction stops at once, and below which speeds [m/s] it would turn those that begin much
+        faster than they grow."""
+        slow, turns = list[int](), [0.0] * len(found.modes)
         for i, mode in enumerate(found.modes):
             rate = mu[i] * found.f[i, 2] * yields[i]
             if mode != SLIDE or rate <= self._light:
                 continue
             speed, grows = hypot(*u[i, :2].tolist()), hypot(*found.r[i, :2].tolist())
-            if SLIPS * self.length < speed <= SLOWS * self.h * rate or (
-                speed <= SLIPS * self.length and grows * TURNS <= rate
-            ):
-                return True
-        return False
+            slower = -float(found.r[i, :2] @ u[i, :2]) / max(speed, 1e-300)
+            if speed > SLIPS * self.length:
+                if ends_at_once(speed, rate, slower, self.h, self.length):
+                    slow.append(i)
+            elif grows * TURNS <= rate:
+                turns[i] = SLOWS * self.h * rate
+        return slow, turns
 
     def _at_the_edge(
         self, W: np.ndarray, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed, staying: list[int],

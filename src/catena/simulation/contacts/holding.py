@@ -49,6 +49,7 @@ class Holding:
         self.mu = self.free_motion.places.friction[self.closed]
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
+        self.slow = np.maximum(SLOW * self.length, self.standing.turns)
         # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
         self.times, self.turned = [-np.inf], [self.along]
 
@@ -70,7 +71,11 @@ class Holding:
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Take the directions in which contacts slide at a state q (nq,), v (nv,), from the time t on."""
-        self.begin_sliding(self.free_motion.places.at(q[None], v[None]).u[0, :, :2])
+        self.go_on_sliding(t, self.free_motion.places.at(q[None], v[None]).u[0, :, :2])
+
+    def go_on_sliding(self, t: float, u: np.ndarray) -> None:
+        """Take the directions in which contacts slide, from their slips u (contacts, 2), from the time t on."""
+        self.begin_sliding(u)
         self.times.append(t)
         self.turned.append(self.along)
 
@@ -91,7 +96,7 @@ class Holding:
             begun = np.searchsorted(self.times, t, side="right") - 1
             d = np.stack(self.turned)[begun][:, self.closed]
         back = np.maximum(0.0, -(u * d).sum(axis=-1))
-        w = u + (SLOW * self.length + 2.0 * back)[..., None] * d
+        w = u + (self.slow[self.closed] + 2.0 * back)[..., None] * d
         w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
         return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
 

@@ -11,7 +11,7 @@ from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
 from catena.kernels import is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
 from catena.simulation.contacts.geometry import ContactPlaces, turned_from
-from catena.simulation.contacts.holding import SLOW, Holding
+from catena.simulation.contacts.holding import Holding
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.integrators import SOLVERS
 
@@ -63,11 +63,10 @@ class Inside:
     def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:
         """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
         (contacts,) [m]."""
-        modes, none = holding.standing.modes, np.full(len(deep), SLOW * holding.length)
-        numbers = self.numbers.copy()
+        modes, numbers = holding.standing.modes, self.numbers.copy()
         for name, value in {
             "sticks": [mode == STICK for mode in modes], "slides": [mode == SLIDE for mode in modes],
-            "slow": none, "deep": deep, "least": holding.least,
+            "slow": holding.slow, "deep": deep, "least": holding.least,
         }.items():  # fmt: skip
             numbers[:, PLACES[name].start] = value
         numbers[:, PLACES["along"]] = holding.along

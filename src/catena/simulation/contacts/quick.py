@@ -16,9 +16,9 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_forces import PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
-from catena.simulation.contacts.deciding import CLOSED, SLOWS
+from catena.simulation.contacts.deciding import CLOSED, ENDS, SLOWS, ends_at_once
 from catena.simulation.contacts.dips import lowest
-from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.contacts.quick_path import Path, Quick
@@ -103,22 +103,15 @@ class QuickStretch:
 
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
         """Return what `go` does; events of its last states are not looked for yet."""
-        quick, holding, inside = self.quick, self.holding, self.quick.inside
+        quick, holding = self.quick, self.holding
         quick.keep_time(t, q, v)
         slip, gap = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
         near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
         self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
         holding.begin_sliding(slip)
-        numbers = inside.told(holding, self.deep)
-        if self.light is not None:
-            # Steps go no further than to where a slip is stiff.
-            numbers[:, PLACES["light"]] = np.stack(
-                [self.heavy / np.maximum(self.light, 1e-300), SLOWS * quick.h * self.light], axis=1
-            )
-        quick.tell(numbers)
+        self._tell()
         quick.look_often(bool(holding.closed))
-        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
         quick.steps, tried, since = 0, 0, t
         path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
         self.path = path
@@ -141,6 +134,8 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
+            if (holding.slow > SLOW * self.length).any():
+                self._begin_again(path)
             slow = False
             if quick.steps - tried > ATTEMPTS:
                 # A slip may become slow, and its friction stiff, long after it began.
@@ -148,6 +143,31 @@ class QuickStretch:
                 tried, since = quick.steps, now
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
+
+    def _tell(self) -> None:
+        """Tell steps what contacts do."""
+        quick, holding = self.quick, self.holding
+        numbers = quick.inside.told(holding, self.deep)
+        if self.light is not None:
+            # Steps go no further than to where a slip is stiff.
+            numbers[:, PLACES["light"]] = np.stack(
+                [
+                    self.heavy / np.maximum(self.light, 1e-300),
+                    SLOWS * quick.h * self.light,
+                    np.full(len(self.light), ENDS * self.length),
+                ],
+                axis=1,
+            )
+        quick.tell(numbers)
+        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
+
+    def _begin_again(self, path: Path) -> None:
+        """Take the directions in which slips that have begun go now."""
+        told, holding = path.told[-1] if path.ahead is None else path.ahead[0], self.holding
+        speed = np.hypot(told[:, 3], told[:, 4])
+        holding.slow = np.where(speed > holding.slow, SLOW * self.length, holding.slow)
+        holding.go_on_sliding(path.t[-1], told[:, 3:5])
+        self._tell()
 
     def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
@@ -196,9 +216,6 @@ class QuickStretch:
             back = (rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open
             if back.any():
                 turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
-        # Within a call steps know what was before, and have halted.
-        if done and self.light is not None and self._is_slow(path.told[done - 1], told[0]):
-            slow.add(0)
         for k in sorted(lost | turns | slow | ({last} if halted else set())):
             at, changes = done + k, halted and k == last
             if k in lost:
@@ -217,7 +234,8 @@ class QuickStretch:
             if found is not None:
                 return (path.stretch(at, found, self._change(found), False, quick.steps),)
             if at and k in slow:
-                return (self._given_up(path, at + 1),)
+                made = self._given_up(path, at + 1)
+                return (None if made is None else replace(made, slow=self._slow(now.told)),)
         return None
 
     def _otherwise(self, state: ContactState) -> ContactState | None:
@@ -247,7 +265,7 @@ class QuickStretch:
             most = max(most, abs(x), abs(y), abs(n))
         none = PULLS * most
         for kind, k in self.watched:
-            x, y, n, u, v, _, gap, _ = rows[k]
+            x, y, n, u, v, _, gap, *_ = rows[k]
             if kind == 0:
                 values.append(gap + deep[k])
             elif kind == 1:
@@ -259,21 +277,20 @@ class QuickStretch:
         each = 9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length
         return Margins(values, [each[kind] for kind, _ in self.watched])
 
-    def _is_slow(self, before: np.ndarray, told: np.ndarray) -> bool:
-        """Return whether friction of a light body stops a slip, which becomes slower, within a part of a careful step,
-        from what contacts did before and what is told of them (contacts, told)."""
+    def _slow(self, told: np.ndarray) -> tuple[int, ...]:
+        """Return the contacts whose slips friction of a light body stops at once, from what is told of them (contacts,
+        told)."""
         assert self.light is not None
-        rows = zip(before.tolist(), told.tolist(), self.light.tolist(), self.rubs.tolist(), strict=True)
-        for was, now, light, rubs in rows:
-            speed, rate = hypot(now[3], now[4]), light * now[2]
-            if (
-                rubs
-                and speed < hypot(was[3], was[4])
-                and rate > self.heavy
-                and speed < SLOWS * self.quick.h * rate
-            ):
-                return True
-        return False
+        found = list[int]()
+        rows = zip(
+            told.tolist(), self.light.tolist(), self.rubs.tolist(), self.holding.slow.tolist(), strict=True
+        )
+        for k, (now, light, rubs, none) in enumerate(rows):
+            rate, speed = light * now[2], hypot(now[3], now[4])
+            is_light = rubs and rate > self.heavy and speed > none
+            if is_light and ends_at_once(speed, rate, now[8], self.quick.h, self.length):
+                found.append(k)
+        return tuple(found)
 
     def _change(self, state: ContactState) -> ContactChange:
         """Return the change of the first contact whose margin is below zero."""

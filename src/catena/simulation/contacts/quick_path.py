@@ -87,8 +87,8 @@ class Path:
 class Quick:
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
-    how many steps were tried, whether works were counted, and whether contacts go on with other forces than the least
-    ones, which compiled steps do not find."""
+    how many steps were tried, whether works were counted, whether contacts go on with other forces than the least
+    ones, which compiled steps do not find, and which slips are so `slow` that friction stops them at once."""
 
     t: np.ndarray
     q: np.ndarray
@@ -101,6 +101,7 @@ class Quick:
     steps: int
     counts: bool = True
     otherwise: bool = False
+    slow: tuple[int, ...] = ()
     events: tuple[EventHit, ...] = ()
     ended: str = ""
 

@@ -34,7 +34,7 @@ from catena.simulation.contacts.impulses import ImpulseSteps
 from catena.simulation.contacts.inside import Inside, can_be_inside
 from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
-from catena.simulation.contacts.looking import LIFTS, SLIPPING, ContactChange
+from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, ContactChange
 from catena.simulation.contacts.meeting import jumped_over, met
 from catena.simulation.contacts.quick import QuickStretch
 from catena.simulation.contacts.quick_path import Quick, quick_trajectory
@@ -297,6 +297,8 @@ class ContactRun:
         if made.otherwise:
             self.by_python = self.standing
             return []
+        if made.slow and not made.ended and not self._is_hasty(self.now):
+            return [partial(self._decide, ContactChange(self.now, made.slow[0], STOPS), made.slow)]
         stiff = SLOWLY if holding.rubs else STUCK
         return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
 
@@ -334,15 +336,16 @@ class ContactRun:
 
     # What contacts do.
 
-    def _decide(self, change: ContactChange | None) -> Sequence[Transition]:
-        """Decide what contacts do from now on, because one of them changed, or none is decided about yet."""
+    def _decide(self, change: ContactChange | None, rests: Sequence[int] = ()) -> Sequence[Transition]:
+        """Decide what contacts do from now on, because one of them changed, or none is decided about yet; friction
+        stops those in `rests` at once."""
         t, q, v, before = self.now, self.q, self.v, self.standing
         self.free_motion.keep_time(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
         closed = () if before is None else before.closed
         try:
-            found = self.deciding.decide(t, q, v, parts, slips, closed=closed)
+            found = self.deciding.decide(t, q, v, parts, slips, rests, closed=closed)
         except JammedError:
             raise
         except SimulationError:
