@@ -1,5 +1,6 @@
-"""How contacts of a tree move and accelerate without their forces, what these do to each other, and what impulses do to
-the mechanism: the parts of `contact_forces` by themselves, with a pause in which somebody finds the impulses."""
+"""How contacts of a tree move and accelerate without their forces, what these do to each other, which forces or impulses
+obey Coulomb's law, and what impulses do to the mechanism: the parts of `contact_forces` and `coulomb_newton` by
+themselves, with pauses in which somebody asks for the law, as often as needed, and chooses impulses."""
 
 from functools import lru_cache
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.contacts.contact_forces import SIZE, VIEWS, Felt, Pair, runs, threes
 from catena.dynamics.contacts.contact_impulses import gain
+from catena.dynamics.contacts.coulomb_newton import ASKED, NEWTON_STEPS, NEWTON_VIEWS, CoulombNewton
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED, force_sweeps
 from catena.dynamics.tree.articulated_body import articulated_body
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
@@ -39,6 +41,11 @@ class Mobility(Felt):
                     part = own.part(threes(range(a, a + len(rows))), threes(range(b, b + len(columns))))
                     work.copy(W.part(threes(rows), threes(columns)), part)
         work.output("W", (n, n), [(r * n + c, W.at(r, c)) for r in range(n) for c in range(n)])
+        self.W = W
+
+    def find(self, work: Any) -> None:
+        """Write the work of the law."""
+        CoulombNewton(len(self.nodes))(work, self.W)
 
     def push(self, work: Any) -> None:
         """Write the work of impulses."""
@@ -53,12 +60,14 @@ def contact_mobility(nodes: tuple[Pair, ...], forces: bool, driven: bool = False
     """The mobility of contacts between nodes of a tree, with `forces` of the mechanism, of which some joints may be
     `driven`."""
     count, mobility, dynamics = len(nodes), Mobility(nodes), hybrid_dynamics if driven else articulated_body
-    numbers: dict[str, Any] = {"contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count)}
+    numbers: dict[str, Any] = {
+        "contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count), "asked": Scalars(len(ASKED) * count),
+    }  # fmt: skip
 
     sweeps = [
-        contact_forces.holding(numbers, TOLD * count), *contact_forces.meeting(nodes),
+        contact_forces.holding(numbers, TOLD * count), *contact_forces.meeting(nodes), *NEWTON_STEPS,
         *(force_sweeps() if forces else ()), *dynamics.sweeps, *contact_forces.seeing(nodes),
-        OnMatrices(mobility), Pause("impulses"), OnMatrices(mobility.push), gain,
+        OnMatrices(mobility), Pause("law"), OnMatrices(mobility.find), Pause("impulses"), OnMatrices(mobility.push), gain,
     ]  # fmt: skip
     inputs = {n: e for n, e in dynamics.inputs.items() if not (forces and n in ("tau", "f_ext"))}
     name = f"contact_mobility_{contact_forces.code(nodes)}{'_driven' if driven else ''}{'_forces' if forces else ''}"
@@ -66,7 +75,7 @@ def contact_mobility(nodes: tuple[Pair, ...], forces: bool, driven: bool = False
     return Algorithm(
         f"{name}_{nodes}", ground, tuple(sweeps), inputs=inputs | (dict(GIVEN) if forces else {}),
         outputs={"gained": VELOCITY}, ground_inputs={"a_base": Motion, **numbers}, ground_outputs=("told",),
-        optional=dynamics.optional | GIVEN.keys(), views=VIEWS,
+        optional=dynamics.optional | GIVEN.keys(), views={**VIEWS, **NEWTON_VIEWS},
         rewritten=dynamics.rewritten | contact_forces.fields(nodes).keys(), shared=SHARED if forces else {},
-        component_fields=contact_forces.fields(nodes), matrix_outputs=("W",), code=name, replayed=True,
+        component_fields=contact_forces.fields(nodes), matrix_outputs=("W", "found"), code=name, replayed=True,
     )  # fmt: skip

@@ -329,10 +329,7 @@ class CoulombLaw:
     def sizes(self, f: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the largest force, and what is summed up in the motions of contacts (contacts,), the largest of all
         where it is next to nothing."""
-        summed = (np.abs(self.c) + np.abs(self.W) @ np.abs(f).reshape(-1)).reshape(self.k, 3).max(axis=1)
-        return max(float(np.abs(f).max(initial=0.0)), 1e-300), np.maximum(
-            summed, 1e-6 * summed.max(initial=1e-300)
-        )
+        return _sizes(self.W, self.c, f)
 
     def swept(self, f: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
         """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest:
@@ -484,25 +481,9 @@ class CoulombLaw:
     def _seen(self, f: np.ndarray, slack: float) -> tuple[Pressed, float, list[float]]:
         """Return what `told` does, the largest force, and `slack` times what is summed up in the motions of
         contacts."""
-        r = self.rest(f)
         most, parts = self.sizes(f)
         summed = (slack * parts).tolist()
-        modes, slip = list[str](), np.zeros((self.k, 2))
-        rows = zip(f.tolist(), r.tolist(), summed, self.mu.tolist(), self.sliding, strict=True)
-        for i, ((x, y, n), (u, v, _), size, mu, d) in enumerate(rows):
-            away = hypot(u, v)
-            if n <= NOTHING * most:
-                modes.append(OPEN)
-            elif d is not None:
-                modes.append(SLIDE)
-                slip[i] = d
-            elif mu > 0.0 and (hypot(x, y) < mu * n * (1.0 - 1e-7) or away <= STILL * size):
-                modes.append(STICK)
-            else:
-                modes.append(SLIDE)
-                if away > STILL * size:
-                    slip[i] = u / away, v / away
-        return Pressed(f, r, tuple(modes), slip), most, summed
+        return _told(f, self.rest(f), self.mu, self.sliding, most, summed), most, summed
 
     def giving_way(self, f: np.ndarray) -> list[str]:
         """Return the modes of contacts that open where they would pull under forces f (contacts, 3), slide where they
@@ -519,6 +500,44 @@ class CoulombLaw:
             return
         choices = [(OPEN, SLIDE) if a is not None else (OPEN, STICK, SLIDE) for a in self.along]
         yield from (list(modes) for modes in product(*choices))
+
+
+def told_by(
+    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], f: np.ndarray, r: np.ndarray
+) -> Pressed:
+    """Return what contacts do under forces f (contacts, 3) that obey the law of `pressed` with what remains, r
+    (contacts, 3)."""
+    most, summed = _sizes(W.reshape(c.size, -1), c.reshape(-1), f)
+    return _told(f, r, mu, sliding, most, summed.tolist())
+
+
+def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray]:
+    summed = (np.abs(c) + np.abs(W) @ np.abs(f).reshape(-1)).reshape(-1, 3).max(axis=1)
+    return max(float(np.abs(f).max(initial=0.0)), 1e-300), np.maximum(
+        summed, 1e-6 * summed.max(initial=1e-300)
+    )
+
+
+def _told(
+    f: np.ndarray, r: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], most: float, summed: list[float]
+) -> Pressed:
+    """Return what contacts do whose largest force is `most`, and whose motions are sums of so much."""
+    modes, slip = list[str](), np.zeros((len(f), 2))
+    rows = zip(f.tolist(), r.tolist(), summed, mu.tolist(), sliding, strict=True)
+    for i, ((x, y, n), (u, v, _), size, m, d) in enumerate(rows):
+        away = hypot(u, v)
+        if n <= NOTHING * most:
+            modes.append(OPEN)
+        elif d is not None:
+            modes.append(SLIDE)
+            slip[i] = d
+        elif m > 0.0 and (hypot(x, y) < m * n * (1.0 - 1e-7) or away <= STILL * size):
+            modes.append(STICK)
+        else:
+            modes.append(SLIDE)
+            if away > STILL * size:
+                slip[i] = u / away, v / away
+    return Pressed(f, r, tuple(modes), slip)
 
 
 def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:

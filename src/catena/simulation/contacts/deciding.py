@@ -159,7 +159,8 @@ class Deciding:
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
         e = np.where(comes, picked(places.restitution, near), 0.0)
-        p = impact(W, u, mu, e, names, places.law)
+        free = [None] * len(near)
+        p = impact(W, u, mu, e, names, places.law, lambda c: now.pressed(near, c, mu, free))
         flat = p.reshape(-1)
         lost = -float(u.reshape(-1) @ flat + 0.5 * flat @ W.reshape(len(flat), -1) @ flat)
         return v + now.pushed(near, p), p, lost
@@ -200,7 +201,7 @@ class Deciding:
         mu, names = picked(places.friction, staying), [places.labels[k] for k in staying]
         own = staying
         try:
-            found = pressed(W, c, mu, sliding, names)
+            found = now.pressed(staying, c, mu, sliding) or pressed(W, c, mu, sliding, names)
             found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
         except JammedError:
             if np.hypot(u[:, 0], u[:, 1]).max() > SLOW_SLIP * self.h * self.weight:

@@ -15,11 +15,11 @@ impact. Whatever the law says, so much of the second phase counts as leaves the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.coulomb import Pressed, pressed
 
 # Sweeps of the friction of the second phase, and the change, as a part of the largest impulse, at which they end.
 SWEEPS, SETTLED = 2000, 1e-15
@@ -28,19 +28,21 @@ HALVINGS, MOST = 100, 4.0
 
 
 def impact(
-    W: np.ndarray, u: np.ndarray, mu: np.ndarray, e: np.ndarray, names: Sequence[str], law: str
-) -> np.ndarray:
+    W: np.ndarray, u: np.ndarray, mu: np.ndarray, e: np.ndarray, names: Sequence[str], law: str,
+    solve: Callable[[np.ndarray], Pressed | None] = lambda c: None,
+) -> np.ndarray:  # fmt: skip
     """Return the impulses (contacts, 3), tangential then normal, of contacts with the mobility W (contacts, 3,
     contacts, 3) that come with velocities u (contacts, 3), have coefficients mu (contacts,) of friction and e
-    (contacts,) of restitution, and one of the RESTITUTION_LAWS of contacts."""
+    (contacts,) of restitution, and one of the RESTITUTION_LAWS of contacts. What `solve` finds for velocities is what
+    the law of friction says; None where it finds nothing."""
     free = [None] * len(u)
-    compression = pressed(W, u, mu, free, names).f
+    compression = (solve(u) or pressed(W, u, mu, free, names)).f
     if not e.any():
         return compression
     if law == "newton":
         c = u.copy()
         c[:, 2] *= 1.0 + e
-        more = pressed(W, c, mu, free, names, compression).f - compression
+        more = (solve(c) or pressed(W, c, mu, free, names, compression)).f - compression
     elif law == "poisson":
         more = _expansion(W, u, mu, compression, e, names)
     else:

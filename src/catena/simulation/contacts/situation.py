@@ -11,6 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
+from catena.dynamics.contacts.coulomb_newton import ASKED
+from catena.simulation.contacts.coulomb import Pressed, is_regular, told_by
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.contacts.instant_loads import InstantLoads
@@ -32,6 +34,11 @@ class ContactSituation(Protocol):
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
+
+    def pressed(
+        self, contacts: Sequence[int], c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+    ) -> Pressed | None:
+        """Return the forces of some contacts as `coulomb.pressed` does, None where that has to."""
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
@@ -56,6 +63,12 @@ class ByJoints:
         """Return how some contacts accelerate without forces, (n, 3)."""
         k = list(contacts)
         return np.asarray(self.touches.A[0, k] @ self._free + self.touches.b[0, k])
+
+    def pressed(
+        self, contacts: Sequence[int], c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+    ) -> Pressed | None:
+        """Return None: compiled code knows nothing of this situation."""
+        return None
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
@@ -86,9 +99,11 @@ class Mobile:
         session = loads.session(contact_mobility(inside.nodes, bool(loads.placed), loads.is_driven))
         self.b = session.buffers
         self.b["contacts"][0] = inside.numbers.reshape(-1)
+        self.asked = self.b["asked"][0].reshape(-1, len(ASKED))
         session.piece(0, 0, ("contacts", *loads.constant), ())()
-        row = session.row("impulses")
-        self.look = session.piece(0, row, ("q", "qd", *loads.changing), ("told", "W"))
+        law, row = session.row("law"), session.row("impulses")
+        self.look = session.piece(0, law, ("q", "qd", *loads.changing), ("told", "W"))
+        self.find = session.piece(law, row, ("asked",), ("found",))
         self.push = session.piece(row, None, ("impulses",), ("gained",))
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
@@ -116,6 +131,27 @@ class Compiled:
         """Return how some contacts accelerate without forces, (n, 3)."""
         own = picked(self.told, contacts)
         return np.asarray(own[:, 4:7] + own[:, 7:])
+
+    def pressed(
+        self, contacts: Sequence[int], c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
+    ) -> Pressed | None:
+        """Return the forces of some contacts with c (n, 3), coefficients mu (n,) and directions (2,) of those that slide
+        already, as `coulomb.pressed` does; None where contacts are redundant, or no forces are found."""
+        W, asked = self.mobility(contacts), self.mobile.asked
+        if not is_regular(W.reshape(c.size, c.size)):
+            return None
+        asked[:, 1] = 0.0
+        for i, k in enumerate(contacts):
+            d = sliding[i]
+            asked[k, :5] = (mu[i], 1.0, 0.0, 1.0, 0.0) if d is None else (mu[i], 1.0, 1.0, -d[0], -d[1])
+        asked[contacts, 5:] = c
+        if self.mobile.find():
+            return None
+        found = self.mobile.b["found"][0]
+        if found[-1] > 0.5:
+            return None
+        own = picked(found[:-1].reshape(-1, 6), contacts)
+        return told_by(W, c, mu, sliding, own[:, :3].copy(), own[:, 3:].copy())
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
