@@ -77,11 +77,13 @@ class Deciding:
         rests: Sequence[int] = (),
         held: Sequence[int] = (),
         closed: Sequence[int] = (),
+        hopping: bool = True,
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on. Control forces are those at the
         velocities behind an impact, where there is one. The contact `parts`, if there is one, has come to where it
         would pull, and `slips` to the edge of its cone; those in `rests` do not slip, and those in `held` do not part,
-        but for errors of what found that; those in `closed` have touched up to now."""
+        but for errors of what found that; those in `closed` have touched up to now. Where they may be `hopping`, those that
+        part and come back at once do not part."""
         count = len(self.free_motion.places.contacts)
         q, now = self._lifted(t, q, v, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
@@ -100,19 +102,35 @@ class Deciding:
             now = self._again(t, q, v, now, before)
             before, rates = v, now.u[:, 2].tolist()
         staying = [k for k in near if rates[k] <= DEAD]
+        hops = self._hops(now, near, rates) if hopping else []
+        staying = sorted({*staying, *hops})
         if not staying:
             return Decision(all_open(now.u, now.gap), q, v, lost, impulse)
+        landed = v
         v, more, stopped = self._brought_to_rest(v, now, staying, rests)
+        if v is not before:
+            now = self._again(t, q, v, now, before)
+        standing, slow = self._forces(now, staying, parts, slips)
+        if any(standing.modes[k] == OPEN for k in hops):
+            then = self.decide(t, q, landed, parts, slips, rests, hopping=False)
+            return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
         if v is not before:
             impulse[staying] += more
             lost += stopped
-            now = self._again(t, q, v, now, before)
-        standing, slow = self._forces(now, staying, parts, slips)
         if set(slow) - set(rests):
             # Friction stops these at once.
             then = self.decide(t, q, v, rests=(*rests, *slow), held=held)
             return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
         return Decision(standing, q, v, lost, impulse)
+
+    def _hops(self, now: ContactSituation, near: list[int], rates: list[float]) -> list[int]:
+        """Return the contacts that part, to come back before they are away by more than next to nothing."""
+        parting = [k for k in near if rates[k] > DEAD]
+        if not parting:
+            return []
+        falls = now.accelerations(parting)[:, 2].tolist()
+        pairs = zip(parting, falls, strict=True)
+        return [k for k, a in pairs if rates[k] ** 2 < -2.0 * ENDS * self.length * a]
 
     def gaps(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the gaps (contacts,) at a time and a state q (nq,), v (nv,)."""
