@@ -31,8 +31,10 @@ SLIPS = 1e-6
 LIGHT, TURNS = 2.0, 5.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
 SLOWS = 0.3
-# The way [sizes of the mechanism] within which a slip may be stopped at once.
-ENDS = 1e-7
+# The way [sizes of the mechanism] within which a slip may be stopped, and what parts may be held, at once.
+ENDS = 3e-7
+# The part of a careful step within which friction would stop a slip that begins, up to which its direction stays.
+BEGINS = 0.15
 # Slips that are slow for careful steps, in what weight gives in one of them.
 SLOW_SLIP = 10.0
 # The part of its friction that a contact at the edge of its cone lacks.
@@ -281,7 +283,7 @@ class Deciding:
                 if ends_at_once(speed, rate, slower, self.h, self.length):
                     slow.append(i)
             elif grows * TURNS <= rate:
-                turns[i] = SLOWS * self.h * rate
+                turns[i] = BEGINS * self.h * rate
         return slow, turns
 
     def _at_the_edge(
