@@ -44,7 +44,7 @@ FIRM = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
 SOFT, REFINEMENTS = 1e-11, 3
 # The part of the time in which friction of a light body stops a slip that a step takes at most.
-NEARLY = 0.9
+NEARLY = 0.5
 # So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
 FEW = 4
 

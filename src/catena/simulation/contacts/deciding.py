@@ -26,9 +26,8 @@ DRIFTS = 1e-4
 DEAD = 1e-4
 # Slips slower than this [sizes/s] are none.
 SLIPS = 1e-6
-# Friction that accelerates a contact so many times as fast as gravity is that of a light body, and stiff where it turns
-# a slip that begins so many times faster than that grows.
-LIGHT, TURNS = 2.0, 5.0
+# Friction that accelerates a contact so many times as fast as gravity is that of a light body.
+LIGHT = 2.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
 SLOWS = 0.3
 # The way [sizes of the mechanism] within which a slip may be stopped, and what parts may be held, at once.
@@ -270,19 +269,19 @@ class Deciding:
     def _stiff(
         self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray
     ) -> tuple[list[int], list[float]]:
-        """Return which slips friction stops at once, and below which speeds [m/s] it would turn those that begin much
-        faster than they grow."""
+        """Return which slips friction of light bodies stops at once, and below which speeds [m/s] it would turn those
+        that begin."""
         slow, turns = list[int](), [0.0] * len(found.modes)
         for i, mode in enumerate(found.modes):
             rate = mu[i] * found.f[i, 2] * yields[i]
             if mode != SLIDE or rate <= self._light:
                 continue
-            speed, grows = hypot(*u[i, :2].tolist()), hypot(*found.r[i, :2].tolist())
+            speed = hypot(*u[i, :2].tolist())
             slower = -float(found.r[i, :2] @ u[i, :2]) / max(speed, 1e-300)
             if speed > SLIPS * self.length:
                 if ends_at_once(speed, rate, slower, self.h, self.length):
                     slow.append(i)
-            elif grows * TURNS <= rate:
+            else:
                 turns[i] = BEGINS * self.h * rate
         return slow, turns
 
