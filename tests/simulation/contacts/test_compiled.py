@@ -8,6 +8,7 @@ from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
 from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
@@ -390,3 +391,26 @@ def test_an_event_costs_no_steps():
     with_event, without = (sum(x.steps for x in run.segments) for run in reversed(runs))
     assert with_event == without
     assert np.abs(runs[0].at(0.2)[0] - runs[1].at(0.2)[0]).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_coulombs_law_is_the_same_in_compiled_steps(seed):
+    """Forces of the feet of a walker by Newton's method on projections, for random motions, frictions and slips, are
+    those that sweeps and exact solutions of sets find, with the same modes."""
+    _, q, v, free_motion, rng = situation(seed)
+    mobile = Mobile(InstantLoads(free_motion.excitation), Inside(free_motion.places))
+    now, found = mobile.at(0.0, q, v, np.zeros(len(v))), 0
+    for _ in range(20):
+        some = sorted(rng.choice(4, size=rng.integers(1, 5), replace=False).tolist())
+        c, mu = rng.normal(size=(len(some), 3)), rng.uniform(0.0, 1.2, size=len(some))
+        c[:, 2] -= 1.0
+        angle = rng.uniform(0.0, 2.0 * np.pi, size=len(some))
+        sliding = [np.array([np.cos(a), np.sin(a)]) if rng.random() < 0.3 else None for a in angle]
+        quick = now.pressed(some, c, mu, sliding)
+        if quick is None:
+            continue
+        found += 1
+        expected = pressed(now.mobility(some), c, mu, sliding, [str(k) for k in some])
+        np.testing.assert_allclose(quick.f, expected.f, rtol=0, atol=1e-8 * np.abs(expected.f).max())
+        assert quick.modes == expected.modes
+    assert found >= 16

@@ -51,13 +51,13 @@ FEW = 4
 CONTACT: dict[str, Any] = {
     "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
     "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
-    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(3),
+    "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
-side while it is open, and back while it slides; and the force [N] above which it stops a slip at once that is below so
-many [m/s] for each newton and would end within a way [m]."""
+side while it is open, and back while it slides; and the force [N] above which its friction stops a slip at once that
+would end within a way [m]."""
 
 
 class Pair(NamedTuple):
@@ -874,11 +874,10 @@ def heed_contacts(ground: Any) -> None:
             (ends, slips),
         ):  # fmt: skip
             changes = changes + where(margin < 0.0, counts, 0.0)
-        square, (heavy, slow, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
+        square, (heavy, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
         begun = where(square > own["slow"][0] * own["slow"][0], slips, 0.0)
         slips = where(f[2] > heavy, where(slower > 0.0, begun, 0.0), 0.0)
-        limit, stops = slow * f[2], where(square < 2.0 * way * slower, slips, 0.0)
-        stiff = stiff + where(square < limit * limit, stops, 0.0)
+        stiff = stiff + where(square < 2.0 * way * slower, slips, 0.0)
         left = NEARLY * sqrt(square) * reciprocal(where(slower > 0.0, slower, 1.0))
         cap = where(slips > 0.5, where(left < cap, left, cap), cap)
     ground.told = told

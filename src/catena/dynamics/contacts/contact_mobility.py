@@ -1,6 +1,6 @@
-"""How contacts of a tree move and accelerate without their forces, what these do to each other, which forces or impulses
-obey Coulomb's law, and what impulses do to the mechanism: the parts of `contact_forces` and `coulomb_newton` by
-themselves, with pauses in which somebody asks for the law, as often as needed, and chooses impulses."""
+"""How contacts of a tree move and accelerate without their forces, what these do to each other, which forces or
+impulses obey Coulomb's law, and what impulses do to the mechanism: the parts of `contact_forces` and `coulomb_newton`
+by themselves, with pauses in which somebody asks for the law, as often as needed, and chooses impulses."""
 
 from functools import lru_cache
 from typing import Any
@@ -67,7 +67,8 @@ def contact_mobility(nodes: tuple[Pair, ...], forces: bool, driven: bool = False
     sweeps = [
         contact_forces.holding(numbers, TOLD * count), *contact_forces.meeting(nodes), *NEWTON_STEPS,
         *(force_sweeps() if forces else ()), *dynamics.sweeps, *contact_forces.seeing(nodes),
-        OnMatrices(mobility), Pause("law"), OnMatrices(mobility.find), Pause("impulses"), OnMatrices(mobility.push), gain,
+        OnMatrices(mobility), Pause("law"), OnMatrices(mobility.find), Pause("impulses"), OnMatrices(mobility.push),
+        gain,
     ]  # fmt: skip
     inputs = {n: e for n, e in dynamics.inputs.items() if not (forces and n in ("tau", "f_ext"))}
     name = f"contact_mobility_{contact_forces.code(nodes)}{'_driven' if driven else ''}{'_forces' if forces else ''}"

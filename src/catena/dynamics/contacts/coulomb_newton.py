@@ -56,7 +56,9 @@ def begin_contact(asked: Any, block: Any, newton: Any, moment: Any) -> None:
     """What a contact does by itself and without forces; it begins with none."""
     m = block.numbers.reshape(3, 3)
     along, across = m[0][0] + m[1][1], m[2][2]
-    newton.rho = array([2.0 * reciprocal(where(along > 0.0, along, 1.0)), reciprocal(where(across > 0.0, across, 1.0))])
+    newton.rho = array(
+        [2.0 * reciprocal(where(along > 0.0, along, 1.0)), reciprocal(where(across > 0.0, across, 1.0))]
+    )
     newton.mu, newton.near, newton.fixed = asked.mu, asked.near, asked.fixed
     newton.along = array([asked.along_x[0], asked.along_y[0]])
     newton.turned = array([1.0, 0.0])
@@ -82,8 +84,10 @@ def choose_turned(newton: Any, share: Any, choice: Any, moment: Any) -> None:
     size, most = sqrt(z[0] * z[0] + z[1] * z[1]), mu * pushes * z[2]
     scale = reciprocal(where(size > 1e-300, size, 1.0))
     slides = pushes * where(is_fixed, 1.0, where(size < most, 0.0, 1.0))
-    d = [where(is_fixed, a, b) for a, b in zip(newton.along, (where(size > 1e-300, scale * z[0], 1.0), scale * z[1]),
-                                               strict=True)]
+    d = [
+        where(is_fixed, a, b)
+        for a, b in zip(newton.along, (where(size > 1e-300, scale * z[0], 1.0), scale * z[1]), strict=True)
+    ]
     d = [where(slides > 0.5, d[0], 1.0), where(slides > 0.5, d[1], 0.0)]
     onto = [where(slides > 0.5, most * d[k], pushes * z[k]) for k in range(2)]
     left = absolute(f[2] - pushes * z[2]) / rho_n
@@ -135,7 +139,11 @@ class CoulombNewton:
         self.work, n, slot = work, 3 * self.count, work.slot
         self.W, self.c, own = work.matrix(n, n), work.matrix(n, 1), work.matrix(3, 3)
         work.copy(self.W, W)
-        self.moment, shares, self.choices = work.reserve(len(MOMENT)), work.reserve(2 * n), work.reserve(3 * n)
+        self.moment, shares, self.choices = (
+            work.reserve(len(MOMENT)),
+            work.reserve(2 * n),
+            work.reserve(3 * n),
+        )
         self.f, self.r = (MatrixPanel(shares + k * slot, n, 1, 2 * slot, slot, slot) for k in range(2))
         self.by_row, self.by_column = work.matrix(3, n), work.matrix(n, 3)
         size = sum(extent.size for extent in NEWTON_VIEWS["newton"].values())

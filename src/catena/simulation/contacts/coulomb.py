@@ -503,7 +503,12 @@ class CoulombLaw:
 
 
 def told_by(
-    W: np.ndarray, c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], f: np.ndarray, r: np.ndarray
+    W: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    sliding: Sequence[np.ndarray | None],
+    f: np.ndarray,
+    r: np.ndarray,
 ) -> Pressed:
     """Return what contacts do under forces f (contacts, 3) that obey the law of `pressed` with what remains, r
     (contacts, 3)."""
@@ -519,7 +524,12 @@ def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarr
 
 
 def _told(
-    f: np.ndarray, r: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None], most: float, summed: list[float]
+    f: np.ndarray,
+    r: np.ndarray,
+    mu: np.ndarray,
+    sliding: Sequence[np.ndarray | None],
+    most: float,
+    summed: list[float],
 ) -> Pressed:
     """Return what contacts do whose largest force is `most`, and whose motions are sums of so much."""
     modes, slip = list[str](), np.zeros((len(f), 2))

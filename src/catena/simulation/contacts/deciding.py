@@ -40,10 +40,9 @@ SLOW_SLIP = 10.0
 EDGE = 1e-6
 
 
-def ends_at_once(speed: float, rate: float, slower: float, h: float, length: float) -> bool:
-    """Return whether friction of a light body, which accelerates it by `rate`, may stop a slip at once that becomes
-    `slower` [m/s^2]: within a part of a careful step of h seconds and next to no way, at a mechanism of a size."""
-    return speed < SLOWS * h * rate and speed * speed < 2.0 * ENDS * length * slower
+def ends_at_once(speed: float, slower: float, length: float) -> bool:
+    """Return whether a slip that becomes `slower` [m/s^2] ends within next to no way, at a mechanism of a size."""
+    return speed * speed < 2.0 * ENDS * length * slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +82,8 @@ class Deciding:
         """Return what contacts do from the state q (nq,), v (nv,) on. Control forces are those at the
         velocities behind an impact, where there is one. The contact `parts`, if there is one, has come to where it
         would pull, and `slips` to the edge of its cone; those in `rests` do not slip, and those in `held` do not part,
-        but for errors of what found that; those in `closed` have touched up to now. Where they may be `hopping`, those that
-        part and come back at once do not part."""
+        but for errors of what found that; those in `closed` have touched up to now. Where they may be `hopping`, those
+        that part and come back at once do not part."""
         count = len(self.free_motion.places.contacts)
         q, now = self._lifted(t, q, v, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
@@ -279,7 +278,7 @@ class Deciding:
             speed = hypot(*u[i, :2].tolist())
             slower = -float(found.r[i, :2] @ u[i, :2]) / max(speed, 1e-300)
             if speed > SLIPS * self.length:
-                if ends_at_once(speed, rate, slower, self.h, self.length):
+                if ends_at_once(speed, slower, self.length):
                     slow.append(i)
             else:
                 turns[i] = BEGINS * self.h * rate

@@ -49,7 +49,7 @@ class Holding:
         self.mu = self.free_motion.places.friction[self.closed]
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
-        self.slow = np.maximum(SLOW * self.length, self.standing.turns)
+        self.slow = np.maximum(np.full(len(self.along), SLOW * self.length), self.standing.turns)
         # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
         self.times, self.turned = [-np.inf], [self.along]
 

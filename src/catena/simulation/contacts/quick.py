@@ -16,7 +16,7 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_forces import PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
-from catena.simulation.contacts.deciding import CLOSED, ENDS, SLOWS, ends_at_once
+from catena.simulation.contacts.deciding import CLOSED, ENDS, ends_at_once
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import SLOW, Holding
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
@@ -150,14 +150,9 @@ class QuickStretch:
         numbers = quick.inside.told(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
-            numbers[:, PLACES["light"]] = np.stack(
-                [
-                    self.heavy / np.maximum(self.light, 1e-300),
-                    SLOWS * quick.h * self.light,
-                    np.full(len(self.light), ENDS * self.length),
-                ],
-                axis=1,
-            )
+            heavy, way = PLACES["light"].start, PLACES["light"].start + 1
+            numbers[:, heavy] = self.heavy / np.maximum(self.light, 1e-300)
+            numbers[:, way] = ENDS * self.length
         quick.tell(numbers)
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
 
@@ -288,7 +283,7 @@ class QuickStretch:
         for k, (now, light, rubs, none) in enumerate(rows):
             rate, speed = light * now[2], hypot(now[3], now[4])
             is_light = rubs and rate > self.heavy and speed > none
-            if is_light and ends_at_once(speed, rate, now[8], self.quick.h, self.length):
+            if is_light and ends_at_once(speed, now[8], self.length):
                 found.append(k)
         return tuple(found)
 

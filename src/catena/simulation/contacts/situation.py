@@ -135,8 +135,8 @@ class Compiled:
     def pressed(
         self, contacts: Sequence[int], c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
     ) -> Pressed | None:
-        """Return the forces of some contacts with c (n, 3), coefficients mu (n,) and directions (2,) of those that slide
-        already, as `coulomb.pressed` does; None where contacts are redundant, or no forces are found."""
+        """Return the forces of some contacts with c (n, 3), coefficients mu (n,) and directions (2,) of those that
+        slide already, as `coulomb.pressed` does; None where contacts are redundant, or no forces are found."""
         W, asked = self.mobility(contacts), self.mobile.asked
         if not is_regular(W.reshape(c.size, c.size)):
             return None
