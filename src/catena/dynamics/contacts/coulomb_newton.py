@@ -103,8 +103,8 @@ def choose_turned(newton: Any, share: Any, choice: Any, moment: Any) -> None:
     choice.numbers = array([
         sticks, slides * mu, -sticks * c[0], across, 0.0, -across * c[1], pushes, 0.0, -pushes * c[2],
     ])  # fmt: skip
-    f, r, newton.along = _turned(d, f), _turned(d, r), array(_turned(d, [*newton.along, 0.0])[:2])
-    share.numbers = array([f[0], r[0], f[1], r[1], f[2], r[2]])
+    newton.along = array(_turned(d, [*newton.along, 0.0])[:2])
+    share.numbers = array([y for pair in zip(_turned(d, f), _turned(d, r), strict=True) for y in pair])
     old = newton.turned
     newton.turned = array([d[0] * old[0] - d[1] * old[1], d[0] * old[1] + d[1] * old[0]])
     newton.c, newton.R = array(c), array([d[0], d[1], 0.0, -d[1], d[0], 0.0, 0.0, 0.0, 1.0])

@@ -229,8 +229,8 @@ class QuickStretch:
             if found is not None:
                 return (path.stretch(at, found, self._change(found), False, quick.steps),)
             if at and k in slow:
-                made = self._given_up(path, at + 1)
-                return (None if made is None else replace(made, slow=self._slow(now.told)),)
+                ended = self._given_up(path, at + 1)
+                return (None if ended is None else replace(ended, slow=self._slow(now.told)),)
         return None
 
     def _otherwise(self, state: ContactState) -> ContactState | None:
