@@ -191,6 +191,7 @@ from .studies import (
 )
 from .system import (
     BiasParts as BiasParts,
+    ChainQuantities as ChainQuantities,
     JointBases as JointBases,
     JointWrench as JointWrench,
     OperationalDynamics as OperationalDynamics,
@@ -198,6 +199,7 @@ from .system import (
     VelocityTransformation as VelocityTransformation,
     bias_parts as bias_parts,
     branches as branches,
+    chain_quantities as chain_quantities,
     check as check,
     compare_plans as compare_plans,
     connectivity as connectivity,

@@ -1,9 +1,11 @@
 """The public face of a planned mechanism."""
 
+from catena.dynamics.loops.formulations.simple_chains import ChainQuantities
 from catena.questions.joint_bases import JointBases
 from catena.questions.operational_dynamics import OperationalDynamics
 from catena.questions.velocity_transformation import VelocityTransformation
 from catena.system.at_loops import correction, restoring_acceleration, tree_forces
+from catena.system.chain_quantities import chain_quantities
 from catena.system.checking import check
 from catena.system.closed_states import branches
 from catena.system.contact_dynamics import contact_dynamics
@@ -35,6 +37,8 @@ __all__ = [
     "reach",
     "restoring_acceleration",
     "tree_forces",
+    "ChainQuantities",
+    "chain_quantities",
     "velocity_transformation",
     "with_loops_at",
     "BiasParts",

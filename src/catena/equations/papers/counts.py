@@ -6,12 +6,13 @@ multiplications and 6 additions each, and with full inertia tensors.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from catena import dynamics
 from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.tree.open_chains import open_chains
 from catena.equations.building import unrolled_graph
 from catena.equations.counting import OperationCount, count_graph
 from catena.equations.dataflow import DataFlow
@@ -133,6 +134,16 @@ def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
     return unrolled_graph(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
 
 
+def _opened(symbolic: SymbolicPlan) -> ExpressionGraph:
+    """Accelerations of the joints and of the tip, and Lambda^-1 of the tip, as `reference_member` opens chains."""
+    played = unroll(open_chains, symbolic, ("q", "qd", "tau"))
+    outputs = {
+        "qdd": played.outputs["qdd"],
+        **{n: played.outputs[n].reshape(symbolic.plan.n, -1)[-1] for n in ("a", "mobility")},
+    }
+    return unrolled_graph(replace(played, outputs=outputs))
+
+
 ALGORITHMS: dict[str, Callable[[SymbolicPlan], ExpressionGraph]] = {
     "articulated bodies": _graph("articulated_body", ("q", "qd", "tau"), ("qdd",)),
     "articulated bodies by two screws": two_screws,
@@ -141,6 +152,7 @@ ALGORITHMS: dict[str, Callable[[SymbolicPlan], ExpressionGraph]] = {
     "composite bodies, solved": _solved,
     "operational space": _graph("operational_space", ("q",), ("Lambda_inv", "Omega")),
     "elimination": _eliminated,
+    "open chains": _opened,
 }
 """The algorithms that are counted, as functions of a plan."""
 

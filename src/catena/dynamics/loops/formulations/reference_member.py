@@ -1,5 +1,6 @@
-"""Elimination of chains onto a reference member. Lilly and Orin, steps 1 to 4. Cost O(m N^3) for m chains of N
-degrees of freedom, each factorised densely.
+"""Elimination of chains onto a reference member. Lilly and Orin, steps 1 to 4. Where only simple chains hold the
+member, in lanes (`simple_chains`), cost O(m N) for m chains of N degrees of freedom; otherwise, and in states that this
+does not settle, here, each chain factorised densely, cost O(m N^3).
 
 Take one node, the reference member, and ground away; what still hangs together is a chain, and m of them support
 the member. A chain starts at ground, whichever way the tree of the plan walks it (Type 0 and Type 1 look the
@@ -24,9 +25,11 @@ equations of chains and member is therefore solved for again with the same facto
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from catena.dynamics.loops.formulations.certified_elimination import EliminationSolution
 from catena.dynamics.loops.formulations.joint_graph import (
     GraphJoint,
     graph_joints,
@@ -36,6 +39,7 @@ from catena.dynamics.loops.formulations.joint_graph import (
     tree_accelerations,
 )
 from catena.dynamics.loops.formulations.kkt import multipliers_of
+from catena.dynamics.loops.formulations.simple_chains import opened, solve
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution, row_scale, row_weight, typical_inertia
 from catena.dynamics.loops.square_root import (
     REFINEMENTS,
@@ -47,12 +51,14 @@ from catena.dynamics.loops.square_root import (
 )
 from catena.dynamics.tree.rotors import has_rotors
 from catena.errors import LoopError
+from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
 
 # Directions in which a chain moves its tip less than this part of its best stay in the member's system.
 HARDLY = 1e-2
+Joined = TypeVar("Joined", GraphJoint, "_Edge")
 
 
 def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolution:
@@ -69,8 +75,26 @@ def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolut
             f"reference_member eliminates chains one by one, and the couplings of {plan.name!r} tie joints of several: "
             f"{', '.join(repr(tied.name) for tied in plan.couplings)}. Choose another method, such as auto."
         )
-    joints = graph_joints(problem)
-    r = find_reference_member(plan, joints) if name is None else _named(plan, name)
+    r = member_node(problem, name)
+    is_plain = problem.states and problem.lent is None and not problem.evaluator.by_state
+    at = opened(problem.evaluator, r) if is_plain else None
+    if at is None:
+        return _by_decomposition(problem, r)
+    vdot, certain, _ = solve(problem, at)
+    doubtful = np.flatnonzero(~certain)
+    if len(doubtful):
+        rest: dict[str, Any] = {n: None if x is None else x[doubtful] for n, x in problem.given.items()}
+        vdot[doubtful] = _by_decomposition(LoopProblem(problem.evaluator, **rest), r).vdot
+    note = (
+        f"{len(at.tips)} chains eliminated in lanes onto the reference member {'/'.join(plan.bodies[r])!r}; "
+        f"{len(doubtful)} of {problem.states} states by singular values"
+    )
+    return EliminationSolution(problem, vdot, note, doubtful)
+
+
+def _by_decomposition(problem: LoopProblem, r: int) -> LoopSolution:
+    """Solve with dense chains, whose singular values tell which directions a chain blocks."""
+    plan, joints = problem.plan, graph_joints(problem)
     inertias = node_inertias(problem)
     g = node_forces(problem, inertias, joints)
     a_ground = ground_acceleration(problem)
@@ -100,16 +124,27 @@ def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolut
     )
 
 
-def find_reference_member(plan: Plan, joints: Sequence[GraphJoint]) -> int:
+class _Edge(NamedTuple):
+    """A joint of a plan between two nodes, with so many degrees of freedom."""
+
+    a: int
+    b: int
+    nv: int
+
+
+def find_reference_member(evaluator: Evaluator) -> int:
     """The node whose removal leaves the smallest largest chain; the first one among equals."""
+    plan = evaluator.plan
+    joints = [_Edge(int(plan.parent[i]), i, int(plan.v_size[i])) for i in range(1, plan.n)]
+    joints += [_Edge(loop.parent_node, loop.child_node, loop.kind.nv) for loop in plan.loop_joints]
     sizes = [
-        max((sum(j.S.shape[-1] for j in mine) for _, mine in chains_of(plan, joints, r)), default=0)
+        max((sum(j.nv for j in mine) for _, mine in chains_of(plan, joints, r)), default=0)
         for r in range(1, plan.n)
     ]
     return 1 + int(np.argmin(sizes))
 
 
-def chains_of(plan: Plan, joints: Sequence[GraphJoint], r: int) -> list[tuple[list[int], list[GraphJoint]]]:
+def chains_of(plan: Plan, joints: Sequence[Joined], r: int) -> list[tuple[list[int], list[Joined]]]:
     """The chains that are left without ground and node r, each as its nodes and its joints; a joint that leads from
     ground to r, or from one of these to itself, is a chain without nodes."""
     leader = list(range(plan.n))
@@ -127,15 +162,16 @@ def chains_of(plan: Plan, joints: Sequence[GraphJoint], r: int) -> list[tuple[li
     for i in range(1, plan.n):
         if i != r:
             nodes.setdefault(find(i), []).append(i)
-    mine: dict[int, list[GraphJoint]] = {k: [] for k in nodes}
-    direct: list[tuple[list[int], list[GraphJoint]]] = []
+    mine: dict[int, list[Joined]] = {k: [] for k in nodes}
+    direct: list[tuple[list[int], list[Joined]]] = []
     for joint in joints:
         inner = [i for i in (joint.a, joint.b) if i not in (0, r)]
         if inner:
             mine[find(inner[0])].append(joint)
         else:
             direct.append(([], [joint]))
-    return [*((nodes[k], mine[k]) for k in nodes), *direct]
+    found: list[tuple[list[int], list[Joined]]] = [(nodes[k], mine[k]) for k in nodes]
+    return found + direct
 
 
 @dataclass(eq=False)
@@ -379,7 +415,11 @@ def _stack(parts: list[np.ndarray], empty: tuple[int, ...], axis: int) -> np.nda
     return np.concatenate(parts, axis=axis) if parts else np.zeros(empty)
 
 
-def _named(plan: Plan, member: str) -> int:
+def member_node(problem: LoopProblem, member: str | None) -> int:
+    """The node of the reference member that is named, or of the best one."""
+    if member is None:
+        return problem.evaluator.once(find_reference_member)
+    plan = problem.plan
     node = plan.body_node.get(member, -1)
     if node <= 0:
         raise LoopError(

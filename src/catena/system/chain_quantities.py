@@ -1,0 +1,37 @@
+"""What Lilly and Orin compute of the chains of a system, asked by the name of the reference member."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena.dynamics.loops.formulations.reference_member import member_node
+from catena.dynamics.loops.formulations.simple_chains import ChainQuantities, opened, solve
+from catena.errors import LoopError
+from catena.system.dynamics_calls import posed
+from catena.system.system import System
+
+
+def chain_quantities(
+    system: System, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, member: str | None = None
+) -> ChainQuantities:  # fmt: skip
+    """Return Lambda^-1, S, M, P, R and f of all chains that hold a reference member, and its acceleration a_0, at
+    closed states q (..., nq), v (..., nv) under joint forces tau (..., nv); at rest and without forces where these are
+    None.
+
+    `member` is the body that the chains hold, by default the one whose removal leaves the smallest chains. All joints
+    that the plan cuts must be at the member; `m.system(cut=[...])` says which are.
+    """
+    rates: Any = np.zeros(system.nv) if v is None else v
+    problem = posed(system, q, rates, system._with_own(q, rates, tau), None, None)
+    r = member_node(problem, member)
+    at = None if problem.plan.owner is not None or problem.plan.couplings else opened(problem.evaluator, r)
+    if at is None:
+        raise LoopError(
+            f"chain_quantities: {'/'.join(system.plan.bodies[r])!r} of {system.mechanism.name!r} is not held by simple "
+            f"chains that are cut at it (the plan cuts {list(system.plan.loops)}): name another member, or plan with "
+            f"cut=[...], the joints at the member but one."
+        )
+    return solve(problem, at)[2].shaped(problem.batch)
