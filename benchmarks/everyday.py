@@ -14,6 +14,8 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dopri5, rtol 1e-11", {}),
 )
 FASTER, QUICK, REAL_TIME = 20.0, 1.0, 50.0
+# What a run may cost beside its steps [ms].
+AROUND = 0.3
 NOT_SHOWN = (
     "mechanisms with more bodies, for which a run by itself spends less of its time outside the compiled loop; the "
     "first run, which compiles. Each of the runs one after the other plans its mechanism and audits itself as a "
@@ -38,6 +40,10 @@ def report() -> str:
         "| suspension over a bump, 2 s | step [ms] | time [ms] | times real time | aim | error [rad or m] |",
         "|---|--:|--:|--:|--:|--:|",
         *(suspension(step) for step in (1e-3, 2e-3, 4e-3)),
+        "",
+        "| a run of 1 ms | around its steps [ms] | without the audit [ms] | a step of rk4 [ms] | aim |",
+        "|---|--:|--:|--:|--:|",
+        *(around(name, mechanism) for name, mechanism in short_runs().items()),
     ]
     return "\n".join([*lines, "", f"Not shown: {NOT_SHOWN}", ""])
 
@@ -95,6 +101,29 @@ def assembly() -> list[str]:
     )
     aims = (f"<= {QUICK:g}", f"<= {QUICK:g}", "")
     return [f"| {name} | {1e3 * t:.3g} | {aim} |" for (name, t), aim in zip(best.items(), aims, strict=True)]
+
+
+def short_runs() -> dict[str, ct.Mechanism]:
+    """Mechanisms whose runs are short: trees, loops and a floating base."""
+    g = ct.generators
+    return {"cart-pole": cart_pole(), "arm7": g.arm7(), "four-bar": g.four_bar(), "stewart": g.stewart(),
+            "walker": g.walker(0)}  # fmt: skip
+
+
+def around(name: str, mechanism: ct.Mechanism) -> str:
+    """One row: what a run costs beside its steps, from one step and from eleven."""
+    s = mechanism.system()
+    q, v = s.neutral() if not s.loops else s.assemble(), np.zeros(s.nv)
+
+    def run(steps: int, check: bool) -> Any:
+        return lambda: ct.simulate(
+            s, q, v, 1e-3, integrator="rk4", step=1e-3 / steps, check=check, progress=False
+        )
+
+    best = best_of({"one": run(1, True), "bare": run(1, False), "eleven": run(11, False)}, rounds=15)
+    step = max(0.0, best["eleven"] - best["bare"]) / 10
+    times = (best["one"] - step, best["bare"] - step, step)
+    return f"| {name} | {' | '.join(f'{1e3 * x:.3g}' for x in times)} | <= {AROUND:g} |"
 
 
 def suspension(step: float) -> str:

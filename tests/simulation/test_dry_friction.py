@@ -270,3 +270,30 @@ def test_a_stepper_and_a_saved_one_stick_as_a_run_does(integrator):
     for _ in range(60, 200):
         stepper.step()
     np.testing.assert_allclose(stepper.q, run.q[-1], atol=bound)
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+def test_between_samples_the_motion_is_that_of_a_run_that_ends_there(pushed):
+    """Where a joint begins to stick, turns round or breaks loose between two samples, in a batch, and under forces
+    that a controller holds from sample to sample and wrenches that vary."""
+    m = ct.Mechanism("slide", gravity=(0, 0, 0))
+    m.add_body("a", mass=2.0)
+    m.add_body("b", mass=1.0, com=(0, 0, 0.3), inertia=(0.02, 0.02, 0.01))
+    m.add_joint("x", "ground", "a", ct.Prismatic("x"), friction=3.0, actuated=True)
+    m.add_joint("r", "a", "b", ct.Revolute("y"), friction=0.05)
+    m.add_spring("k", "x", stiffness=20.0)
+    s = m.system()
+    acting = {}
+    if pushed:
+        held = ct.sampled(lambda t, q, v: np.stack([2.0 + q[..., 1], 0.0 * q[..., 1]], -1), rate=10.0)
+        acting = {"control": held, "forces": {"b": lambda t: [0, 0.1 * t, 0, 2.0 * t * t, 0, 0]}}
+    q, v = np.array([[0.3, 0.5], [0.1, 0.2]]), np.array([[0.8, -2.0], [0.9, 1.0]])
+    run = ct.simulate(s, q, v, 1.0, samples=41, **acting)
+    times = np.linspace(0.11, 0.93, 12)
+    there = run.at(times)
+    moving = np.sign(run.v[:, 1:]) != np.sign(run.v[:, :-1])
+    assert moving.any(axis=(1, 2)).all()
+    for k, t in enumerate(times):
+        ends = ct.simulate(s, q, v, t, samples=2, check=False, **acting)
+        np.testing.assert_allclose(there.q[:, k], ends.q[:, -1], atol=1e-7, rtol=0)
+        np.testing.assert_allclose(there.v[:, k], ends.v[:, -1], atol=1e-6, rtol=0)

@@ -4,11 +4,15 @@ bit, for all kinds of runs; and runs that are cancelled from elsewhere."""
 import pickle
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 import catena as ct
+from benchmarks.walkers import LEGS, askew, standing_walker
+from catena.simulation import headway
+from catena.simulation.arguments import TimeSpan
 
 
 def chain():
@@ -232,3 +236,57 @@ def test_who_cannot_follow_is_refused():
             ct.simulate(s, q, v, 0.1, **options)
     with pytest.raises(ct.StateError, match="every is 'x'"):
         ct.Scenario(s).stream(every="x")
+
+
+def test_a_motion_that_hardly_gets_on_says_so_once(monkeypatch):
+    """One that would take hours at its pace, and one that takes as long for each step and gets on."""
+    monkeypatch.setattr(headway, "JUDGED", 0.02)
+
+    class Damper:
+        rate = 500.0
+
+    for pace, expected in ((1e-12, 1), (1e-4, 0)):
+        watch, t = headway.Headway(TimeSpan(2.0, 3.0), Damper()), 2.0
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            end = time.process_time() + 0.1
+            while time.process_time() < end:
+                t += pace
+                watch.tick(t)
+        assert len(heard) == expected
+        for one in heard:
+            for word in (
+                "hardly gets on",
+                "2.00",
+                "of 3 s",
+                "'Damper' is asked at 500 Hz",
+                "steps of 1.0e-12 s",
+                "hours",
+            ):
+                assert word in str(one.message)
+
+
+@pytest.mark.slow
+def test_an_unstable_sampled_controller_beside_contacts_is_named_and_can_be_cancelled():
+    s, cancel = standing_walker().system(), threading.Event()
+    legs = [(s.slice_q(joint), s.slice_v(joint)) for joint in s.joints if joint != "base"]
+
+    def damper(t, q, v):
+        tau = np.zeros(s.nv)
+        for places, own in legs:
+            tau[own] = -60.0 * v[own] - 600.0 * q[places]
+        return tau
+
+    def hear(message, *_, **__):
+        heard.append(str(message))
+        cancel.set()
+
+    heard: list[str] = []
+    contacts = [ct.Contact(f"{leg}/foot", friction=0.6) for leg in LEGS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = hear
+        run = ct.simulate(s, askew(s, 0.05), np.zeros(s.nv), 1.0, control=ct.sampled(damper, rate=500.0), rtol=1e-8,
+                          contacts=contacts, cancel=cancel)  # fmt: skip
+    assert "500 Hz" in heard[0] and "hardly gets on" in heard[0]
+    assert "cancelled" in run.ended and run.t[-1] < 1.0

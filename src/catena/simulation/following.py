@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from catena.errors import StateError
 from catena.simulation.arguments import TimeSpan
+from catena.simulation.headway import Headway
 from catena.simulation.interrupting import note_interrupted
 from catena.simulation.progress import RunProgress
 from catena.simulation.results.joining import Before, before_next
@@ -52,7 +53,7 @@ def stopped(reason: BaseException, t: float) -> str:
 class Following:
     """Follows a run over a `span` of time. `progress` is that of `simulate`; `observe(part)` is told what is new, at
     most `every` so many seconds on the clock; `cancel` says by `is_set()` whether the run is cancelled. `index` is the
-    state of a batch whose states move one after the other."""
+    state of a batch whose states move one after the other. `headway` warns where it does not get on."""
 
     def __init__(
         self,
@@ -62,9 +63,11 @@ class Following:
         every: float = EVERY,
         cancel: Cancellation | None = None,
         index: tuple[int, ...] = (),
+        headway: Headway | None = None,
     ) -> None:
         self.bar = RunProgress(span.end, progress, span.start)
         self.observe, self.every, self.cancel, self.index = observe, every, cancel, index
+        self.headway = headway
         self.receive: Callable[[Any], None] = self._received
         """Gets whoever moves, when it is time to tell what is new."""
         self._last = time.perf_counter()
@@ -72,7 +75,7 @@ class Following:
 
     def quietly(self, span: TimeSpan) -> Following:
         """Return one for a part of the motion that is not told by itself, but cancelled with it."""
-        return Following(span, False, cancel=self.cancel)
+        return Following(span, False, cancel=self.cancel, headway=self.headway)
 
     def through(self, receive: Callable[[Any], None]) -> Following:
         """Let what is new go through somebody else, and return this."""
@@ -84,6 +87,8 @@ class Following:
         if self.cancel is not None and self.cancel.is_set():
             raise Cancelled
         self.bar.tick(t)
+        if self.headway is not None:
+            self.headway.tick(t)
         if source is not None and self.observe is not None and time.perf_counter() - self._last >= self.every:
             self.receive(source)
 

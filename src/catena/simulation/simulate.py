@@ -16,6 +16,7 @@ from catena.simulation.contacts.landing import Landing, varied_of
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event, distinct
+from catena.simulation.headway import Headway
 from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Choice, Keep
 from catena.simulation.keeping.of_segments import keeping
@@ -232,7 +233,8 @@ def simulate(
             )  # fmt: skip
             span = time_span(start, duration)
             made = Run(
-                problem, q, v, span, events, samples, Following(span, progress, cancel=cancel), check, records=True,
+                problem, q, v, span, events, samples, Following(
+                    span, progress, cancel=cancel, headway=Headway(span, problem.control)), check, records=True,
                 keep=kept, named=named,
             )  # fmt: skip
             return made.go(), made.failing or {}
@@ -268,7 +270,7 @@ def simulate(
             with_drives_in_tree(systems[0], q, v, moves, False)
 
         def one(state: SingleState, index: tuple[int, ...]) -> Trajectory:
-            following = Following(span, progress, observe, every, cancel, index)
+            following = Following(span, progress, observe, every, cancel, index, Headway(span, controls[0]))
             asked = ChangingRun(
                 state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
                 following, check, state.near,
@@ -289,7 +291,8 @@ def simulate(
             landing=_landing(systems[k % len(systems)], contacts, varied) if lands else None,
         )  # fmt: skip
         run = Run(
-            problem, q, v, span, events, samples, Following(span, progress, observe, every, cancel), check, keep=kept,
+            problem, q, v, span, events, samples, Following(
+                span, progress, observe, every, cancel, headway=Headway(span, problem.control)), check, keep=kept,
             named=named,
         )  # fmt: skip
         runs.append(Trajectory([run.go()], run.transitions))

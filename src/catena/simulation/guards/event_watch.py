@@ -67,7 +67,7 @@ class EventWatch:
         t, q, v, work = (
             np.array([getattr(hit, name) for _, hit in last]) for name in ("t", "q", "v", "beside")
         )
-        run.nodes.end(who, t, q, v, work)
+        run.nodes.end(self.mark, who, t, q, v, work)
         run.going[who] = False
         run.q[who], run.v[who], run.t[who], run.ends[who] = q, v, np.inf, t
         # A law inside the loop may have gone on beyond the event.

@@ -23,6 +23,7 @@ from catena.simulation.acting import loads
 from catena.simulation.arguments import MOST_SAMPLES
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
+from catena.simulation.results.across_sticking import follow_across
 from catena.simulation.results.energies import Energies
 from catena.simulation.results.on_demand import OnDemand
 from catena.system import System, tree_forces
@@ -234,7 +235,7 @@ class Segment(Energies):
         Between samples the motion is a quintic polynomial on the manifold of q, from positions, velocities and
         accelerations at both; its error falls with the sixth power of their distance in q and the fifth in v, and by
         one power less where control forces jump, and wrenches may with them. Loops are closed again where the samples
-        are closed.
+        are closed. Where dry friction begins to stick between two samples, the motion is followed from the first.
         """
         asked = asked_times(self.t, times)
         if len(self.t) == 1:
@@ -245,6 +246,7 @@ class Segment(Energies):
             q, v = dense.interpolate(
                 self.system, self.t, self.q, self.v, start, end, asked, project=is_closed, known=~self._jumps
             )
+            follow_across(self, asked, q, v)
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
     def resample(self, times: int | ArrayLike) -> Segment:

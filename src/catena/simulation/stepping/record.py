@@ -208,17 +208,16 @@ class StepRecord:
             before.append(_chosen(part, rows))
         return StepHistory([*before, *fresh])
 
-    def end(self, who: np.ndarray, t_end: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray) -> None:
+    def end(
+        self, mark: int, who: np.ndarray, t_end: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray
+    ) -> None:
         """End the motions of states `who` (n,), in order, at the times t_end (n,) with the states q (n, nq), v (n, nv)
-        and the works (n, sources) done."""
+        and the works (n, sources) done; all of them are later than what was added before the mark."""
         ends = np.full(self.states, np.inf)
         ends[who] = t_end
-        later, first = list[Part](), float(t_end.min())
-        for k in range(len(self._parts) - 1, -1, -1):
+        later = list[Part]()
+        for k in range(len(self._parts) - 1, mark - 1, -1):
             part = self._parts[k]
-            if not np.any(part[1] >= first):
-                # Parts follow each other in time.
-                break
             late = part[1] >= ends[part[0]]
             if late.any():
                 later.append(_chosen(part, late))
