@@ -177,7 +177,6 @@ from .structure import (
 )
 from .studies import (
     Study as Study,
-    VectorEnv as VectorEnv,
     batched as batched,
     correlated as correlated,
     distributed as distributed,
@@ -188,6 +187,9 @@ from .studies import (
     sobol as sobol,
     study as study,
     uniform as uniform,
+)
+from .studies.vector_env import (
+    VectorEnv as VectorEnv,
 )
 from .system import (
     BiasParts as BiasParts,

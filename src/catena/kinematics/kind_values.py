@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from catena.joints import JointKind
+from catena.kernels.formula_rows import formula_rows
 from catena.kinematics import stacks
 from catena.spatial import Transform
 from catena.spatial.on_symbols import on_symbols
-
-# As many states are computed at a time.
-PORTION = 1024
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
         m = kind.constraint_space(kind.neutral()).n
         out = np.zeros((0, 12 + 6 * nv + 6 + 6 * m))
     else:
-        out = _of_rows(_function(kind), rows_q, rows_v)
+        out = formula_rows(_function(kind), rows_q, rows_v)
     X, S, bias, Phi = (
         out[:, :12],
         out[:, 12 : 12 + 6 * nv],
@@ -71,32 +69,12 @@ def nearest_coordinates(kind: JointKind, X: np.ndarray, near: np.ndarray | None 
         there = np.broadcast_to(near, (*batch, kind.nq)).reshape(-1, kind.nq)
     if kind.nq and len(R) and kind.finds_coordinates_of_symbols:
         entries = np.concatenate([R.reshape(-1, 9), p], axis=-1)
-        q = _of_rows(_coordinates(kind, there is not None), entries, *([] if there is None else [there]))
+        q = formula_rows(_coordinates(kind, there is not None), entries, *([] if there is None else [there]))
     elif kind.nq:
         for k in range(len(R)):
             at = Transform(R[k], p[k])
             q[k] = kind.coordinates(at) if there is None else kind.coordinates_near(at, there[k])
     return q.reshape(*batch, kind.nq)
-
-
-def _of_rows(function: Any, *given: np.ndarray) -> np.ndarray:
-    """The results (states, m) of a CasADi function for arguments (states, n). It reads and writes these arrays where
-    they are: to hand over matrices of its own costs many times as much."""
-    out = np.empty((len(given[0]), function.nnz_out(0)))
-    for first in range(0, len(out), PORTION):
-        some = slice(first, first + PORTION)
-        buffer, evaluate = _mapped(function, len(out[some])).buffer()
-        rows = [np.ascontiguousarray(x[some], dtype=np.float64) for x in given]
-        for k, x in enumerate(rows):
-            buffer.set_arg(k, x.data)
-        buffer.set_res(0, out[some].data)
-        evaluate()
-    return out
-
-
-@lru_cache(maxsize=512)
-def _mapped(function: Any, states: int) -> Any:
-    return function.map(states)
 
 
 def _function(kind: JointKind) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -24,6 +24,7 @@ from catena.forces import JointStop, PlacedForce
 from catena.forces.stretch import LineSection
 from catena.kernels import Constants, arrays, constant_parts
 from catena.kernels.evaluation import ConstantsByState, Evaluator
+from catena.kernels.formula_rows import formula_rows
 from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform
@@ -143,15 +144,36 @@ class ConstantFormulas:
     def __init__(self, variation: Variation, plan: Plan) -> None:
         self.plan = plan
         self.symbolic = variation.symbolic(plan)
-        self.of_tapes: dict[tuple[Any, ...], tuple[Any, int, np.ndarray]] = {}
-        """The function for a tape, how many constants it gives, and where those of forces begin."""
+        self.of_tapes: dict[tuple[Any, ...], tuple[Formulas, np.ndarray]] = {}
+        """The constants of a tape, and where those of forces begin."""
 
-    def function(self, entries: Sequence[Any]) -> Any:
-        """Return expressions of the parameters as a function of all of them."""
+    def formulas(self, entries: Sequence[Any]) -> Formulas:
+        """Return numbers and expressions of the parameters as formulas of all of them."""
         import casadi
 
-        symbols = [x for s in self.symbolic.symbols.values() for x in s]
-        return casadi.Function("constants", [casadi.vertcat(*symbols)], [casadi.vertcat(*entries)])
+        symbols = casadi.vertcat(*[x for s in self.symbolic.symbols.values() for x in s])
+        varies = np.array([isinstance(x, casadi.SX) and not x.is_constant() for x in entries], dtype=bool)
+        same = np.array([0.0 if own else float(x) for x, own in zip(entries, varies)])
+        own = casadi.vertcat(*[x for x, own in zip(entries, varies) if own])
+        return Formulas(
+            same, np.flatnonzero(varies), casadi.Function("constants", [symbols], [casadi.densify(own)])
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Formulas:
+    """Numbers (n,) of which some, those at the places `varies`, are a CasADi `function` of parameters."""
+
+    same: np.ndarray
+    varies: np.ndarray
+    function: Any
+
+    def rows(self, parameters: np.ndarray) -> np.ndarray:
+        """Return the numbers (states, n) for parameters (states, k)."""
+        found = np.repeat(self.same[None], len(parameters), axis=0)
+        if len(self.varies):
+            found[:, self.varies] = formula_rows(self.function, parameters)
+        return found
 
 
 class VariedConstants(ConstantsByState):
@@ -190,8 +212,8 @@ class VariedConstants(ConstantsByState):
                 if len(known) >= MOST_TAPES:
                     known.clear()
                 known[key] = self._of_tape(has_loops, forces, frame)
-            function, count, starts = known[key]
-            rows = self._values(function, count)
+            formulas, starts = known[key]
+            rows = self._values(formulas)
             for force, start in zip(forces, starts, strict=True):
                 if self._is_rigid_stop(force):
                     own = self._stops(force.at)
@@ -202,15 +224,15 @@ class VariedConstants(ConstantsByState):
 
     def _of_tape(
         self, has_loops: bool, forces: tuple[PlacedForce, ...], frame: str | None
-    ) -> tuple[Any, int, np.ndarray]:
-        """Return the constants of a tape as a function of the parameters, how many, and where those of forces begin."""
+    ) -> tuple[Formulas, np.ndarray]:
+        """Return the constants of a tape as formulas of the parameters, and where those of forces begin."""
         plan = self._symbolic.plan
         nodes = Constants.of(plan, plan.gravity).values
         twins = [self._twin(force) for force in forces]
         asked = None if frame is None else plan.body_pose[frame]
         parts = constant_parts(plan, nodes, has_loops, twins, asked)
         entries = [x for row in parts.rows for x in row]
-        return self._formulas.function(entries), len(entries), parts.starts[2] // 8
+        return self._formulas.formulas(entries), parts.starts[2] // 8
 
     def place(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
@@ -233,18 +255,14 @@ class VariedConstants(ConstantsByState):
 
     def evaluate(self, entries: Sequence[Any]) -> np.ndarray:
         """Return expressions of the parameters for all states, (*batch, entries)."""
-        return self._values(self._formulas.function(entries), len(entries))
+        return self._values(self._formulas.formulas(entries))
 
-    def _values(self, function: Any, count: int) -> np.ndarray:
-        """Return the values (*batch, count) of a function of the parameters for all states."""
+    def _values(self, formulas: Formulas) -> np.ndarray:
+        """Return the values (*batch, n) of formulas of the parameters for all states."""
         batch = self.variation.batch
         given = [self.variation.values[name].reshape(prod(batch), -1) for name in self._symbolic.symbols]
         rows = np.concatenate([np.zeros((prod(batch), 0)), *given], axis=1)
-        found = np.array(function(rows.T).full(), dtype=np.float64)
-        if found.shape[1] == 1 and prod(batch) != 1:
-            # Nothing depends on the parameters.
-            found = np.repeat(found, prod(batch), axis=1)
-        return np.ascontiguousarray(found.T).reshape(*batch, count)
+        return formulas.rows(rows).reshape(*batch, len(formulas.same))
 
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""

@@ -2,12 +2,10 @@
 
 from catena.studies.job import batched
 from catena.studies.study import Study, study
-from catena.studies.vector_env import VectorEnv
 from catena.studies.ways import correlated, distributed, grid, halton, latin, normal, sobol, uniform
 
 __all__ = [
     "Study",
-    "VectorEnv",
     "batched",
     "correlated",
     "distributed",

@@ -63,9 +63,9 @@ class Job:
     def run(self, values: Mapping[str, np.ndarray]) -> VariantOutcomes:
         """Return what there is to tell of variants with these values (n, ...)."""
         count = len(next(iter(values.values())))
-        groups: dict[tuple[Any, ...], list[int]] = {}
         apart = [name for name in self.names if not self._is_in_lanes(name)]
-        for k in range(count):
+        groups: dict[tuple[Any, ...], list[int]] = {} if apart else {(): list(range(count))}
+        for k in range(count if apart else 0):
             key = tuple(_key(values[name][k]) for name in apart)
             groups.setdefault(key, []).append(k)
         found: dict[str, np.ndarray] = {}

@@ -4,16 +4,25 @@ out, and environments that end begin again by themselves."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.mechanism.validation import known
-from catena.simulation import Stepper
+from catena.simulation import Contact, Stepper, Stop
 from catena.system import System
-from catena.validation import shown
+from catena.validation import is_positive, shown
+
+if TYPE_CHECKING:
+    Base: Any = object
+else:
+    try:
+        from gymnasium.vector import AutoresetMode, VectorEnv as Base
+    except ImportError:
+        # All but the spaces, and what gymnasium has besides for its own, is there without it.
+        AutoresetMode, Base = None, object
 
 Start = Callable[[np.random.Generator, int], tuple[ArrayLike, ArrayLike]]
 """Gives q (n, nq) and v (n, nv) to begin with, by random numbers."""
@@ -21,14 +30,15 @@ OfBatch = Callable[..., ArrayLike]
 """A function of states q (n, nq), v (n, nv) and actions (n, joints) of a batch."""
 
 
-class VectorEnv:
-    """So many copies of a mechanism that move in lanes.
+class VectorEnv(Base):  # type: ignore[misc]
+    """So many copies of a mechanism that move in lanes, a `gymnasium.vector.VectorEnv` where gymnasium is installed.
 
     `start(random, n)` gives q (n, nq) and v (n, nv) to begin with. `observe(q, v)` gives observations (n, k), q and v
     one behind the other unless given; `reward(q, v, action)` rewards (n,); `over(q, v)` which have failed or arrived
-    (n,), none unless given. Actions (n, joints) are the forces at `joints`, times `scale`, held over `substeps` steps
-    of `step` seconds. After `horizon` actions an environment is cut off. `parameters(random, n)` gives numbers of the
-    mechanism, {"pole.mass": (n,)}, anew whenever environments begin.
+    (n,), none unless given. Actions (n, joints), cut off at plus and minus `limit`, are the forces at `joints`, times
+    `scale`, held over `substeps` steps of `step` seconds. After `horizon` actions an environment is cut off.
+    `parameters(random, n)` gives numbers of the mechanism, {"pole.mass": (n,)}, anew whenever environments begin.
+    `contacts` move in lanes with integrator="time_stepping".
 
     An environment that ended begins again with the next action, which counts for nothing then ("next step" in the words
     of gymnasium); `reset(mask)` begins some at once.
@@ -48,6 +58,8 @@ class VectorEnv:
         substeps: int = 1,
         integrator: str = "rk4",
         scale: float = 1.0,
+        limit: float | None = None,
+        contacts: Sequence[Contact | Stop] = (),
         horizon: int | None = None,
         parameters: Callable[[np.random.Generator, int], Mapping[str, ArrayLike]] | None = None,
         seed: int | None = None,
@@ -59,6 +71,10 @@ class VectorEnv:
         ):
             if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
                 raise StateError(f"VectorEnv: {name} is {shown(number)}; give a whole number, 1 or more.")
+        if limit is not None and not is_positive(limit):
+            raise StateError(
+                f"VectorEnv: limit is {shown(limit)}; give the largest action, a positive number."
+            )
         for name in joints:
             known("joint", name, system.joints, "VectorEnv")
         self.num_envs, self.system, self.joints = int(count), system, tuple(joints)
@@ -69,9 +85,11 @@ class VectorEnv:
             integrator,
             float(scale),
         )
-        self._horizon, self._parameters = horizon, parameters
+        self._horizon, self._parameters, self._contacts = horizon, parameters, contacts
+        self._limit = np.inf if limit is None else float(limit)
+        self.metadata = {"autoreset_mode": AutoresetMode and AutoresetMode.NEXT_STEP}
         self._columns = np.concatenate([np.arange(system.nv)[system.slice_v(name)] for name in joints])
-        self.random = np.random.default_rng(seed)
+        self.np_random = np.random.default_rng(seed)
         self.elapsed = np.zeros(self.num_envs, dtype=int)
         self._ended = np.zeros(self.num_envs, dtype=bool)
         self._numbers: dict[str, np.ndarray] = {}
@@ -81,22 +99,22 @@ class VectorEnv:
     @property
     def single_action_space(self) -> Any:
         """The actions of one environment, as a space of gymnasium."""
-        return _box(-np.inf, (len(self._columns),))
+        return _box(self._limit, (len(self._columns),))
 
     @property
     def action_space(self) -> Any:
         """The actions of all environments, as a space of gymnasium."""
-        return _box(-np.inf, (self.num_envs, len(self._columns)))
+        return _box(self._limit, (self.num_envs, len(self._columns)))
 
     @property
     def single_observation_space(self) -> Any:
         """The observations of one environment, as a space of gymnasium."""
-        return _box(-np.inf, self._observed().shape[1:])
+        return _box(np.inf, self._observed().shape[1:])
 
     @property
     def observation_space(self) -> Any:
         """The observations of all environments, as a space of gymnasium."""
-        return _box(-np.inf, self._observed().shape)
+        return _box(np.inf, self._observed().shape)
 
     def reset(
         self,
@@ -107,7 +125,7 @@ class VectorEnv:
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin all environments, or those of a mask (n,), and return the observations of all."""
         if seed is not None:
-            self.random = np.random.default_rng(seed)
+            self.np_random = np.random.default_rng(seed)
         given = (options or {}).get("reset_mask", mask)
         which = np.ones(self.num_envs, dtype=bool) if given is None else np.asarray(given, dtype=bool)
         if which.shape != (self.num_envs,):
@@ -119,10 +137,10 @@ class VectorEnv:
         count = int(which.sum())
         if not count:
             return
-        q, v = (np.asarray(x, dtype=np.float64) for x in self._start(self.random, count))
+        q, v = (np.asarray(x, dtype=np.float64) for x in self._start(self.np_random, count))
         self.q[which], self.v[which] = q, v
         if self._parameters is not None:
-            for name, x in self._parameters(self.random, count).items():
+            for name, x in self._parameters(self.np_random, count).items():
                 rows = np.asarray(x, dtype=np.float64)
                 if name not in self._numbers:
                     self._numbers[name] = np.zeros((self.num_envs, *rows.shape[1:]))
@@ -133,7 +151,7 @@ class VectorEnv:
         if self._stepper is None or self._parameters is not None:
             self._stepper = Stepper(
                 self.system, self.q, self.v, step=self._step, integrator=self._integrator,
-                parameters=self._numbers or None,
+                parameters=self._numbers or None, contacts=self._contacts,
             )  # fmt: skip
         else:
             self._stepper.reset(self.q, self.v)
@@ -150,6 +168,7 @@ class VectorEnv:
             raise StateError(
                 f"VectorEnv: actions have shape {np.shape(action)}; give ({self.num_envs}, {len(self._columns)})."
             )
+        actions = np.clip(actions, -self._limit, self._limit)
         begun = self._ended.copy()
         self._begin(begun)
         tau = np.zeros((self.num_envs, self.system.nv))
@@ -179,13 +198,13 @@ class VectorEnv:
             return np.concatenate([self.q, self.v], axis=-1)
         return np.asarray(self._observe(self.q, self.v), dtype=np.float64)
 
-    def close(self) -> None:
+    def close(self, **_: Any) -> None:
         """Do nothing: there is nothing to close."""
 
 
-def _box(low: float, shape: tuple[int, ...]) -> Any:
+def _box(high: float, shape: tuple[int, ...]) -> Any:
     try:
         from gymnasium.spaces import Box
     except ImportError:
         raise StateError("Spaces need gymnasium: pip install gymnasium.") from None
-    return Box(low, -low, shape, np.float64)
+    return Box(-high, high, shape, np.float64)

@@ -34,6 +34,12 @@ class Variants:
         return system._without_forces
 
     @property
+    def base(self) -> System:
+        """Return the system with the plan that serves all states of this one, and with the described numbers; itself
+        where `vary` did not make it."""
+        return self._system if self._system._states is None else self._system._states.base
+
+    @property
     def laid_out(self) -> System:
         """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
         own."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
+from catena.kernels.formula_rows import formula_rows
 from catena.simulation.control.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.spatial.scalars import array
@@ -129,16 +130,8 @@ def _formula_over(function: Any, t: np.ndarray, q: np.ndarray, v: np.ndarray) ->
     rows = (array(casadi.vertsplit(x)) for x in symbols[1:])
     given = stack([*function(symbols[0], *rows)])
     wrench = casadi.Function("wrench", symbols, [casadi.densify(casadi.vertcat(*given))])
-    found = np.zeros((t.size, 6))
-    # Rows are handed over where they lie: converting them to CasADi's matrices would cost more than the formula.
-    rows_given = [np.ascontiguousarray(x).reshape(t.size, -1) for x in (t, q, v)]
-    buffer: Any
-    buffer, evaluate = wrench.map(t.size).buffer()
-    for k, x in enumerate(rows_given):
-        buffer.set_arg(k, x.data)
-    buffer.set_res(0, found.data)
-    evaluate()
-    return found.reshape(*t.shape, 6)
+    rows_given = [np.reshape(x, (t.size, -1)) for x in (t, q, v)]
+    return formula_rows(wrench, *rows_given).reshape(*t.shape, 6)
 
 
 def as_wrench(given: Any) -> ExternalWrench:

@@ -11,6 +11,9 @@ from catena.simulation.stepping.protocol import Steps
 if TYPE_CHECKING:
     from catena.simulation.run import Run
 
+# Where states have no more nodes than this, those before a time are counted for all of them at once.
+FEW_NODES = 64
+
 
 class BetweenSteps:
     """Moves states of a `run` that lie less than a step behind its nodes."""
@@ -41,10 +44,7 @@ class BetweenSteps:
         (states, nodes) with the `rows` q, v, work and tau: by steps of the method from the node before, so that they
         are as exact as the motion."""
         slack = self.run.same
-        before = np.stack(
-            [np.clip(np.searchsorted(own, asked + slack, side="right") - 1, 0, len(own) - 1)
-             for own, asked in zip(t, times, strict=True)]
-        )  # fmt: skip
+        before = _last_before(t, times + slack)
         t_then = np.take_along_axis(t, before, axis=1)
         then = [np.take_along_axis(x, before[..., None], axis=1) for x in rows]
         q_then, v_then, work_then, tau_then = then
@@ -61,3 +61,20 @@ class BetweenSteps:
             for k in range(times.shape[1])
         ]
         return q_then, v_then, work_then, np.stack(asked, axis=1)
+
+
+def _last_before(t: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the numbers (states, samples) of the last nodes at t (states, nodes), in order, that are not behind times
+    (states, samples); the first one where all are."""
+    states = len(t)
+    if (t == t[:1]).all() and (times == times[:1]).all():
+        # Steps of fixed size are the same for all states.
+        t, times = t[:1], times[:1]
+    if t.shape[1] <= FEW_NODES:
+        found = np.count_nonzero(t[:, None] <= times[..., None], axis=-1)
+    else:
+        found = np.stack(
+            [np.searchsorted(own, asked, side="right") for own, asked in zip(t, times, strict=True)]
+        )
+    before = np.clip(found - 1, 0, t.shape[1] - 1)
+    return np.repeat(before, states, axis=0) if len(before) < states else before

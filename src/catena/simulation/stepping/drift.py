@@ -70,8 +70,8 @@ class Nothing:
 
 
 Remedy = Projection | Baumgarte | Corrective | Nothing
-# How far loops are opened to see what becomes of their constraints [rad or lengths].
-OPENED = 1e-4
+# How far loops are opened to see what becomes of their constraints, and up to where they are closed [rad or lengths].
+OPENED, CLOSED = 1e-4, 1e-9
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
 
 
@@ -103,10 +103,14 @@ class Drift(RunPart):
         there."""
         if not self.projects:
             return False
-        system = self.system.variants.laid_out
+        variants = self.system.variants
+        system, base = variants.laid_out, variants.base
+        if base is not self.system and _is_closed(base, self.start):
+            # Numbers that leave loops where they are change nothing here, and the next run has the same base.
+            system = base
         if system not in _fragile:
             # It is the same wherever a mechanism stands, so it is looked at once.
-            _fragile[system] = _loses_redundancy(self.system.variants.state(0), self.start)
+            _fragile[system] = _loses_redundancy(base if system is base else variants.state(0), self.start)
         return _fragile[system]
 
     @property
@@ -141,6 +145,11 @@ def _compiles(system: System) -> bool:
     return is_for(system.plan) and all(
         loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints
     )
+
+
+def _is_closed(system: System, q: np.ndarray) -> bool:
+    """Return whether the loops of a system are closed at q (nq,)."""
+    return bool(np.abs(scales_of(system.plan).errors(system.closure(q)[0])).max(initial=0.0) < CLOSED)
 
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:
