@@ -35,7 +35,7 @@ def test_there_are_examples_and_the_list_names_them_all():
 
 
 # Prescribed motions and contacts that Python is asked for at every stage, of stiff bodies: half a minute each.
-SLOW = {"02_stanford_arm_valve", "13_walker_walks", "36_spin_up", "38_flexible_arm"}
+SLOW = {"02_stanford_arm_valve", "13_walker_walks", "29_learning", "36_spin_up", "38_flexible_arm"}
 CASES = [
     pytest.param(e, id=e.stem, marks=pytest.mark.slow) if e.stem in SLOW else pytest.param(e, id=e.stem)
     for e in EXAMPLES
@@ -278,7 +278,15 @@ def check_looking_ahead(report: str, pictures: set[str]) -> None:
     assert numbers(report, "    seconds of motion in one of the processor")[0] > 200.0
 
 
+def check_learning(report, pictures):
+    first, last = numbers(report, "mean reward of the first round")
+    assert last > 1.0 > first
+    # Three other seeds learn it for all 256.
+    assert numbers(report, "upright for the last second:")[0] > 200
+
+
 CHECKS = {
+    "29_learning": check_learning,
     "15_hopper": check_hopper,
     "16_clutch_and_belt": check_sticking,
     "17_looking_ahead": check_looking_ahead,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import four_bar
+from catena.mechanism.generators import four_bar, random_mechanism
 
 STATES = 6
 
@@ -326,3 +326,43 @@ def test_one_number_stands_for_the_damping_of_all_axes():
         expected = spinning_top().with_joint("ball", damping=0.4).system().forward_dynamics(q, v, np.zeros(3))
         found = s.forward_dynamics(q, v, np.zeros(3), parameters={"ball.damping": given})
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_velocities_of_varied_loops_are_those_of_each_state(seed):
+    """Loops of any joints, redundant ones among them, with given velocities that differ from state to state and joints
+    on no loop: in lanes against the careful way of one mechanism after the other."""
+    random = np.random.default_rng(seed)
+    if seed < 2:
+        m, given = four_bar(), {"A": random.normal(size=(4, 1))}
+        numbers = {"B.in_child.p.x": np.linspace(0.0, 0.05, 4), "coupler.mass": random.uniform(1.0, 3.0, 4)}
+    else:
+        m = random_mechanism(seed, 5, kinds=["Revolute", "Spherical", "Prismatic"], loops=1 + seed % 2)
+        body = list(m.bodies)[2]
+        numbers, given = {f"{body}.mass": m.bodies[body].mass * np.array([1.0, 0.4, 2.0, 5.0])}, {}
+    s = m.system()
+    if not given:
+        moving = s.project(s.neutral(), random.normal(size=s.nv))[1]
+        joint = max(s.joints, key=lambda name: np.abs(moving[s.slice_v(name)]).max())
+        given = {joint: np.outer(random.uniform(0.5, 2.0, 4), moving[s.slice_v(joint)])}
+    varied = s.vary(numbers)
+    q = varied.assemble()
+    v = varied.velocity(q, given)
+    position, opening = varied.closure(q, v)
+    assert np.abs(opening).max() < 1e-12 * max(1.0, np.abs(v).max())
+    for k in range(4):
+        alone = varied.variants.state(k).velocity(q[k], {name: x[k] for name, x in given.items()})
+        np.testing.assert_allclose(v[k], alone, rtol=0, atol=1e-11 * max(1.0, np.abs(alone).max()))
+
+
+def test_a_velocity_that_one_varied_loop_does_not_allow_leaves_the_others():
+    s = four_bar().system()
+    varied = s.vary({"coupler.mass": np.array([1.0, 2.0, 3.0])})
+    q = varied.assemble()
+    good = varied.velocity(q, {"A": 1.0})
+    given = {"A": np.ones((3, 1)), "D": np.repeat(good[:, s.slice_v("D")], 1, axis=1)}
+    given["D"][1] += 0.3
+    with pytest.raises(ct.LoopError, match="do not allow") as caught:
+        varied.velocity(q, given)
+    assert list(caught.value.failed) == [(1,)]
+    np.testing.assert_allclose(caught.value.found[[0, 2]], good[[0, 2]], atol=1e-12)

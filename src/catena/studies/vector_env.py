@@ -16,7 +16,7 @@ from catena.system import System
 from catena.validation import is_positive, shown
 
 if TYPE_CHECKING:
-    Base: Any = object
+    Base = AutoresetMode = Any
 else:
     try:
         from gymnasium.vector import AutoresetMode, VectorEnv as Base

@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 from catena import kinematics
 from catena.dynamics.loops.closing import branches as searching, flexible_loops, loop_closure, projection
 from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
+from catena.dynamics.loops.closing.least_velocity import least_velocity
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError, StateError
 from catena.kernels import arrays, is_plain
 from catena.kernels.blas import by_one_blas_thread
+from catena.kinematics.loops.scales import scales_of
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known
 from catena.questions.dimension_repair import in_words, smallest_repair
@@ -95,16 +97,24 @@ def _of_states(
         # What is beyond a limit is looked at by itself, as what does not close.
         done = (closed & limits.keeps(found)).reshape(batch)
         q = np.where(done[..., None], found.reshape(q.shape), q)
+    return _completed(system, "assemble", ({} if given is None else given, start, slack), q, done)
+
+
+def _completed(
+    system: System, asked: str, arguments: tuple[Any, ...], found: np.ndarray, done: np.ndarray
+) -> np.ndarray:
+    """Return what was `found` (*batch, n) with states that are not `done` (*batch) answered one by one; an error about
+    some of them knows the others."""
     if done.all():
-        return q
+        return found
     try:
-        careful = ask_each(system, "assemble", {} if given is None else given, start, slack, only=~done)
+        careful = ask_each(system, asked, *arguments, only=~done)
     except CatenaError as error:
         if error.failed:
-            rest = np.full(q.shape, np.nan) if error.found is None else error.found
-            error.found = np.where(done[..., None], q, rest)
+            rest = np.full(found.shape, np.nan) if error.found is None else error.found
+            error.found = np.where(done[..., None], found, rest)
         raise
-    return np.where(done[..., None], q, careful)
+    return np.where(done[..., None], found, careful)
 
 
 def start(system: System, state: str | InitialState | None, slack: float) -> tuple[np.ndarray, np.ndarray]:
@@ -240,7 +250,7 @@ def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) 
     assert states is not None
     is_still = isinstance(given, Mapping) and not any(np.any(np.asarray(x) != 0.0) for x in given.values())
     if system.plan.total_constraints and not is_still:
-        return ask_each(system, "velocity", q, given, slack)
+        return _moving_states(system, q, given, slack)
     q = states.base.mechanics.evaluator.checked(kinematics.integrate, "q", q)
     states.base.mechanics.evaluator.check_positions("q", q)
     batch = np.broadcast_shapes(q.shape[:-1], states.batch)
@@ -253,6 +263,42 @@ def _velocity_of_states(system: System, q: ArrayLike, given: Any, slack: float) 
         return np.zeros((*np.broadcast_shapes(batch, *shapes), system.nv))
     found = states.base.velocity(q, given, slack)
     return np.broadcast_to(found, (*np.broadcast_shapes(batch, found.shape[:-1]), system.nv)).copy()
+
+
+def _moving_states(system: System, q: ArrayLike, given: Any, slack: float) -> np.ndarray:
+    """Return the velocity (..., nv) of each state's own closed mechanism: in lanes where joints of the tree are given
+    and nothing is in doubt."""
+    states, plan = system._states, system.plan
+    assert states is not None
+    rotors = any(np.any(loop.armature) for loop in plan.loop_joints)
+    if (
+        not isinstance(given, Mapping)
+        or system._counted.found is not None
+        or plan.owner is not None
+        or rotors
+    ):
+        return ask_each(system, "velocity", q, given, slack)
+    base = states.base.mechanics.evaluator
+    rows = base.checked(kinematics.integrate, "q", q)
+    base.check_positions("q", rows)
+    loop_closure.check_slack(slack)
+    held, _ = loop_closure.held_rates(base, given)
+    batch = loop_closure.common_batch(held, rows.shape[:-1], states.batch)
+    if any(h.node < 0 for h in held) or not loop_closure.knows_all_coordinates(plan) or 0 in batch:
+        return ask_each(system, "velocity", q, given, slack)
+    rows = arrays.rows(rows, batch)
+    wide, fixed = system.variants.over(batch), np.zeros(system.nv, dtype=bool)
+    v = np.zeros((len(rows), system.nv))
+    for h in held:
+        own = int(plan.v_start[h.node]) + np.flatnonzero(h.mask)
+        v[:, own], fixed[own] = arrays.rows(h.value, batch)[:, h.mask], True
+    # Velocity errors are linear: those of unit velocities are the columns of the Jacobian.
+    each = wide.variants.reshaped((len(rows), 1)).closure(rows[:, None], np.eye(system.nv))[1]
+    J = np.swapaxes(each, -1, -2) / scales_of(plan).rows[:, None]
+    v, sure = least_velocity(J, wide.mass_matrix(rows), v, fixed)
+    return _completed(
+        system, "velocity", (q, given, slack), v.reshape(*batch, system.nv), sure.reshape(batch)
+    )
 
 
 def project(

@@ -95,7 +95,8 @@ def _executor(arguments: Namespace, stack: ExitStack) -> Any:
             from dask.distributed import Client
         except ImportError:
             raise StateError("--dask needs Dask: pip install 'dask[distributed]'.") from None
-        return stack.enter_context(Client() if arguments.dask == "local" else Client(arguments.dask))
+        client: Any = Client
+        return stack.enter_context(client() if arguments.dask == "local" else client(arguments.dask))
     if arguments.mpi:
         try:
             from mpi4py.futures import MPICommExecutor

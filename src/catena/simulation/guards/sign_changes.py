@@ -6,8 +6,9 @@ for a zero: where two of them differ by as much as the function is away from zer
 their lowest place is beyond zero there may be two zeros close together.
 
 Most steps of a long motion are short and far from any event. They are seen to be so from the values at nodes, window by
-window: where these stay away from zero by far more than their second differences, which bound what lies between. One
-place between two nodes of each window says whether that is to be trusted. All states of a batch are looked at together.
+window: where these stay away from zero by far more than their second differences, which bound what lies between. What
+is narrower than a step leaves a trace at the nodes beside it, which do not go on as their neighbours do; such windows
+are looked at, and one place between two nodes of each other one. All states of a batch are looked at together.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ TRUST, ROUGH = 2.0, 0.1
 AT_START = 1e-9
 # Intervals of a window, the fewest of them that say something about each other, how many second differences a function
 # must be away from zero, and how far it may be off at the place that is looked at, as a part of its distance from zero.
-WINDOW, FEWEST, SURE, OFF = 32, 3, 2.0, 1e-3
+WINDOW, FEWEST, SURE, OFF = 32, 5, 2.0, 1e-3
+# Something narrow is hidden where nodes are off the cubics through their four neighbours by more than so many times
+# what is usual in a window, and by more than this part of the distance from zero.
+UNUSUAL, TRACE = 30.0, 1e-6
 
 StatesBehind = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Gives q (n, nq) and v (n, nv) at times (n,) behind nodes (n,), up to the next node of the same state."""
@@ -177,6 +181,7 @@ def _doubtful(
     lowest, bound = np.minimum.reduceat(near, windows), np.maximum.reduceat(bend, windows)
     many = np.diff(np.append(windows, len(starts)))
     clear = (lowest > SURE * bound) & (many >= FEWEST) & np.logical_and.reduceat(is_short, windows)
+    clear &= ~_hides(nodes, values, starts[windows], lowest)
     if clear.any():
         # One place of each window that never is the same part of a step says whether nodes tell all.
         some = np.flatnonzero(clear)
@@ -191,6 +196,31 @@ def _doubtful(
     span = np.maximum.reduceat(values, first) - np.minimum.reduceat(values, first)
     state = np.searchsorted(first, starts[left], side="right") - 1
     return left, span[state]
+
+
+def _hides(nodes: Nodes, values: np.ndarray, first: np.ndarray, lowest: np.ndarray) -> np.ndarray:
+    """Return in which windows, which begin with the nodes `first` (w,), values at nodes (n,) are further off the cubics
+    through their neighbours than usual, as beside something narrow that lies between them and may reach zero, from
+    which these values stay away by `lowest` (w,)."""
+    if len(nodes.t) < 5:
+        return np.zeros(len(first), dtype=bool)
+    t, difference = nodes.t, values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for order in range(1, 5):
+            difference = np.diff(difference) / (t[order:] - t[:-order])
+        away = [t[2:-2] - t[k : len(t) - 4 + k] for k in (0, 1, 3, 4)]
+        off = np.abs(difference * away[0] * away[1] * away[2] * away[3])
+    known, each = np.zeros(len(t), dtype=bool), np.zeros(len(t))
+    known[2:-2] = nodes.states[4:] == nodes.states[:-4]
+    each[2:-2] = np.nan_to_num(off, nan=1e300, posinf=1e300)
+    each[~known] = 0.0
+    worst = np.maximum.reduceat(each, first)
+    hides = worst > TRACE * lowest
+    if hides.any():
+        # The usual one is the geometric mean, to which a few that are large add little.
+        each, many = np.log(np.where(known, each, 1.0) + 1e-300), np.add.reduceat(known, first, dtype=int)
+        hides &= worst > UNUSUAL * np.exp(np.add.reduceat(each, first) / np.maximum(1, many))
+    return hides
 
 
 def _resolved(

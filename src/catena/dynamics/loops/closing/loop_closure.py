@@ -76,10 +76,8 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
     This is the one rule for velocities of which only some are given: joints on no loop that are not named stand still,
     and what the loops leave open of the others has least kinetic energy. `simulate` and the command line start by it.
     """
-    evaluator.check_current()
     plan = evaluator.plan
-    resting = frozenset(bridge_joints(plan))
-    held = _with_rest(plan, held_velocities(evaluator.mechanism, plan, given), resting)
+    held, resting = held_rates(evaluator, given)
     batch = common_batch(held, q.shape[:-1])
     check_slack(slack)
     v = np.zeros((*batch, plan.nv))
@@ -92,6 +90,16 @@ def velocity(evaluator: Evaluator, q: np.ndarray, given: Mapping[str, Any], slac
         if h.name in resting and h.node >= 0:
             v[..., int(plan.v_start[h.node]) + np.arange(h.kind.nv)] = h.value
     return v
+
+
+def held_rates(evaluator: Evaluator, given: Mapping[str, Any]) -> tuple[list[Held], frozenset[str]]:
+    """Return what is given for velocities of joints by name, checked, with zero for joints on no loop that are not
+    named, and the names of all joints on no loop."""
+    evaluator.check_current()
+    resting = frozenset(bridge_joints(evaluator.plan))
+    return _with_rest(
+        evaluator.plan, held_velocities(evaluator.mechanism, evaluator.plan, given), resting
+    ), resting
 
 
 def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held]:
