@@ -119,8 +119,7 @@ def test_forces_of_contacts_are_drawn_where_they_act_and_to_one_scale(open_page,
         # Rows are maps of a shaft and of a head, each from its start along its third column.
         shaft, head = (np.array(row[:12]).reshape(3, 4) for row in (rows[:18], rows[18:36]))
         start, tip = shaft[:, 3], head[:, 3] + head[:, 2]
-        state = run.at(t)
-        at = state[0].system.body_poses(state[1])["foot"][:3, 3]
+        at = s.pose(run.at(t)[0], "foot").p
         np.testing.assert_allclose(start, at, atol=2e-3)
         np.testing.assert_allclose(tip - start, np.array(force) * longest / strongest, atol=1e-4 * longest)
     words = page.locator(".key").inner_text()

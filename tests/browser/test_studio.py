@@ -120,8 +120,7 @@ def test_a_motor_runs_it_and_the_run_is_looked_at(person, tmp_path):
     t = page.evaluate("catena.studio.time")
     scenario = session.reading.scenario
     run = scenario.run()
-    q = run.at(t).q if hasattr(run.at(t), "q") else run.at(t)[0]
-    expected = scenario.system.body_poses(q)
+    expected = scenario.system.body_poses(run.at(t)[0])
     poses = page.evaluate("catena.studio.poses()")
     for name in ("A-B", "B-C", "C-D"):
         np.testing.assert_allclose(poses[name][:3], expected[name][:3, 3], atol=2e-3)

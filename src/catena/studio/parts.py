@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import tomlkit
@@ -27,6 +28,8 @@ SORTS = (
     "controller",
 )
 """What can be added as a table of its own, in the order in which people need it."""
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+"""A key that stands without quotes."""
 EXAMPLES = {
     "mass": "1.0", "com": "[0.0, 0.0, 0.5]", "inertia": "[0.1, 0.1, 0.01]", "density": "7850.0",
     "visual": '[{ shape = "box", size = [0.1, 0.1, 1.0], pose = { p = [0.0, 0.0, 0.5] } }]',
@@ -76,17 +79,17 @@ def value_from(text: Any, who: str) -> Any:
 def field_text(value: Any) -> str:
     """A value as it is typed into a field."""
     plain = value.unwrap() if hasattr(value, "unwrap") else value
-    return plain if isinstance(plain, str) else str(_inline(plain).as_string())
+    return plain if isinstance(plain, str) else _inline(plain)
 
 
-def _inline(plain: Any) -> Any:
-    """A value on one line, tables in it too."""
+def _inline(plain: Any) -> str:
+    """A value of TOML on one line, tables in it too."""
     if isinstance(plain, dict):
-        table = tomlkit.inline_table()
-        table.update({key: _inline(x) for key, x in plain.items()})
-        return table
+        return "{" + ", ".join(f"{_key(name)} = {_inline(x)}" for name, x in plain.items()) + "}"
     if isinstance(plain, list):
-        row = tomlkit.array()
-        row.extend(_inline(x) for x in plain)
-        return row
-    return tomlkit.item(plain)
+        return f"[{', '.join(map(_inline, plain))}]"
+    return repr(plain) if type(plain) in (int, float) else str(tomlkit.item(plain).as_string())
+
+
+def _key(name: str) -> str:
+    return name if BARE.fullmatch(name) else str(tomlkit.item(name).as_string())

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import warnings
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Item
 
 from catena.errors import CatenaError, CatenaWarning
 from catena.formats.kinds import Kinds
@@ -58,8 +56,9 @@ class TextReading:
         self.fault: tuple[str, int] | None = None
         self.unfinished = ""
         try:
-            self.document = tomlkit.parse(text)
-        except TOMLKitError as error:
+            # Edits keep comments and take tomlkit for it, which is ten times slower.
+            self.document = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
             self.fault = str(error), _line(str(error))
         if self.document is not None:
             self.unfinished = _unfinished(self.document)
@@ -140,7 +139,7 @@ class TextReading:
         places = self._places()
         for key in ("fixed", "sketch"):
             for name, place in linkage.get(key, {}).items():
-                at = places.get(str(name)) or [_number(x, names) for x in place]
+                at = places.get(str(name)) or [value_of(x, names) for x in place]
                 sort = (
                     "fixed" if key == "fixed" else "slides" if name in linkage.get("slides", {}) else "free"
                 )
@@ -149,7 +148,7 @@ class TextReading:
         for name, length in linkage.get("bars", {}).items():
             a, _, b = str(name).partition("-")
             bars[str(name)] = {
-                "ends": [a.strip(), b.strip()], "text": str(_plain(length)), "length": _number(length, names),
+                "ends": [a.strip(), b.strip()], "text": str(length), "length": value_of(length, names),
             }  # fmt: skip
         return {"points": points, "bars": bars}
 
@@ -185,7 +184,7 @@ class TextReading:
         found: dict[str, float] = {}
         for name, value in (self.document or {}).get("parameters", {}).items():
             try:
-                found[str(name)] = _number(value, found)
+                found[str(name)] = value_of(value, found)
             except CatenaError:
                 continue
         return found
@@ -196,11 +195,11 @@ class TextReading:
         values = self.parameters()
         found: dict[str, Any] = {
             "parameters": [
-                {"name": str(name), "text": str(_plain(text)), "value": values.get(str(name))}
+                {"name": str(name), "text": str(text), "value": values.get(str(name))}
                 for name, text in document.get("parameters", {}).items()
             ],
-            "springs": [_plain(table) for table in document.get("spring", [])],
-            "changes": [_plain(table) for table in document.get("change", [])],
+            "springs": list(document.get("spring", [])),
+            "changes": list(document.get("change", [])),
             "motors": _motors(document),
             "controllers": _controllers(document),
             "tables": {
@@ -209,10 +208,10 @@ class TextReading:
                 if word in document
             },
             "start_speeds": {
-                str(name): str(_plain(x)) for name, x in document.get("initial", {}).get("v", {}).items()
+                str(name): str(x) for name, x in document.get("initial", {}).get("v", {}).items()
             },
             "chains": [cells(chain) for chain in document.get("chain", [])],
-            "duration": str(_plain(document.get("run", {}).get("duration", 1.0))),
+            "duration": str(document.get("run", {}).get("duration", 1.0)),
         }
         if self.scenario is not None:
             m, s = self.scenario.mechanism, self.scenario.system
@@ -230,7 +229,7 @@ class TextReading:
             ]
         else:
             gravity = document.get("mechanism", {}).get("gravity", [0.0, 0.0, -9.81])
-            found |= {"gravity": -_number(gravity[2], values), "joints": [], "bodies": [], "frames": []}
+            found |= {"gravity": -value_of(gravity[2], values), "joints": [], "bodies": [], "frames": []}
         return found
 
 
@@ -287,13 +286,13 @@ def _unjoined(document: Any) -> str:
 def _motors(document: Any) -> list[dict[str, Any]]:
     found = []
     for table in document.get("drive", []):
-        text = str(_plain(table.get("position", "")))
+        text = str(table.get("position", ""))
         found.append(
             {"joint": str(table.get("joint")), "speed": text.removesuffix("* t").strip().strip("()")}
         )
     for table in document.get("controller", []):
         if table.get("kind") == "formula":
-            found += [{"joint": str(j), "moment": str(_plain(x))} for j, x in table.get("forces", {}).items()]
+            found += [{"joint": str(j), "moment": str(x)} for j, x in table.get("forces", {}).items()]
     return found
 
 
@@ -303,21 +302,13 @@ def _controllers(document: Any) -> list[dict[str, str]]:
     for table in document.get("controller", []):
         if table.get("kind") == "pid" and len(table.get("reference", {})) == 1:
             joint = next(iter(table["reference"]))
-            gains = {key: str(_gain(_plain(table.get(key, 0.0)), str(joint))) for key in ("kp", "ki", "kd")}
-            found.append({"joint": str(joint), "target": str(_plain(table["reference"][joint])), **gains})
+            gains = {key: str(_gain(table.get(key, 0.0), str(joint))) for key in ("kp", "ki", "kd")}
+            found.append({"joint": str(joint), "target": str(table["reference"][joint]), **gains})
     return found
 
 
 def _gain(given: Any, joint: str) -> Any:
     return given.get(joint, 0.0) if isinstance(given, dict) else given
-
-
-def _plain(value: Any) -> Any:
-    return value.unwrap() if isinstance(value, Item) else value
-
-
-def _number(value: Any, names: dict[str, float]) -> float:
-    return value_of(_plain(value), names)
 
 
 def _line(words: str) -> int:

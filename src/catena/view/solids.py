@@ -278,14 +278,12 @@ class HullSolid(Solid):
         cloud = (self.points[:, None, :] + directions * self.radius).reshape(-1, 3)
         normals = np.tile(directions, (len(self.points), 1))
         hull = ConvexHull(cloud)
-        kept = []
-        for simplex, plane in zip(hull.simplices, hull.equations, strict=True):
-            a, b, c = cloud[simplex]
-            doubled_area = np.cross(b - a, c - a) @ plane[:3]
-            # Slivers between points of one plane would show as scratches, because their normals are arbitrary.
-            if abs(doubled_area) > 1e-3 * self.radius**2:
-                kept.append(simplex if doubled_area > 0.0 else simplex[::-1])
-        used, faces = np.unique(np.array(kept), return_inverse=True)
+        a, b, c = (cloud[hull.simplices[:, k]] for k in range(3))
+        doubled_area = np.sum(np.cross(b - a, c - a) * hull.equations[:, :3], axis=1)
+        # Slivers between points of one plane would show as scratches, because their normals are arbitrary.
+        kept = np.abs(doubled_area) > 1e-3 * self.radius**2
+        outwards = np.where((doubled_area > 0.0)[:, None], hull.simplices, hull.simplices[:, ::-1])
+        used, faces = np.unique(outwards[kept], return_inverse=True)
         return Triangles(cloud[used], faces.reshape(-1, 3), normals[used])
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from catena.errors import StateError
 from catena.studio.edits import acting, chains, linkages, space, tables
@@ -23,7 +24,10 @@ def apply(text: str, name: str, arguments: Mapping[str, Any]) -> str:
     """The text after an edit."""
     if name not in EDITS:
         raise StateError(f"no edit is called {shown(name)}.")
-    document = tomlkit.parse(text)
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise StateError(f"the text cannot be edited: {error}.") from error
     try:
         EDITS[name](document, **arguments)
     except TypeError as error:

@@ -225,7 +225,8 @@ export class Stage {
 
   // Forces are told where the pointer is near their arrow.
   hover_arrow(at) {
-    const { player } = this, segment = this.is_run ? player.segment_at(player.data.segments, player.time) : null, shown = segment ? player.shown_arrows(segment) : []; let best = null;
+    if (!this.is_run) { if (!this.tip.hidden) this.tip.hidden = true; return; }
+    const { player } = this, segment = player.segment_at(player.data.segments, player.time), shown = player.shown_arrows(segment); let best = null;
     if (shown.length && player.look) {
       const scene = player.data.scenes[segment.scene], scale = player.arrow_scale(), { t } = segment; let k = 0; while (k + 1 < t.length && t[k + 1] <= player.time + 1e-12) k++;
       const flat = (p) => { const q = player.eye.project(player.look.camera, p); return [((q[0] + 1) / 2) * player.stage.clientWidth, ((1 - q[1]) / 2) * player.stage.clientHeight]; };

@@ -100,15 +100,15 @@ class Mover:
         """Move a point (3,) of a body, told in its frame, towards a place (3,) in ground, as far as it can go."""
         s = self.system
         for _ in range(STEPS):
-            pose = np.asarray(s.body_poses(q)[body])
-            away = to - pose[:3, :3] @ point - pose[:3, 3]
+            pose = s.pose(q, body)
+            away = to - pose.R @ point - pose.p
             far = float(np.linalg.norm(away))
             if far < 1e-7 * self.extent:
                 break
             # A place out of reach is approached from where the point can be: a long pull would swing across it.
             pull = away * min(1.0, LONGEST * self.extent / far)
             twist = s.jacobian(q, body)
-            J = pose[:3, :3] @ (twist[3:] - np.cross(point, twist[:3].T).T)
+            J = pose.R @ (twist[3:] - np.cross(point, twist[:3].T).T)
             answers = self._answers(q, J)
             mobility = J @ answers.T
             size = float(np.trace(mobility))
@@ -139,8 +139,8 @@ class Mover:
         return None, is_open
 
     def _distance(self, q: Floats, body: str, point: Floats, to: Floats) -> float:
-        pose = np.asarray(self.system.body_poses(q)[body])
-        return float(np.linalg.norm(to - pose[:3, :3] @ point - pose[:3, 3]))
+        pose = self.system.pose(q, body)
+        return float(np.linalg.norm(to - pose.R @ point - pose.p))
 
     def _liveliness(self, q: Floats) -> float:
         """How far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""
