@@ -1,6 +1,6 @@
 """Where the examples put what they draw: figures and a film in one folder, each told on a line of the report.
 
-The film is small, because `tools/write_gallery.py` takes it over into docs/gallery.
+`tools/write_gallery.py` takes the film over into docs/gallery.
 """
 
 from pathlib import Path
@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 import catena as ct
 from catena.view import Course
 
-SIZE, RATE, SECONDS, COLOURS = (280, 210), 12.0, 3.0, 32
-"""How films look: pixels, pictures a second, seconds and colours."""
+SIZE, RATE, SECONDS = (480, 360), 12.0, 3.0
+"""How films look: pixels, pictures a second and seconds."""
 
 
 class Pictures:
@@ -33,10 +33,10 @@ class Pictures:
         self.tell(name)
 
     def film(self, run: ct.Trajectory | Course, **options: Any) -> None:
-        """Write the moving picture of a motion, motion.gif, which lasts as long as those of other examples."""
+        """Write the moving picture of a motion, motion.webp, which lasts as long as those of other examples."""
         speed = float(run.t[-1] - run.t[0]) / SECONDS
-        run.save_video(self.folder / "motion.gif", speed=speed, **FILM, **options)
-        self.tell("motion.gif")
+        run.save_video(self.folder / "motion.webp", speed=speed, **FILM, **options)
+        self.tell("motion.webp")
 
     def tell(self, name: str) -> None:
         """Print where a file is."""
@@ -54,6 +54,4 @@ def alike(figure: Figure, zoom: float = 1.0) -> None:
             setter(middle - half, middle + half)
 
 
-FILM: dict[str, Any] = {
-    "size": SIZE, "rate": RATE, "colours": COLOURS, "clock": False, "floor": False, "progress": False,
-}  # fmt: skip
+FILM: dict[str, Any] = {"size": SIZE, "rate": RATE, "clock": False, "progress": False}

@@ -27,7 +27,9 @@ from pictures import Pictures  # noqa: E402
 
 STUDIO, SMALL = ROOT / "src" / "catena" / "studio" / "page" / "gallery", (240, 160)
 """Where the pictures of the studio's start page are, and how large [px]."""
-LARGEST, IN_ALL = 300_000, 6_000_000
+STILL = (800, 600)
+"""Pixels of what does not move."""
+LARGEST, IN_ALL = 350_000, 9_000_000
 """Bytes of the largest picture, and of all of them."""
 # Seconds of a run, and the velocities that set it in motion; whatever is not named falls for a second.
 STARTS: dict[str, tuple[float, dict[str, float]]] = {
@@ -71,7 +73,7 @@ def generator(name: str) -> None:
         run = ct.simulate(system, q, v, duration, integrator="rk4", step=duration / 2000.0, samples=200)
     with tempfile.TemporaryDirectory() as folder:
         Pictures(__file__, [folder]).film(run)
-        take(Path(folder) / "motion.gif", name)
+        take(Path(folder) / "motion.webp", name)
 
 
 def example(file: Path) -> None:
@@ -80,18 +82,18 @@ def example(file: Path) -> None:
         done = subprocess.run([sys.executable, str(file), folder], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{file.name} failed:\n{done.stderr}")
-        film = Path(folder) / "motion.gif"
+        film = Path(folder) / "motion.webp"
         take(film if film.exists() else still(Path(folder)), file.stem)
 
 
 def still(folder: Path) -> Path:
-    """The first picture of a folder, as small as those that move."""
+    """The first picture of a folder, small enough for the page and large enough to be read."""
     from PIL import Image
 
     image = Image.open(min(folder.glob("*.png"), key=lambda path: path.stat().st_mtime)).convert("RGB")
-    image.thumbnail((400, 300), Image.Resampling.LANCZOS)
-    small = folder / "still.gif"
-    image.quantize(32).save(small)
+    image.thumbnail(STILL, Image.Resampling.LANCZOS)
+    small = folder / "still.webp"
+    image.save(small, quality=85, method=6)
     return small
 
 
@@ -100,8 +102,8 @@ def take(made: Path, name: str) -> None:
     size = made.stat().st_size
     if size > LARGEST:
         raise RuntimeError(f"the picture of {name} has {size} bytes; let it be shorter or smaller.")
-    (FOLDER / f"{name}.gif").write_bytes(made.read_bytes())
-    print(f"docs/gallery/{name}.gif  {size / 1e3:.0f} kB", flush=True)
+    (FOLDER / f"{name}.webp").write_bytes(made.read_bytes())
+    print(f"docs/gallery/{name}.webp  {size / 1e3:.0f} kB", flush=True)
 
 
 def studio() -> None:
@@ -165,7 +167,7 @@ def _table(cells: list[tuple[str, str]]) -> list[str]:
         some = cells[k : k + 3]
         rows.append(
             "| "
-            + " | ".join(f"![{name}]({name}.gif)<br>{text}" for name, text in some)
+            + " | ".join(f"![{name}]({name}.webp)<br>{text}" for name, text in some)
             + " |" * (4 - len(some))
         )
     return rows
@@ -185,7 +187,7 @@ def main(arguments: list[str]) -> None:
     for file in examples():
         if not arguments or file.stem in arguments:
             example(file)
-    for file in FOLDER.glob("*.gif"):
+    for file in FOLDER.glob("*.webp"):
         if file.stem not in entries():
             file.unlink()
     (FOLDER / "README.md").write_text(page(), encoding="utf-8")

@@ -1,8 +1,11 @@
 """Faults that were seen in saved pages and views, as facts of pages in a real browser. They share few pages,
 because a page costs more than they do."""
 
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 import catena as ct
 from catena.mechanism import generators
@@ -147,3 +150,36 @@ def test_reports_have_light_labels_in_the_dark(open_page, tmp_path):
         .filter((c) => Math.max(...c.match(/[0-9.]+/g).slice(0, 3).map(Number)) < 120)"""
     )
     assert dark == []
+
+
+def test_parts_cast_shadows_on_each_other_and_on_the_floor(open_page, tmp_path):
+    """A block above a plate above the floor, in the light of a sun whose direction is known: what lies in the shadow is
+    darker than the same face across, until shadows are turned off."""
+    m = ct.Mechanism("block above a plate")
+    for name, size, height in (("plate", 1.0, 0.3), ("block", 0.2, 0.7)):
+        m.add_body(name, mass=1.0, inertia=0.1, visuals=ct.shapes.Box((size, size, 0.04)))
+        m.add_joint(f"{name} rises", "ground", name, ct.Prismatic("z"), in_parent=ct.Pose(p=(0, 0, height)))
+    run = ct.simulate(m.system(), [0.0, 0.0], [0.0, 0.0], 1e-3, samples=2)
+    run.save_html(tmp_path / "shadows.html")
+    page = open_page((tmp_path / "shadows.html").as_uri())
+    first, second = page.evaluate("[catena.catena.eye.first, catena.catena.eye.second]")
+    # Where light that passes the block falls on the plate, 0.36 m below.
+    away = 0.36 * (0.28 * np.array(first) + 0.22 * np.array(second))
+
+    def brightness(point):
+        x, y = page.evaluate(
+            """(p) => { const s = catena.catena, q = s.eye.project(s.look.camera, p);
+            const b = s.canvas.getBoundingClientRect();
+            return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }""",
+            point.tolist(),
+        )
+        page.evaluate(WAIT)
+        return Image.open(io.BytesIO(page.screenshot())).convert("L").getpixel((round(x), round(y)))
+
+    top = np.array([0.0, 0.0, 0.32])
+    lit = brightness(top - away)
+    assert brightness(top + away) < 0.85 * lit
+    page.get_by_text("Show", exact=True).click()
+    page.locator("input[name=floor]").uncheck()
+    page.get_by_text("Show", exact=True).click()
+    assert abs(brightness(top + away) - lit) < 4

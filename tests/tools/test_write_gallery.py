@@ -20,7 +20,7 @@ def tool():
 
 def test_every_generator_and_example_has_a_picture_that_is_not_too_large(tool):
     names = [*gallery_names(), *(f.stem for f in sorted((ROOT / "examples").glob("[0-9][0-9]_*.py")))]
-    sizes = {file.stem: file.stat().st_size for file in (ROOT / "docs" / "gallery").glob("*.gif")}
+    sizes = {file.stem: file.stat().st_size for file in (ROOT / "docs" / "gallery").glob("*.webp")}
     assert sorted(sizes) == sorted(names), "run python tools/write_gallery.py with the names that are missing"
     assert max(sizes.values()) <= tool.LARGEST and sum(sizes.values()) <= tool.IN_ALL
 

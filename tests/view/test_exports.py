@@ -22,11 +22,12 @@ def run():
     return ct.simulate(s, q, s.velocity(q, {"A": 3.0}), 0.5, integrator="rk4", step=5e-3)
 
 
-def test_a_gif_has_the_pictures_of_its_length_and_they_differ(run, tmp_path):
+@pytest.mark.parametrize("ending", [".gif", ".webp"])
+def test_a_film_has_the_pictures_of_its_length_and_they_differ(run, tmp_path, ending):
     from PIL import Image
 
-    run.save_video(tmp_path / "run.gif", size=(160, 120), rate=10, speed=0.5, traces=["coupler"])
-    with Image.open(tmp_path / "run.gif") as film:
+    run.save_video(tmp_path / f"run{ending}", size=(160, 120), rate=10, speed=0.5, traces=["coupler"])
+    with Image.open(tmp_path / f"run{ending}") as film:
         assert film.size == (160, 120) and film.n_frames == 11
         first = np.asarray(film.convert("RGB"), dtype=int)
         film.seek(6)

@@ -115,8 +115,10 @@ def test_a_hinge_is_longer_along_its_axis_and_slide_too():
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: type(kind).__name__)
 def test_every_kind_has_a_shape_except_the_free_joint(kind):
     m = ct.Mechanism("one joint")
-    m.add_body("a", 1.0, (0.3, 0.2, 0.1), 0.01)
-    m.add_joint("j", "ground", "a", kind)
+    for body in ("a", "b"):
+        m.add_body(body, 1.0, (0.3, 0.2, 0.1), 0.01)
+    m.add_joint("floats", "ground", "a", ct.Free())
+    m.add_joint("j", "a", "b", kind)
     s = m.system()
     shapes = [p for p in picture_at(s, s.neutral()).parts if p.name == "j" and p.role in ("joint", "locked")]
     assert len(shapes) == (0 if isinstance(kind, ct.Free) else 1)
@@ -179,6 +181,26 @@ def test_a_floating_body_hangs_on_a_line_to_ground():
     q[:3] = 0.2, 0.3, 1.0
     (line,) = [p for p in picture_at(s, q).parts if p.role == "float"]
     np.testing.assert_allclose(line.lines[0], [[0, 0, 0], [0.2, 0.3, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "drawn"),
+    [
+        (ct.Sdof("dx", "dz", "ry"), []),
+        (ct.Sdof("dx", "dy", "dz"), []),
+        (ct.Planar("z"), [("joint", "body")]),
+        (ct.Sdof("rz", "dx"), [("joint", "ground"), ("ground", "ground")]),
+    ],
+)
+def test_nothing_stands_where_a_body_goes_about_on_ground(kind, drawn):
+    """Only one that stays in a plane of its own takes a plate along; what turns and slides is held by the ground."""
+    m = ct.Mechanism("roamer")
+    m.add_body("body", mass=1.0, inertia=0.1, visuals=ct.shapes.Box((0.4, 0.2, 0.1)))
+    m.add_joint("moves", "ground", "body", kind)
+    s = m.system()
+    shape = scene(s, s.neutral())
+    assert [(part.role, part.body) for part in shape.parts if part.name == "moves"] == drawn
+    assert [span.form for span in shape.spans] == (["rod"] if len(drawn) == 2 else [])
 
 
 def test_ground_is_below_a_standing_and_above_a_hanging_body():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.spatial import Pose, Transform
 from catena.view.sites import Site
 from catena.view.solids import Solid, ball, box, cylinder, frame_along
 
@@ -17,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def joint_glyph(site: Site, r: float, rank: int = 0, flat: Floats | None = None) -> list[Solid]:
-    """The solids of a joint, sized for bars of radius `r`; a free joint has none.
+    """The solids of a joint, sized for bars of radius `r`; one whose body roams has none but the plane it stays in.
 
     `rank` counts the joints drawn before at the same point: later ones are wider, hinges shorter as well, so
     that all of them can be seen. A slide that is `flat` along a direction (3,) lets a hinge be seen before it.
@@ -26,7 +25,7 @@ def joint_glyph(site: Site, r: float, rank: int = 0, flat: Floats | None = None)
     form, p = site.form, site.point
     if form in _ALONG_AXIS:
         return _ALONG_AXIS[form](p, site.axis, r, rank, flat)
-    if form == "none":
+    if form == "none" or (site.roams and not site.is_loop):
         return []
     if form == "block":
         return [box(p, site.on_child[:3, :3], (2.5 * r, 2.5 * r, 2.5 * r))]
@@ -72,13 +71,9 @@ def _arm(p: Floats, axis: Floats, r: float) -> Solid:
 
 def _by_motions(site: Site, r: float) -> list[Solid]:
     """One cylinder or sleeve for each motion, along the columns of the motion space as they are now."""
-    kind = site.joint.kind
-    relative = np.linalg.inv(site.on_parent) @ site.on_child
-    q = kind.coordinates(Transform.from_pose(Pose.unchecked(relative[:3, 3], relative[:3, :3])))
     solids: list[Solid] = []
     turns = 0
-    for column in kind.motion_space(q).array.T:
-        angular, linear = site.on_child[:3, :3] @ column[:3], site.on_child[:3, :3] @ column[3:]
+    for angular, linear in zip(*(part.T for part in site.motions), strict=True):
         if np.linalg.norm(angular) > 1e-9:
             solids.append(_turn(site.point, angular, r) if turns == 0 else _arm(site.point, angular, 1.2 * r))
             turns += 1

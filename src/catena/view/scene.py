@@ -183,10 +183,10 @@ def scene(
     for name, site in sites.items():
         size = sizes[name]
         guided = looking.is_planar and is_guided(site)
-        # A block goes with what slides, between rails; any other joint stays on its parent.
+        # A block goes with what slides, between rails, and a plane with what roams; other joints stay on their parents.
         on, at = (
             (site.joint.child, site.joint.in_child.p)
-            if guided
+            if guided or site.roams
             else (site.joint.parent, site.joint.in_parent.p)
         )
         shown = replace(site, point=site.on_child[:3, 3]) if guided else site
@@ -199,7 +199,7 @@ def scene(
         ]
         if not guided or site.gap > 0.05 * size:
             spans += _joint_spans(name, site, size, into, flexible)
-        if GROUND in (site.joint.parent, site.joint.child) and site.form != "none":
+        if GROUND in (site.joint.parent, site.joint.child) and not site.roams:
             child = site.joint.child if site.joint.parent == GROUND else site.joint.parent
             way = sliding_way(system, name, q, motion, extent) if guided else None
             parts += footings.of(name, site, centres[child], way)
@@ -292,11 +292,12 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
 
 def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat: Floats | None) -> list[Part]:
     """What is seen of a joint itself, in ground, to be carried by its parent."""
-    if site.form == "none":
+    solids = joint_glyph(site, r, rank, flat)
+    if not solids:
         return []
     role = "locked" if site.joint.locked else "loop" if site.is_loop else "joint"
     colour = {"locked": theme.LOCKED, "loop": theme.LOOP, "joint": theme.JOINT}[role]
-    return [Part(name, role, colour, carrier, tuple(joint_glyph(site, r, rank, flat)))]
+    return [Part(name, role, colour, carrier, tuple(solids))]
 
 
 def _joint_spans(
@@ -319,10 +320,10 @@ def _joint_spans(
             return []
         return [span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
     end = site.on_child[:3, 3] if site.is_pulled_out(joint.child) else site.point
-    rod = span("rod", theme.ROD, site.point, end, 0.55 * r)
+    found = [] if site.roams else [span("rod", theme.ROD, site.point, end, 0.55 * r)]
     if site.gap > 0.05 * r:
-        return [rod, span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r)]
-    return [rod]
+        found.append(span("gap", theme.LOOP, site.on_parent[:3, 3], site.on_child[:3, 3], r))
+    return found
 
 
 def _force_spans(mechanism: Mechanism, r: float, flexing: Iterable[Flexing]) -> Iterable[SpanningPart]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,24 @@ class Site:
         """Whether a body slides on ground, away from the point that the joint is drawn at: a rod leads there."""
         joint = self.joint
         return joint.kind.drawn_as in SLIDES and joint.parent == GROUND and joint.child == body
+
+    @cached_property
+    def motions(self) -> tuple[Floats, Floats]:
+        """The angular and the linear part (3, nv) of the motions that the joint allows here, in the axes of ground."""
+        kind, R = self.joint.kind, self.on_child[:3, :3]
+        relative = np.linalg.inv(self.on_parent) @ self.on_child
+        q = kind.coordinates(Transform.from_pose(Pose.unchecked(relative[:3, 3], relative[:3, :3])))
+        columns = np.asarray(kind.motion_space(q).array, dtype=np.float64)
+        return R @ columns[:3], R @ columns[3:]
+
+    @cached_property
+    def roams(self) -> bool:
+        """Whether the body goes about on ground in two or three directions, so that nothing stands where the joint is."""
+        if self.form == "none" or self.joint.parent != GROUND or self.joint.locked or self.joint.kind.nv < 2:
+            return self.form == "none"
+        angular, linear = self.motions
+        straight = linear[:, np.linalg.norm(angular, axis=0) < 1e-9]
+        return int(np.linalg.matrix_rank(straight, tol=1e-9)) > 1
 
 
 SLIDES = ("slide", "sleeve", "screw")

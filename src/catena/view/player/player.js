@@ -151,7 +151,7 @@ class Player {
     };
     const names = group("Names"); check(names, "bodies", "bodies"); check(names, "joints", "joints"); if (data.scenes.some((s) => s.frames.length)) check(names, "points", "frames");
     const marks = group("Marks"); check(marks, "frames", "frames"); check(marks, "masses", "mass centres");
-    if (data.scenes[0].floor) check(marks, "floor", "floor and shadow"); else if (data.scenes[0].has_grid) check(marks, "floor", "grid");
+    if (data.scenes[0].floor) check(marks, "floor", "floor and shadow"); else if (data.scenes[0].has_grid) check(marks, "floor", "grid and shadow");
     const groups = [...new Set(data.segments.flatMap((s) => s.arrows.map((a) => a.group)))];
     if (groups.length) {
       const forces = group("Forces");
@@ -397,10 +397,10 @@ class Player {
     gl.set_poses(this.rows); this.follow(scene);
     const style = getComputedStyle(this.root), colour = (name) => rgb(style.getPropertyValue(name).trim());
     const eye = this.eye, camera = eye.matrix(), light = unit_of(add(add(scaled(eye.towards, scene.camera.planar ? 1.2 : 0.55), eye.up, 0.75), eye.right, -0.4));
-    const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), lift: style.getPropertyValue("--dark").trim() === "1" ? 1 : 0, size: [this.stage.clientWidth, this.stage.clientHeight], floor: colour("--floor"), grid: colour("--grid") };
+    const look = { camera, light, up: eye.up, towards: eye.towards, paper: colour("--scene"), lift: style.getPropertyValue("--dark").trim() === "1" ? 1 : 0, size: [this.stage.clientWidth, this.stage.clientHeight], floor: colour("--floor"), grid: colour("--grid"), shade: colour("--shadow") };
     this.spans(kept); this.look = look;
     const solids = [...kept.batches, kept.moving];
-    gl.begin(look);
+    look.shadows = this.shadows(scene, kept, solids); gl.begin(look);
     if (scene.has_grid && options.floor) {
       const [low, high] = data.bounds, centre = scaled(add(low, high), 0.5), level = Math.min(dot(low, eye.up), dot(high, eye.up)) - 0.15 * eye.radius;
       gl.draw_floor({ centre: add(centre, eye.up, level - dot(centre, eye.up)), first: eye.first, second: eye.second, reach: 3 * eye.radius, spacing: round_length(eye.radius / 3), is_open: true });
@@ -409,7 +409,6 @@ class Player {
       const [low, high] = data.bounds, up = eye.up, level = (data.floor === null ? Math.min(dot(low, up), dot(high, up)) : data.floor) - 0.002 * eye.radius, centre = scaled(add(low, high), 0.5);
       const wide = Math.max(eye.radius * 1.9, 1e-6), spacing = round_length(eye.radius / 4);
       gl.draw_floor({ centre: add(centre, up, level - dot(centre, up)), first: eye.first, second: eye.second, reach: wide, spacing, hides: dot(eye.towards, up) > 0 });
-      if (scene.bodies.length <= 250 && !(this.busy && gl.is_software)) gl.draw(gl.is_software ? [...kept.shades, kept.moving] : solids, { purpose: 2, level: level + 0.001 * eye.radius, plain: colour("--shadow") });
     }
     const bent = scene.flexings.find((f) => f.body === this.chosen);
     gl.draw(solids, { chosen: [this.chosen || 0, bent ? bent.first : 0, bent ? bent.first + bent.s.length / 3 : 0] });
@@ -424,6 +423,14 @@ class Player {
       if (options.masses) gl.draw([kept.masses]);
     }
     this.place_names(scene, camera); this.draw_gizmo(); this.show_time(now); this.frames_drawn++; if (this.live) this.keep_inside(scene, camera); if (this.hosts.drawn) this.hosts.drawn(camera);
+  }
+
+  // Shadows from part to part and onto the floor, in the light of a sun that stays where it is in space. A processor that
+  // draws by itself has none while it is in a hurry, and coarse ones while it plays.
+  shadows(scene, kept, solids) {
+    const { eye, options, renderer: gl, data } = this; if (scene.camera.planar || !options.floor || (gl.is_software && (this.busy || scene.bodies.length > 250))) return null;
+    const [low, high] = data.bounds, sun = unit_of(add(add(eye.up, eye.first, -0.28), eye.second, -0.22)); gl.is_coarse = gl.is_software && this.playing;
+    return gl.cast_shadows(gl.is_coarse ? [...kept.shades, kept.moving] : solids, { sun, centre: scaled(add(low, high), 0.5), radius: 0.55 * size_of(add(high, low, -1)) + 4 * scene.radius, size: gl.is_software ? (this.playing ? 512 : 1024) : 2048 });
   }
 
   // The axes of ground as the eye sees them, in a corner; what points away is drawn first and fainter.

@@ -9,7 +9,6 @@ const SOLID_VERTEX = `#version 300 es
 precision highp float; precision highp sampler2D;
 layout(location=0) in vec3 position; layout(location=1) in vec3 normal; layout(location=2) in vec4 tint; layout(location=3) in vec2 extra;
 uniform sampler2D poses; uniform int offset; uniform mat4 camera;
-uniform bool flat_on_floor; uniform vec3 up; uniform float level;
 out vec3 world_normal; out vec3 world; out vec3 colour; flat out vec2 id; flat out float quarters;
 void main() {
   vec4 local = vec4(position, 1.0); vec3 n = normal;
@@ -17,16 +16,27 @@ void main() {
   vec4 r0 = texelFetch(poses, at, 0), r1 = texelFetch(poses, at + ivec2(1, 0), 0), r2 = texelFetch(poses, at + ivec2(2, 0), 0);
   world = vec3(dot(r0, local), dot(r1, local), dot(r2, local));
   world_normal = vec3(dot(r0.xyz, n), dot(r1.xyz, n), dot(r2.xyz, n));
-  if (flat_on_floor) world -= up * (dot(world, up) - level);
   colour = tint.rgb; id = vec2(tint.a, extra.x); quarters = extra.y;
   gl_Position = camera * vec4(world, 1.0);
 }`;
 
+// How much of the light of the sun reaches a place: what the sun sees first is kept as depths in a texture.
+const SUNLIGHT = `precision highp sampler2DShadow;
+uniform sampler2DShadow depths; uniform mat4 sun_camera; uniform float grain;
+float sunlight(vec3 place, vec3 n, float spread) {
+  vec3 at = (sun_camera * vec4(place + 1.5 * grain * n, 1.0)).xyz * 0.5 + 0.5;
+  if (any(lessThan(at, vec3(0.0))) || any(greaterThan(at, vec3(1.0)))) return 1.0;
+  if (spread == 0.0) return textureLod(depths, at, 0.0);
+  float sum = 0.0;
+  for (int k = 0; k < 4; k++) sum += textureLod(depths, at + vec3(spread * (vec2(k & 1, k >> 1) - 0.5), 0.0), 0.0);
+  return 0.25 * sum;
+}`;
+
 const SOLID_FRAGMENT = `#version 300 es
-precision highp float;
+precision highp float; ${SUNLIGHT}
 in vec3 world_normal; in vec3 world; in vec3 colour; flat in vec2 id; flat in float quarters;
 uniform vec3 light; uniform vec3 up; uniform vec3 towards; uniform float alpha; uniform bool facets;
-uniform int purpose; uniform vec3 plain; uniform vec3 chosen; uniform float lift;
+uniform int purpose; uniform vec3 chosen; uniform float lift; uniform vec3 sun; uniform float shadowed, spread;
 out vec4 painted;
 void main() {
   if (purpose == 1) {
@@ -34,7 +44,6 @@ void main() {
     painted = vec4(mod(part, 256.0), floor(part / 256.0), mod(depth, 256.0), floor(depth / 256.0)) / 255.0;
     return;
   }
-  if (purpose == 2) { painted = vec4(plain, alpha); return; }
   vec3 n = facets ? cross(dFdx(world), dFdy(world)) : world_normal;
   n = normalize(n);
   if (facets && dot(n, towards) < 0.0) n = -n;
@@ -45,8 +54,14 @@ void main() {
   if ((chosen.x == id.y && chosen.x > 0.5) || (id.y >= chosen.y && id.y < chosen.z)) base = mix(base, vec3(1.0, 0.78, 0.2), 0.45);
   float lit = max(dot(n, light), 0.0), sky = 0.5 + 0.5 * dot(n, up);
   float shine = pow(max(dot(reflect(-light, n), towards), 0.0), 24.0);
-  painted = vec4(base * (0.42 + 0.26 * sky + 0.42 * lit) + 0.10 * shine, alpha);
+  // What faces away from the sun is dark by itself; a shadow on it would have no edge.
+  float facing = smoothstep(0.0, 0.3, dot(n, sun)), dark = 0.0;
+  if (shadowed > 0.5 && facing > 0.0) dark = facing * (1.0 - sunlight(world, n, spread));
+  painted = vec4(base * (0.42 + 0.26 * sky + 0.42 * lit) * (1.0 - 0.4 * dark) + 0.10 * shine * (1.0 - dark), alpha);
 }`;
+
+const DEPTH_FRAGMENT = `#version 300 es
+precision lowp float; void main() {}`;
 
 const LINE_VERTEX = `#version 300 es
 precision highp float; precision highp sampler2D;
@@ -76,21 +91,23 @@ void main() { if (dashed > 0.5 && mod(along, 9.0) > 5.0) discard; painted = vec4
 const FLOOR_VERTEX = `#version 300 es
 precision highp float;
 layout(location=0) in vec2 corner; uniform mat4 camera; uniform vec3 centre, first, second; uniform float reach;
-out vec2 place; out vec2 from;
+out vec2 place; out vec2 from; out vec3 p;
 void main() {
-  from = corner; vec3 p = centre + reach * (corner.x * first + corner.y * second);
+  from = corner; p = centre + reach * (corner.x * first + corner.y * second);
   place = vec2(dot(p, first), dot(p, second)); gl_Position = camera * vec4(p, 1.0);
 }`;
 
 const FLOOR_FRAGMENT = `#version 300 es
-precision highp float;
-in vec2 place; in vec2 from; uniform vec3 ground, ink; uniform float spacing, body; out vec4 painted;
+precision highp float; ${SUNLIGHT}
+in vec2 place; in vec2 from; in vec3 p; uniform vec3 ground, ink, shade; uniform float spacing, body, shadowed, spread; out vec4 painted;
 void main() {
   float fade = 1.0 - smoothstep(0.55, 1.0, length(from)); if (fade < 0.01) discard;
   vec2 cells = place / spacing, wide = max(fwidth(cells), vec2(1e-6));
   vec2 off = abs(fract(cells - 0.5) - 0.5) / wide;
   float line = (1.0 - min(min(off.x, off.y), 1.0)) * (1.0 - smoothstep(0.15, 0.5, max(wide.x, wide.y)));
-  painted = vec4(mix(ground, ink, line), fade * mix(0.8 * line, 1.0, body));
+  vec3 paint = mix(ground, ink, line);
+  if (shadowed > 0.5) paint = mix(shade * (1.0 - 0.1 * line), paint, sunlight(p, vec3(0.0), spread));
+  painted = vec4(paint, fade * mix(0.8 * line, 1.0, body));
 }`;
 
 function unit_cylinder(around) {
@@ -183,6 +200,9 @@ class Renderer {
     this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
     this.line = this.program(LINE_VERTEX, LINE_FRAGMENT);
     this.floor = this.program(FLOOR_VERTEX, FLOOR_FRAGMENT);
+    this.depth = this.program(SOLID_VERTEX, DEPTH_FRAGMENT);
+    for (const { made, depths } of [this.solid, this.floor]) { gl.useProgram(made); gl.uniform1i(depths, 1); }
+    this.sun = this.seen_by_sun(1);
     this.texture = gl.createTexture(); gl.bindTexture(gl.TEXTURE_2D, this.texture);
     for (const [name, value] of [[gl.TEXTURE_MIN_FILTER, gl.NEAREST], [gl.TEXTURE_MAG_FILTER, gl.NEAREST], [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) gl.texParameteri(gl.TEXTURE_2D, name, value);
     this.square = this.buffer(new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]));
@@ -287,6 +307,36 @@ class Renderer {
     else gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, 768, high, gl.RGBA, gl.FLOAT, this.table);
   }
 
+  // A square of depths, as many on a side, in the second texture.
+  seen_by_sun(size) {
+    const gl = this.gl, texture = gl.createTexture(), frame = gl.createFramebuffer();
+    if (this.sun) { gl.deleteTexture(this.sun.texture); gl.deleteFramebuffer(this.sun.frame); }
+    gl.activeTexture(gl.TEXTURE1); gl.bindTexture(gl.TEXTURE_2D, texture); gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, size, size);
+    for (const [name, value] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR], [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE], [gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE], [gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL]]) gl.texParameteri(gl.TEXTURE_2D, name, value);
+    gl.activeTexture(gl.TEXTURE0); gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, texture, 0); gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    return { texture, frame, size };
+  }
+
+  // What stands in the light that comes from the direction `sun`, within a ball; what is drawn next has its shadows.
+  cast_shadows(batches, { sun, centre, radius, size }) {
+    const gl = this.gl, u = this.depth; if (this.sun.size !== size) this.sun = this.seen_by_sun(size);
+    const right = unit_of(cross(Math.abs(sun[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0], sun)), above = cross(sun, right), rows = [right, above, sun.map((x) => -x)];
+    const camera = new Float32Array(16); rows.forEach((row, i) => { for (let j = 0; j < 3; j++) camera[4 * j + i] = row[j] / radius; camera[12 + i] = -dot(row, centre) / radius; }); camera[15] = 1;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.sun.frame); gl.viewport(0, 0, size, size); gl.depthMask(true); gl.clear(gl.DEPTH_BUFFER_BIT);
+    gl.useProgram(u.made); gl.bindTexture(gl.TEXTURE_2D, this.texture); gl.uniformMatrix4fv(u.camera, false, camera); gl.uniform1i(u.offset, 0);
+    gl.enable(gl.POLYGON_OFFSET_FILL); gl.polygonOffset(1.5, 4);
+    for (const batch of batches) if (batch.count && !(batch.alpha < 1)) { gl.bindVertexArray(batch.array); gl.drawElements(gl.TRIANGLES, batch.count, gl.UNSIGNED_INT, 0); }
+    gl.disable(gl.POLYGON_OFFSET_FILL); gl.bindVertexArray(null); gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    return { camera, sun, grain: (2 * radius) / size, spread: this.is_coarse ? 0 : 1.6 / size };
+  }
+
+  // The shadows that a program is to draw, if any.
+  set_shadows(u) {
+    const gl = this.gl, { shadows } = this.look; gl.uniform1f(u.shadowed, shadows ? 1 : 0); if (!shadows) return;
+    gl.uniformMatrix4fv(u.sun_camera, false, shadows.camera); gl.uniform1f(u.grain, shadows.grain); gl.uniform1f(u.spread, shadows.spread);
+  }
+
   begin(look) {
     const gl = this.gl; this.look = look;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
@@ -297,23 +347,22 @@ class Renderer {
     const gl = this.gl, u = this.floor;
     gl.useProgram(u.made); gl.uniformMatrix4fv(u.camera, false, this.look.camera);
     gl.uniform3fv(u.centre, floor.centre); gl.uniform3fv(u.first, floor.first); gl.uniform3fv(u.second, floor.second);
-    gl.uniform1f(u.reach, floor.reach); gl.uniform1f(u.spacing, floor.spacing); gl.uniform3fv(u.ground, this.look.floor); gl.uniform3fv(u.ink, this.look.grid); gl.uniform1f(u.body, floor.is_open ? 0 : 1);
+    gl.uniform1f(u.reach, floor.reach); gl.uniform1f(u.spacing, floor.spacing); gl.uniform3fv(u.ground, this.look.floor); gl.uniform3fv(u.ink, this.look.grid); gl.uniform1f(u.body, floor.is_open ? 0 : 1); gl.uniform3fv(u.shade, this.look.shade); this.set_shadows(u);
     gl.bindVertexArray(null); gl.bindBuffer(gl.ARRAY_BUFFER, this.square); gl.enableVertexAttribArray(0); gl.vertexAttribPointer(0, 2, gl.FLOAT, false, 0, 0);
     // Seen from above a floor hides what is below it; a grid in space hides nothing.
     gl.enable(gl.BLEND); gl.depthMask(!floor.is_open && floor.hides); gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4); gl.depthMask(true); gl.disable(gl.BLEND);
     gl.disableVertexAttribArray(0);
   }
 
-  // Purposes: 0 paint, 1 tell parts and depths, 2 shadows on the floor.
-  draw(batches, { purpose = 0, offset = 0, alpha = 1, chosen = [0, 0, 0], level = 0, plain = [0, 0, 0] } = {}) {
+  // Purposes: 0 paint, 1 tell parts and depths.
+  draw(batches, { purpose = 0, offset = 0, alpha = 1, chosen = [0, 0, 0] } = {}) {
     const gl = this.gl, u = this.solid, look = this.look;
     gl.useProgram(u.made); gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.uniformMatrix4fv(u.camera, false, look.camera); gl.uniform1i(u.offset, offset); gl.uniform3fv(u.up, look.up);
     gl.uniform3fv(u.light, look.light); gl.uniform3fv(u.towards, look.towards); gl.uniform1f(u.alpha, alpha);
-    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.plain, plain); gl.uniform3fv(u.chosen, chosen); gl.uniform1f(u.lift, look.lift || 0);
-    gl.uniform1i(u.flat_on_floor, purpose === 2 ? 1 : 0); gl.uniform1f(u.level, level);
+    gl.uniform1i(u.purpose, purpose); gl.uniform3fv(u.chosen, chosen); gl.uniform1f(u.lift, look.lift || 0);
+    this.set_shadows(u); if (look.shadows) gl.uniform3fv(u.sun, look.shadows.sun);
     if (alpha < 1) gl.enable(gl.BLEND);
-    if (purpose === 2) gl.depthMask(false);
     for (const batch of batches) {
       if (!batch.count) continue;
       // What is seen through hides nothing that is drawn later.
