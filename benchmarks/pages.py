@@ -56,7 +56,9 @@ def dragging(browser: Any, folder: Path, name: str) -> list[Figure]:
     mechanism = getattr(ct.generators, name)()
     ct.Scenario(mechanism, duration=1.0).save(file)
     with studio(file, show=False) as made:
-        page = opened(browser, made.url, "() => window.catena && catena.studio && catena.studio.frames_drawn > 0")
+        page = opened(
+            browser, made.url, "() => window.catena && catena.studio && catena.studio.frames_drawn > 0"
+        )
         reading = made.session.reading
         poses = reading.scenario.system.body_poses(reading.q)
         body = list(mechanism.bodies)[-1] if name == "stewart" else "coupler"
@@ -98,21 +100,23 @@ def many_bodies(browser: Any, folder: Path) -> list[Figure]:
     ct.Scenario(ct.generators.tree(200), duration=0.2, samples=11).save(file)
     start, cpu = time.perf_counter(), time.process_time()
     with studio(file, show=False) as made:
-        page = opened(browser, made.url, "() => window.catena && catena.studio && catena.studio.frames_drawn > 0")
+        page = opened(
+            browser, made.url, "() => window.catena && catena.studio && catena.studio.frames_drawn > 0"
+        )
         opening, opening_cpu = time.perf_counter() - start, time.process_time() - cpu
-        edit = """(duration) => fetch("/ask/act", { method: "POST", headers: { "Content-Type": "application/json",
-          "X-Catena": "1" }, body: JSON.stringify({ name: "set run", arguments: { duration }, base: catena.stage.revision })
-          }).then((r) => r.json()).then((j) => j.revision)"""
+        made.session.act("set run", {"duration": "0.1 s"}, made.session.revision)
+        page.wait_for_function(f"() => catena.stage.revision >= {made.session.revision}")
         start, cpu = time.perf_counter(), time.process_time()
-        for k in range(3):
-            revision = page.evaluate(edit, f"{0.1 + 0.1 * k} s")
-            page.wait_for_function(f"() => catena.stage.revision >= {revision}")
+        for key in ("Control+z", "Control+Shift+z", "Control+z"):
+            before = made.session.revision
+            page.keyboard.press(key)
+            page.wait_for_function(f"() => catena.stage.revision > {before}")
         editing, editing_cpu = (time.perf_counter() - start) / 3, (time.process_time() - cpu) / 3
         page.close()
     return [
         Figure("200 bodies: from the call to the first picture", opening, "s"),
         Figure("of it Python", opening_cpu, "s of processor"),
-        Figure("200 bodies: from an edit to the new picture", editing, "s"),
+        Figure("200 bodies: from an undo to the new picture", editing, "s"),
         Figure("of it Python", editing_cpu, "s of processor"),
     ]
 
@@ -151,7 +155,12 @@ def opened(browser: Any, url: str, ready: str) -> Any:
 
 def measured(page: Any, counter: str, busy: Callable[[], None]) -> tuple[float, float, float]:
     """How often a counter of a page goes up in a second, and what each time takes of Python and of the browser."""
-    first, start, cpu, others = page.evaluate(counter), time.perf_counter(), time.process_time(), descendants()
+    first, start, cpu, others = (
+        page.evaluate(counter),
+        time.perf_counter(),
+        time.process_time(),
+        descendants(),
+    )
     while time.perf_counter() - start < SECONDS:
         busy()
     gone, count = time.perf_counter() - start, max(1, page.evaluate(counter) - first)
@@ -159,7 +168,7 @@ def measured(page: Any, counter: str, busy: Callable[[], None]) -> tuple[float, 
 
 
 def descendants() -> float:
-    """Seconds of processor time that all processes have taken that come from this one, which are those of the browser."""
+    """Seconds of processor time that the processes have taken which come from this one: those of the browser."""
     parents, times = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

@@ -30,6 +30,11 @@ COLOURS = """() => catena.studio.data.scenes.map((s) =>
   Object.fromEntries(s.parts.filter((p) => p[1] === "body").map((p) => [p[0], p[2]])))"""
 TYPED = """([old, now]) => { const e = catena.editor, k = e.state.doc.toString().indexOf(old);
   e.dispatch({ changes: { from: k, to: k + old.length, insert: now } }); }"""
+DROPPED = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));
+  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
+SCREEN = """(p) => { const s = catena.stage.player, q = s.eye.project(s.look.camera, p);
+  const b = s.canvas.getBoundingClientRect();
+  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
 PATIENCE = 60_000
 
 

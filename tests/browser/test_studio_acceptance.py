@@ -15,14 +15,17 @@ import pytest
 import catena as ct
 from catena.mechanism.generators.hslm import ACROSS, DROP, HAND, HOLDS, TURNS
 from catena.studio import studio
-from tests.browser.studio_person import ASK, Person, drawn_four_bar, opened, serious_findings
+from tests.browser.studio_person import (
+    ASK,
+    DROPPED,
+    SCREEN,
+    Person,
+    drawn_four_bar,
+    opened,
+    serious_findings,
+)
 
 pytestmark = pytest.mark.slow
-DROPPED = """([name, content]) => { const data = new DataTransfer(); data.items.add(new File([content], name));
-  document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })); }"""
-SCREEN = """(p) => { const s = catena.stage.player, q = s.eye.project(s.look.camera, p);
-  const b = s.canvas.getBoundingClientRect();
-  return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
 
 
 def chosen_start(person, name):
@@ -116,6 +119,47 @@ def _turn(session):
     return float(np.linalg.det([C - B, D - C]))
 
 
+def test_a_study_is_started_and_what_it_finds_is_taken_over(person, tmp_path):
+    """What the page shows is what `ct.study` finds for the same text; a click on a point takes its numbers over."""
+    page, session = person.page, person.session
+    drawn_four_bar(person, guided=False)
+    person.press("m")
+    person.click(0, 0)
+    person.press("v")
+    page.mouse.click(*person.at(0.0, 0.2))
+    before = session.revision
+    page.get_by_role("button", name="Make a slider of it").click()
+    person.settled(before)
+    page.get_by_role("button", name="Study", exact=True).click()
+    page.get_by_label("number 1", exact=True).fill("ab")
+    page.get_by_label("from, of number 1").fill("30 cm")
+    page.get_by_label("to, of number 1").fill("0.4")
+    page.get_by_label("steps of number 1").fill("5")
+    page.get_by_label("formula 1", exact=True).fill("max(max(D))")
+    page.get_by_role("button", name="Start the study").click()
+    page.locator(".study .fault").wait_for()
+    assert "max" in page.locator(".study .fault").inner_text()
+    page.get_by_label("formula 1", exact=True).fill("max(D)")
+    page.get_by_label("name of formula 1").fill("swing")
+    page.get_by_role("button", name="Start the study").click()
+    page.locator("svg.chart circle").nth(4).wait_for()
+    person.shot("study")
+    (tmp_path / "shown.toml").write_text(session.text)
+    scenario = ct.Scenario.load(tmp_path / "shown.toml")
+    expected = ct.study(scenario, vary={"ab": ct.grid(0.3, 0.4, 5)}, outcomes={"swing": "max(D)"})["swing"]
+    assert "grid = [0.3, 0.4, 5]" in session.text
+    page.locator(".study .hint button", has_text="show").first.click()
+    shown = page.locator(".study b", has_text="Variant").locator("xpath=..").inner_text()
+    assert f"swing {expected.min():.3g}" in shown and f"Variant {expected.argmin()}" in shown
+    before = session.revision
+    page.get_by_role("button", name="Take these numbers").click()
+    person.settled(before)
+    assert session.reading.parameters()["ab"] == [0.3, 0.325, 0.35, 0.375, 0.4][expected.argmin()]
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Page with pictures").click()
+    assert "swing" in Path(waiting.value.path()).read_text()
+
+
 def test_25_files_to_take_away_and_nobody_is_kept_out(person, browser, tmp_path):
     page, session = person.page, person.session
     chosen_start(person, "Four-bar The simplest")
@@ -137,14 +181,19 @@ def test_25_files_to_take_away_and_nobody_is_kept_out(person, browser, tmp_path)
     table = np.genfromtxt(files[".csv"], delimiter=",", names=True, deletechars="")
     assert len(table) == len(run.t) and np.allclose(table[table.dtype.names[0]], run.t)
     assert ct.load(files[".toml"]).name == session.reading.scenario.mechanism.name
-    assert files[".png"].read_bytes()[:4] == b"\x89PNG" and files[".gif"].read_bytes()[:3] == b"GIF"
+    assert files[".png"].read_bytes()[:4] == b"\x89PNG" and files[".webp"].read_bytes()[8:12] == b"WEBP"
     # The page on a phone, in the dark and by keyboard, and with the eyes of axe.
     phone = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    asked = []
+    phone.on("request", lambda request: asked.append(request.url))
     phone.goto(files[".html"].as_uri())
     phone.wait_for_function("() => catena.catena.frames_drawn > 0")
     phone.keyboard.press("Space")
     phone.wait_for_function("() => catena.catena.time > 0")
-    assert serious_findings(phone) == []
+    assert serious_findings(phone) == [] and asked == [files[".html"].as_uri()]
+    assert phone.get_by_label("time", exact=True).bounding_box()["width"] > 280
+    if person.shots:
+        phone.screenshot(path=str(Path(person.shots) / "studio-25-phone.png"))
     phone.close()
     # A link leads to the mechanism as it was.
     code, told = page.evaluate(ASK, ["link", {}])
@@ -169,7 +218,7 @@ def test_pages_of_every_size_keep_nobody_out(browser, tmp_path, size, dark):
         person.shot(f"look-{mark}-start")
         chosen_start(person, "Industrial arm")
         assert serious_findings(page) == []
-        for sheet in ("Structure", "Text", "Python", "help"):
+        for sheet in ("Structure", "Study", "Text", "Python", "help"):
             page.get_by_role("button", name=sheet, exact=True).click()
             page.locator(".sheet header").wait_for()
             page.wait_for_timeout(300)
@@ -344,6 +393,13 @@ def test_23_and_24_files_dropped_and_a_conflict_told(person, tmp_path):
         person.settled(before)
         assert len(session.reading.scenario.mechanism.bodies) >= 4, ending
         page.wait_for_function("() => !document.querySelector('.start')")
+    person.shot("23-dropped")
+    # A broken one is told, and nothing changes.
+    text = session.text
+    page.evaluate(DROPPED, ["broken.urdf", (tmp_path / "chain.urdf").read_text()[:300]])
+    page.locator(".message.fault").wait_for()
+    assert "broken.urdf" in page.locator(".message").inner_text() and session.text == text
+    person.shot("23-broken")
     # A mesh that is dropped becomes the shape of the next body.
     corners = "v 0 0 0\nv 0.2 0 0\nv 0 0.2 0\nv 0 0 0.2\n"
     page.evaluate(DROPPED, ["wedge.obj", corners + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"])

@@ -1,11 +1,16 @@
 """Acts of the studio are edits of a text: what is drawn is what the text says, and what is refused changes nothing."""
 
+import tomllib
+
 import numpy as np
 import pytest
 
 import catena as ct
 from catena.errors import StateError
 from catena.studio import EDITS, EditingSession
+from catena.studio.edits import apply
+from catena.studio.edits.studies import study_of
+from catena.studio.parts import field_text
 from catena.studio.session import BLANK, Stale
 
 
@@ -145,3 +150,41 @@ def test_files_are_written_in_one_folder_only_and_conflicts_are_told(session, tm
     assert (tmp_path / "mine.toml").read_text() == "# mine\n"
     session.save(None, session.revision, over=True)
     assert (tmp_path / "mine.toml").read_text() == session.text
+
+
+def test_a_study_is_said_by_a_form_and_read_back():
+    given = {
+        "vary": [
+            {"name": "crank", "way": "grid", "low": "0.3", "high": "0.4", "count": "5"},
+            {"name": "A-B.mass", "way": "sobol", "low": "1.0", "high": "2.0", "count": "11"},
+        ],
+        "outcomes": [{"name": "swing", "formula": "max(D)"}],
+        "samples": "16",
+    }
+    text = apply("# mine\n[parameters]\ncrank = 0.35\n", "set study", given)
+    assert text.startswith("# mine") and study_of(tomllib.loads(text)) == given
+    assert tomllib.loads(text)["study"]["samples"] == 16
+    assert "study" not in tomllib.loads(apply(text, "remove study", {}))
+    for wrong, words in (
+        ({"vary": []}, "choose a number"),
+        ({"outcomes": [{"name": "x", "formula": " "}]}, "has no formula"),
+        ({"samples": "many"}, "whole number"),
+        ({"vary": [{"name": "crank", "way": "guess"}]}, "grid, sobol"),
+        ({"vary": [{"name": "crank", "way": "uniform", "low": "left", "high": "1"}]}, "give a number"),
+    ):
+        with pytest.raises(ct.CatenaError, match=words):
+            apply(text, "set study", given | wrong)
+
+
+def test_a_field_shows_what_the_text_would_say():
+    for value in (
+        1,
+        0.35,
+        1e-12,
+        True,
+        [1.0, [2, 3]],
+        {"p": [0.0, 0.5], "a key": 'x "y"'},
+        {"shape": "box", "deep": {}},
+    ):
+        assert tomllib.loads(f"x = {field_text(value)}")["x"] == value
+    assert field_text("60 rpm") == "60 rpm"

@@ -22,7 +22,7 @@ from catena.studio.quantities import quantity, value_of
 from catena.studio.reading import TextReading
 from catena.studio.runs import Runner
 from catena.studio.session import BLANK, EditingSession
-from catena.studio.worker import ENDINGS
+from catena.studio.worker import ENDINGS, STUDY_ENDINGS
 from catena.validation import shown
 from catena.view.movie import movie
 from catena.view.player.payload import payload
@@ -52,6 +52,7 @@ class Answers:
         self.streams: dict[str, Callable[[Question], Iterator[dict[str, Any]]]] = {
             "run": self.run,
             "export": self.export,
+            "study": self.study,
         }
 
     def state(self, question: Question) -> dict[str, Any]:
@@ -190,6 +191,14 @@ class Answers:
         if ending not in ENDINGS:
             raise StateError(f"ending is {shown(ending)}; give one of {', '.join(ENDINGS)}.")
         yield from self._ordered(question, str(ending))
+
+    def study(self, question: Question) -> Iterator[dict[str, Any]]:
+        """Run the scenario with other numbers many times, as its text says, and tell what was found, or give it as a
+        file: {"ending"}."""
+        ending = question.get("ending", "")
+        if ending not in ("", *STUDY_ENDINGS):
+            raise StateError(f"ending is {shown(ending)}; give one of {', '.join(STUDY_ENDINGS)}.")
+        yield from self._ordered(question, f"study{ending}")
 
     def mode(self, question: Question) -> dict[str, Any]:
         """One of the modes, to be played: {"mode"}."""

@@ -19,6 +19,7 @@ from catena.mechanism.origin import Origin
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.file.loading import read_scenario, source_of
 from catena.studio.edits.chains import cells
+from catena.studio.edits.studies import study_of
 from catena.studio.parts import SORTS, field_text
 from catena.studio.quantities import value_of
 from catena.view.live.questions import Questions
@@ -210,6 +211,7 @@ class TextReading:
             "start_speeds": {
                 str(name): str(x) for name, x in document.get("initial", {}).get("v", {}).items()
             },
+            "study": study_of(document),
             "chains": [cells(chain) for chain in document.get("chain", [])],
             "duration": str(document.get("run", {}).get("duration", 1.0)),
         }

@@ -22,20 +22,26 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, StateError
 from catena.simulation import Trajectory
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.changes import change_list
 from catena.simulation.scenario.stream import Stream
+from catena.studies import study
+from catena.studies.file import study_arguments
 from catena.studio.reading import scenario_of
 from catena.view.course import Course
 from catena.view.movie import Movie, movie
 from catena.view.player.payload import payload
 from catena.view.points import traceable
 
-FILMS = (".mp4", ".gif")
+FILMS = (".mp4", ".gif", ".webp")
 ENDINGS = (".html", *FILMS, ".csv", ".nc")
 """The files that a run is given as."""
+STUDY_ENDINGS = (".html", ".csv")
+"""The files that a study is given as."""
+MOST = 100_000
+"""Variants that a page can show."""
 FILM = (960, 720)
 """Pixels of a film."""
 EVERY = 0.1
@@ -97,6 +103,9 @@ def computed(
     """The run of an order: its movie for the player, and what is told of it. What takes long is shown on the way."""
     folder = Path(order["folder"]) if order["folder"] else None
     scenario = scenario_of(order["text"], order["name"], folder)
+    what = order.get("what", "movie")
+    if what.startswith("study"):
+        return studied(scenario, what.removeprefix("study"), show)
     known = {point.name for point in traceable(scenario.mechanism)}
     traces = [name for name in order.get("traces", []) if name in known]
 
@@ -106,7 +115,6 @@ def computed(
 
     start, parts, shown_after = time.monotonic(), [], FIRST
     stream = streamed(scenario, order)
-    what = order.get("what", "movie")
     for part in stream:
         parts.append(part)
         gone = time.monotonic() - start
@@ -116,10 +124,7 @@ def computed(
             shown_after = 2.0 * (time.monotonic() - start)
     run = stream.run
     if what != "movie":
-        return {
-            "kind": "done",
-            "content": base64.b64encode(file_of(run, what, traces, order.get("forces", []))).decode(),
-        }
+        return {"kind": "done", "content": file_of(run, what, traces, order.get("forces", []))}
     return {
         "kind": "done", "movie": payload(seen(run)), "told": told(run, scenario), "digest": _digest(run),
         "states": states(run),
@@ -127,24 +132,56 @@ def computed(
     }  # fmt: skip
 
 
+def studied(scenario: Scenario, ending: str, show: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """The study that the text of a scenario says: the numbers of its variants and what was found, or a file of it."""
+    asked = study_arguments(scenario)
+    if not asked:
+        raise StateError("the text has no study: choose what is varied.")
+    asked["keep"] = asked.get("keep")
+
+    def tell(far: Mapping[str, Any]) -> None:
+        show({"kind": "progress", "share": far["done"] / max(1, far["total"])})
+
+    done = study(scenario, **asked, progress=tell)
+    if len(done) > MOST:
+        raise StateError(f"{len(done)} variants are more than a page shows; run catena study on the file.")
+    if ending:
+        return {"kind": "done", "content": _encoded(ending, done.report if ending == ".html" else done.save)}
+    outcomes = list(asked.get("outcomes", {}))
+    columns = {
+        name: np.asarray(done[name], dtype=np.float64).tolist() for name in (*asked["vary"], *outcomes)
+    }
+    return {
+        "kind": "done", "is_whole": True,
+        "study": {
+            "varied": list(asked["vary"]), "outcomes": outcomes, "failed": list(done.failed.items())[:20],
+            "columns": {name: [x if np.isfinite(x) else None for x in row] for name, row in columns.items()},
+        },
+    }  # fmt: skip
+
+
+def _encoded(ending: str, write: Callable[[Path], None]) -> str:
+    """What is written to a file, as text that JSON can hold."""
+    with tempfile.TemporaryDirectory(prefix="catena_") as folder:
+        file = Path(folder) / f"run{ending}"
+        write(file)
+        return base64.b64encode(file.read_bytes()).decode()
+
+
 def share_done(scenario: Scenario, t: float) -> float:
     """Which part of the duration of a run is over at a time."""
     return min(1.0, max(0.0, (t - scenario.start) / scenario.duration)) if scenario.duration else 1.0
 
 
-def file_of(run: Trajectory, ending: str, traces: list[str], forces: list[str]) -> bytes:
+def file_of(run: Trajectory, ending: str, traces: list[str], forces: list[str]) -> str:
     """A run as the content of a file, by its ending."""
-    with tempfile.TemporaryDirectory(prefix="catena_") as folder:
-        file = Path(folder) / f"run{ending}"
-        if ending == ".html":
-            run.save_html(file, traces=traces)
-        elif ending in FILMS:
-            run.save_video(file, size=FILM, traces=traces, forces=forces, progress=False)
-        elif ending == ".csv":
-            run.save(file, units=True)
-        else:
-            run.save(file)
-        return file.read_bytes()
+    if ending == ".html":
+        return _encoded(ending, lambda file: run.save_html(file, traces=traces))
+    if ending in FILMS:
+        return _encoded(
+            ending, lambda file: run.save_video(file, size=FILM, traces=traces, forces=forces, progress=False)
+        )
+    return _encoded(ending, lambda file: run.save(file, **({"units": True} if ending == ".csv" else {})))
 
 
 def so_far(parts: Sequence[Trajectory]) -> Course | None:

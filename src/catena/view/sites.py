@@ -56,7 +56,7 @@ class Site:
 
     @cached_property
     def roams(self) -> bool:
-        """Whether the body goes about on ground in two or three directions, so that nothing stands where the joint is."""
+        """Whether the body goes about on ground in two or three directions: nothing stands where the joint is."""
         if self.form == "none" or self.joint.parent != GROUND or self.joint.locked or self.joint.kind.nv < 2:
             return self.form == "none"
         angular, linear = self.motions

@@ -646,7 +646,8 @@ class Trajectory(Energies):
 
     def save_video(self, path: PathLike, **options: Any) -> None:
         """Write the motion as a film: .mp4 (needs `pip install "catena-dynamics[view]"`), .gif or .webp. `size` are
-        pixels, `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye [degrees]."""
+        pixels, `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye
+        [degrees]."""
         hook("save_video")(self, path, **options)
 
     def to_xarray(self) -> Dataset:

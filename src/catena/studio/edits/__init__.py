@@ -13,11 +13,11 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from catena.errors import StateError
-from catena.studio.edits import acting, chains, linkages, space, tables
+from catena.studio.edits import acting, chains, linkages, space, studies, tables
 from catena.studio.edits.registry import EDITS
 from catena.validation import shown
 
-__all__ = ["EDITS", "acting", "apply", "chains", "linkages", "space", "tables"]
+__all__ = ["EDITS", "acting", "apply", "chains", "linkages", "space", "studies", "tables"]
 
 
 def apply(text: str, name: str, arguments: Mapping[str, Any]) -> str:

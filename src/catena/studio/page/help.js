@@ -16,6 +16,7 @@ const TOPICS = [
   ["Change it on the way", "Choose a joint, type a time and press lock, unlock or detach. The time line shows it, with what is lost and struck."],
   ["Forces", "Show, above the scene, has reactions, motors and contacts as arrows; the pointer tells their values."],
   ["Understand it", "Structure draws the graph of bodies and joints, says what is redundant or stuck, finds vibrations and the other ways to close the loops."],
+  ["Vary it", "Study computes the run many times with other numbers and draws what comes of it; a click on a point shows its numbers, and they can be taken over."],
   ["Keep and share", "Save writes the text. Share makes a page that plays anywhere, a film, a picture, a table or the whole run. Text and Python show what is behind it all: the text is the mechanism, and everything here edits it."],
   ["Looking around", "Drag beside the mechanism to turn, Shift and drag to shift, the wheel to come nearer; in the plane a drag shifts. Two fingers do both."],
 ];

@@ -7,7 +7,7 @@ export const state = signal(null);
 export const tool = signal("select");
 export const selected = signal(null); // { kind: "bar" | "point" | "joint" | "body", name }
 export const message = signal(null); // { words, is_fault }
-export const side = signal(""); // what is open beside the scene: "", "text", "python"
+export const side = signal(""); // what is open beside the scene: "", "structure", "study", "text", "python", "help"
 export const runs = signal([]);
 export const shown_run = signal(null); // the run that is shown instead of the drawing, or null
 export const running = signal(null); // { since } while a run is computed
@@ -99,16 +99,32 @@ export async function compute({ replaces = false, traces = [] } = {}) {
 // Hand a file over to the browser.
 export function hand_over(content, name, type) { const link = document.createElement("a"); link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type })); link.download = name; link.click(); setTimeout(() => URL.revokeObjectURL(link.href), 10000); }
 
-// The run of the text as it is, as a file.
-export async function save_run(ending, name, question) {
+// The run of the text as it is, or its study, as a file.
+async function save_file(asked, ending, name, question) {
   running.value = { since: performance.now() }; say("The file is being written.");
   try {
-    for await (const answer of lines("export", { ending, ...question })) {
+    for await (const answer of lines(asked, { ending, ...question })) {
       if (answer.kind === "progress") running.value = { ...running.value, share: answer.share };
       if (answer.kind === "done") { const raw = atob(answer.content), bytes = new Uint8Array(raw.length); for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k); hand_over(new Blob([bytes]), name + ending); say(`${name + ending} is among your downloads.`); }
       if (answer.kind === "failed" || answer.kind === "cancelled") say(answer.error, answer.kind === "failed");
     }
   } catch (error) { say(error.message, true); } finally { running.value = null; }
+}
+export const save_run = (ending, name, question) => save_file("export", ending, name, question);
+export const save_study = (ending) => save_file("study", ending, `${mechanism_name.value} study`, {});
+
+// The study that the text says; null where it was cancelled.
+export async function compute_study() {
+  running.value = { since: performance.now() }; say(""); let made = null;
+  try {
+    for await (const answer of lines("study", {})) {
+      if (answer.kind === "progress") running.value = { ...running.value, share: answer.share };
+      if (answer.kind === "done") made = answer.study;
+      if (answer.kind === "cancelled") say("The study was cancelled.");
+      if (answer.kind === "failed") throw new Refused(answer.error, 400);
+    }
+  } finally { running.value = null; }
+  return made;
 }
 
 export const cancel = () => ask("cancel").catch((error) => say(error.message, true));

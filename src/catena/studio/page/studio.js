@@ -6,6 +6,7 @@ import { Help } from "./help.js";
 import { Structure } from "./insight.js";
 import { Inspector, Told } from "./inspector.js";
 import { Stage } from "./stage.js";
+import { Study } from "./study.js";
 import { ask, bring, cancel, compute, follow_link, forget, hand_over, in_space, is_guiding, is_starting, keep, lost, mechanism_name, message, open, picks, redo, resume, running, runs, save, save_run, say, selected, shown_run, side, state, take, tool, undo } from "./store.js";
 
 const TOOLS = [
@@ -83,7 +84,7 @@ async function take_mesh(file) {
 function Share() {
   const box = useRef(null), now = state.value, cannot = now.why_not_run || (running.value ? "a run is under way" : ""), item = (words, hint, act, off) => html`<button type="button" disabled=${!!off} title=${off || ""} onClick=${() => { box.current.open = false; act(); }}>${words}<small>${hint}</small></button>`;
   return html`<details class="menu" ref=${box} onKeyDown=${(event) => { if (event.key === "Escape") { box.current.open = false; box.current.firstElementChild.focus(); } }} onFocusOut=${(event) => { if (event.relatedTarget && !box.current.contains(event.relatedTarget)) box.current.open = false; }}><summary>Share</summary><div role="group" aria-label="Share">
-    ${item("Page", "motion and plots in one file that plays anywhere, .html", () => share(".html"), cannot)}${item("Film", "for slides and messages, .mp4", () => share(".mp4"), cannot)}${item("Moving picture", "for web pages, .gif", () => share(".gif"), cannot)}${item("Picture", "the scene as it is seen, .png", picture)}
+    ${item("Page", "motion and plots in one file that plays anywhere, .html", () => share(".html"), cannot)}${item("Film", "for slides and messages, .mp4", () => share(".mp4"), cannot)}${item("Moving picture", "for web pages, .webp", () => share(".webp"), cannot)}${item("Picture", "the scene as it is seen, .png", picture)}
     ${item("Table", "for spreadsheets, .csv", () => share(".csv"), cannot)}${item("Whole run", "NetCDF, for Python, Julia or MATLAB, .nc", () => share(".nc"), cannot)}${item("Text", "the mechanism itself, .toml", () => hand_over(now.text, `${mechanism_name.value}.toml`, "text/plain"))}${item("Link", "to the mechanism as it is now, on this studio", copy_link)}</div></details>`;
 }
 
@@ -94,7 +95,7 @@ function Head() {
   return html`<header class="head"><h1 class="brand">Catena</h1><span class="title" title=${now.file || "not saved yet"}>${mechanism_name.value}${now.is_saved ? "" : "*"}</span><span class="gap"></span>
     <button type="button" disabled=${!now.can_undo} title="undo (Ctrl+Z)" onClick=${() => attempt(undo())}>Undo</button><button type="button" disabled=${!now.can_redo} title="do again (Ctrl+Shift+Z)" onClick=${() => attempt(redo())}>Redo</button>
     <i></i><button type="button" onClick=${() => { is_starting.value = true; }}>Open</button><button type="button" title="save (Ctrl+S)" onClick=${() => save_as()}>Save</button>
-<${Share} /><i></i>${[["structure", "Structure"], ["text", "Text"], ["python", "Python"]].map(([name, word]) => html`<button type="button" aria-pressed=${side.value === name} onClick=${() => open_side(name)}>${word}</button>`)}
+<${Share} /><i></i>${[["structure", "Structure"], ["study", "Study"], ["text", "Text"], ["python", "Python"]].map(([name, word]) => html`<button type="button" aria-pressed=${side.value === name} onClick=${() => open_side(name)}>${word}</button>`)}
     <i></i><button type="button" aria-pressed=${is_guiding.value} onClick=${() => { is_guiding.value = !is_guiding.value; }}>First build</button><button type="button" aria-pressed=${side.value === "help"} aria-label="help" title="help and shortcuts (?)" onClick=${() => open_side("help")}>?</button></header>`;
 }
 
@@ -180,7 +181,7 @@ function App() {
   return html`<div class="studio"><${Head} />${lost.value && html`<p class="banner" role="alert">Python has ended or cannot be reached. What you drew is still here: <button type="button" onClick=${() => hand_over(state.value.text, state.value.name, "text/plain")}>Download the text</button> or start the studio again.</p>`}
     ${state.value.left && html`<p class="banner" role="status">A studio that ended has left work behind that was not saved. <button type="button" onClick=${() => attempt(resume().then(() => { is_starting.value = false; stage.show(); }))}>Resume it</button></p>`}
     <main class="middle"><${Tools} /><div class="scene"><div class="player" ref=${scene}></div><${Status} />${message.value && html`<p class=${`message${message.value.is_fault ? " fault" : ""}`} role=${message.value.is_fault ? "alert" : "status"}>${message.value.words}</p>`}</div>
-    ${side.value === "text" && html`<${Editor} which="Text" key="text" />`}${side.value === "python" && html`<${Editor} which="Python" key="python" />`}${side.value === "help" && html`<${Help} />`}${side.value === "structure" && html`<${Structure} play=${(movie) => { shown_run.value = null; stage.wiggle(movie); }} />`}
+    ${side.value === "text" && html`<${Editor} which="Text" key="text" />`}${side.value === "python" && html`<${Editor} which="Python" key="python" />`}${side.value === "study" && html`<${Study} key=${state.value.name} />`}${side.value === "help" && html`<${Help} />`}${side.value === "structure" && html`<${Structure} play=${(movie) => { shown_run.value = null; stage.wiggle(movie); }} />`}
     <div class="right">${is_guiding.value && html`<${Guide} />`}<${Inspector} rerun=${rerun} /><${Told} to=${(t) => { stage.player.pause(); stage.player.set_time(t); }} /><div class="catena plots" ref=${plots}></div></div></main><${Bottom} />${is_starting.value && html`<${Start} />`}</div>`;
 }
 

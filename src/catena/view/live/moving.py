@@ -21,6 +21,7 @@ from catena.errors import CatenaError, LoopError, SingularDynamicsError
 from catena.joints import Free, JointKind
 from catena.joints.modal import Modal
 from catena.mechanism import GROUND, MODES
+from catena.spatial import Pose
 from catena.system import System
 
 Floats = NDArray[np.float64]
@@ -100,7 +101,7 @@ class Mover:
         """Move a point (3,) of a body, told in its frame, towards a place (3,) in ground, as far as it can go."""
         s = self.system
         for _ in range(STEPS):
-            pose = s.pose(q, body)
+            pose = self._pose(q, body)
             away = to - pose.R @ point - pose.p
             far = float(np.linalg.norm(away))
             if far < 1e-7 * self.extent:
@@ -138,8 +139,13 @@ class Mover:
                 return moved, False
         return None, is_open
 
+    def _pose(self, q: Floats, body: str) -> Pose:
+        found = self.system.pose(q, body)
+        assert isinstance(found, Pose), "one configuration has one pose"
+        return found
+
     def _distance(self, q: Floats, body: str, point: Floats, to: Floats) -> float:
-        pose = self.system.pose(q, body)
+        pose = self._pose(q, body)
         return float(np.linalg.norm(to - pose.R @ point - pose.p))
 
     def _liveliness(self, q: Floats) -> float:
