@@ -39,7 +39,7 @@ test: lint
 	$(BIN)/python tools/processors.py few
 
 slow: $(INSTALLED)
-	$(BIN)/python -m pytest -n 2 -m slow
+	CATENA_BROWSER_REQUIRED=1 $(BIN)/python -m pytest -n 2 -m slow
 	$(BIN)/python tools/mutants.py
 	$(BIN)/python tools/processors.py turns
 

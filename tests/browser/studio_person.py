@@ -35,7 +35,7 @@ DROPPED = """([name, content]) => { const data = new DataTransfer(); data.items.
 SCREEN = """(p) => { const s = catena.stage.player, q = s.eye.project(s.look.camera, p);
   const b = s.canvas.getBoundingClientRect();
   return [b.left + (q[0] + 1) / 2 * b.width, b.top + (1 - q[1]) / 2 * b.height]; }"""
-PATIENCE = 60_000
+PATIENCE = 240_000  # milliseconds: only what hangs is cut off
 
 
 class Person:
@@ -70,7 +70,7 @@ class Person:
 
     def settled(self, before=None):
         """Wait until the page shows what the session has."""
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + PATIENCE / 1000.0
         while before is not None and self.session.revision == before and time.monotonic() < end:
             self.page.wait_for_timeout(20)
         self.page.wait_for_function(f"() => catena.stage.revision === {self.session.revision}")
