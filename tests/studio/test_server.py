@@ -194,7 +194,16 @@ def test_texts_are_written_in_the_folder_only_and_complete_or_not_at_all(made, t
     session, outside = made.session, tmp_path / "outside.toml"
     outside.write_text("theirs")
     (session.folder / "linked.toml").symlink_to(outside)
-    for name in ("../x.toml", str(tmp_path / "x.toml"), "a/../../x.toml", "linked.toml", "x\0.toml", "", None, 3):
+    for name in (
+        "../x.toml",
+        str(tmp_path / "x.toml"),
+        "a/../../x.toml",
+        "linked.toml",
+        "x\0.toml",
+        "",
+        None,
+        3,
+    ):
         assert ask(made, "save", name=name, base=session.revision)[0] == 400, name
     assert outside.read_text() == "theirs" and not (session.folder.parent / "x.toml").exists()
     assert ask(made, "save", name="kept.toml", base=session.revision)[0] == 200

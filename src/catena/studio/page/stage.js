@@ -106,6 +106,8 @@ export class Stage {
       for (let x = Math.ceil(x0 / (5 * step)) * 5 * step; x <= x1; x += 5 * step) line([x, z0], [x, z1], Math.abs(x) < 1e-9);
       for (let z = Math.ceil(z0 / (5 * step)) * 5 * step; z <= z1; z += 5 * step) line([x0, z], [x1, z], Math.abs(z) < 1e-9);
       const { points, bars } = this.drawing, scene_has = !!state.value.scene.live && !state.value.unfinished, chosen = selected.value || {};
+      // Names stand beside what is drawn of a pin.
+      const beside = scene_has ? Math.max(9, 5 + 1.3 * player.data.scenes[0].radius * Math.abs(this.pixel([1, 0])[0] - this.pixel([0, 0])[0])) : 9;
       for (const [name, bar] of Object.entries(bars)) {
         if (!points[bar.ends[0]] || !points[bar.ends[1]]) continue;
         const a = this.pixel(points[bar.ends[0]].at), b = this.pixel(points[bar.ends[1]].at), is_chosen = chosen.kind === "bar" && chosen.name === name;
@@ -115,7 +117,7 @@ export class Stage {
       for (const [name, point] of Object.entries(points)) {
         const [x, y] = this.pixel(point.at), is_chosen = chosen.kind === "point" && chosen.name === name;
         if (point.sort === "fixed" && !scene_has) { parts.push(make("path", { d: `M${x - 10} ${y + 14}H${x + 10}M${x} ${y}L${x - 8} ${y + 14}M${x} ${y}L${x + 8} ${y + 14}M${x - 8} ${y + 20}l6 -6M${x - 1} ${y + 20}l6 -6M${x + 6} ${y + 20}l6 -6`, class: "ground" })); }
-        parts.push(make("circle", { cx: x, cy: y, r: is_chosen ? 7 : 5, class: `point ${point.sort}${is_chosen ? " chosen" : ""}`, "data-point": name }), make("text", { x: x + 9, y: y - 8, class: "name" }, name));
+        parts.push(make("circle", { cx: x, cy: y, r: is_chosen ? 7 : 5, class: `point ${point.sort}${is_chosen ? " chosen" : ""}`, "data-point": name }), make("text", { x: x + beside, y: y - beside + 2, class: "name" }, name));
       }
       if (this.preview) {
         const { from, to, words } = this.preview, a = this.pixel(from), b = this.pixel(to);

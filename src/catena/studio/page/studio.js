@@ -141,15 +141,15 @@ function Start() {
 function Bottom() {
   const now = state.value, shown = shown_run.value, busy = running.value, [seconds, set_seconds] = useState(0);
   useEffect(() => { if (!busy) return undefined; const timer = setInterval(() => set_seconds((performance.now() - busy.since) / 1000), 200); return () => clearInterval(timer); }, [busy]);
-  return html`<section class="runs" aria-label="Runs">
+  return html`<section class="runs" aria-label="Runs"><div class="row">
     ${busy ? html`<button type="button" class="run" onClick=${cancel}>Cancel</button><span class="hint" role="status"><progress max="1" value=${busy.share === undefined ? undefined : busy.share} aria-label="how far the run is"></progress> ${busy.share === undefined ? "" : `${Math.floor(100 * busy.share)} %, `}${seconds.toFixed(0)} s${busy.t !== undefined ? `; ${busy.t.toPrecision(3)} s of motion` : ""}</span>` : html`<button type="button" class="run" aria-disabled=${!!now.why_not_run} title=${now.why_not_run || "run it (space)"} onClick=${run}>Run</button>`}
-    ${now.why_not_run && !busy && html`<span class="hint reason">${is_bare(now) ? "there is nothing to run yet" : now.why_not_run}</span>`}
-    <span class="gap"></span>
+    ${now.why_not_run && !busy && html`<span class="hint reason">${is_bare(now) ? "there is nothing to run yet" : now.why_not_run}</span>`}</div>
+    <span class="gap"></span><div class="row">
     ${runs.value.map((one) => html`<span key=${one.id} class=${`chip${shown && shown.id === one.id ? " now" : ""}`}><button type="button" aria-pressed=${!!shown && shown.id === one.id} onClick=${() => { shown_run.value = one; stage.show(); }}>${one.is_kept ? "show" : one.name}</button>
       ${one.is_kept ? html`<input type="text" aria-label=${`name of run ${one.name}`} value=${one.name} onChange=${(event) => keep(one.id, event.target.value.trim())} />` : html`<button type="button" title="keep this run beside others" aria-label=${`keep run ${one.name}`} onClick=${() => keep(one.id)}>Keep</button>`}
       <button type="button" aria-label=${`delete run ${one.name}`} onClick=${() => { forget(one.id); stage.show(); }}>\u00d7</button></span>`)}
     ${runs.value.length > 1 && shown && html`<label class="compare">beside <select aria-label="run to compare with" onChange=${(event) => { const other = runs.value.find((one) => String(one.id) === event.target.value); for (const plot of stage.player.plots) plot.ghost = undefined; if (other) stage.set_ghost(other.movie); else stage.player.plots.forEach((plot) => plot.draw()); }}><option value="">nothing</option>${runs.value.filter((one) => one.id !== shown.id).map((one) => html`<option value=${one.id}>${one.name}</option>`)}</select></label>`}
-    ${shown && html`<button type="button" onClick=${back_to_drawing}>Drawing</button>`}
+    ${shown && html`<button type="button" onClick=${back_to_drawing}>Drawing</button>`}</div>
   </section>`;
 }
 
