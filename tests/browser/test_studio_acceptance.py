@@ -467,7 +467,7 @@ def test_28_python_is_killed_and_the_work_goes_on(browser, tmp_path):
         assert "A-B" in json.dumps(page.evaluate(ASK, ["state", {}])[1]["drawing"])
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=20)
+        process.wait(timeout=240)
         page.close()
 
 

@@ -131,7 +131,8 @@ class Answers:
         return self.session.state()
 
     def open(self, question: Question) -> dict[str, Any]:
-        """Begin with another text: {"blank": true}, {"generator": name} or {"file": name}."""
+        """Begin with another text: {"blank": true}, in space with {"space": true}, {"generator": name} or {"file":
+        name}."""
         base = _base(question)
         if "generator" in question:
             name, text = gallery_text(question["generator"])
@@ -142,7 +143,10 @@ class Answers:
                 raise StateError(f"{file.name} is not in {self.session.folder}.")
             self.session.open(file.read_text(encoding="utf-8"), file.name, file, base)
         else:
-            self.session.open(BLANK.format(name="mechanism"), "mechanism.toml", None, base)
+            # What is drawn lies flat until somebody lets weight act; what is built in space stands on a floor.
+            weight = "-9.81" if question.get("space") is True else "0.0"
+            text = BLANK.format(name="mechanism").replace("[0.0, 0.0, 0.0]", f"[0.0, 0.0, {weight}]")
+            self.session.open(text, "mechanism.toml", None, base)
         return self.session.state()
 
     def cancel(self, question: Question) -> dict[str, Any]:

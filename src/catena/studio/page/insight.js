@@ -3,14 +3,16 @@
 import { html, useEffect, useState } from "./vendor/preact.js";
 import { ask, drop, say, selected, side, state } from "./store.js";
 
-const WIDE = 132, HIGH = 46;
+const WIDE = 152, HIGH = 46;
 
 function Graph({ places, edges }) {
   const names = Object.keys(places), low = Math.min(...Object.values(places).map(([, y]) => y)), high = Math.max(...Object.values(places).map(([, y]) => y)), deep = Math.max(...Object.values(places).map(([x]) => x));
   const at = (name) => [20 + places[name][0] * WIDE, 20 + (high - places[name][1]) * HIGH], w = 40 + deep * WIDE + 70, h = 50 + (high - low) * HIGH + (edges.some((edge) => edge.is_loop) ? 26 : 0);
+  // Words that would lie on others go down until they are free.
+  const taken = [], free = (x, y, words) => { const half = 3.2 * words.length; while (taken.some(([a, b, c]) => Math.abs(a - x) < half + c && Math.abs(b - y) < 13)) y += 13; taken.push([x, y, half]); return y; };
   const choose = (kind, name) => () => { selected.value = { kind, name }; };
   return html`<svg class="graph" width=${w} height=${h} viewBox="0 0 ${w} ${h}" role="img" aria-label="the graph of bodies and joints">
-    ${edges.map((edge) => { const [x1, y1] = at(edge.near), [x2, y2] = at(edge.far), bend = edge.is_loop ? 30 + 0.15 * Math.abs(x2 - x1) : 0, mx = (x1 + x2) / 2 + 34, my = (y1 + y2) / 2 + bend * 0.75; return html`<g class=${edge.is_loop ? "edge loop" : "edge"} onClick=${choose("joint", edge.joint)}><path d=${`M${x1 + 34} ${y1}Q${mx} ${(y1 + y2) / 2 + 1.5 * bend} ${x2 + 34} ${y2}`}/><text x=${mx} y=${my - 4}>${edge.joint}: ${edge.letters}</text><title>${edge.joint}: ${edge.word}${edge.is_loop ? `, closes a loop (${edge.constraints} conditions)` : ""}</title></g>`; })}
+    ${edges.map((edge) => { const [x1, y1] = at(edge.near), [x2, y2] = at(edge.far), bend = edge.is_loop ? 30 + 0.15 * Math.abs(x2 - x1) : 0, mx = (x1 + x2) / 2 + 34, words = `${edge.joint}: ${edge.letters}`, my = free(mx, (y1 + y2) / 2 + bend * 0.75 - 4, words); return html`<g class=${edge.is_loop ? "edge loop" : "edge"} onClick=${choose("joint", edge.joint)}><path d=${`M${x1 + 34} ${y1}Q${mx} ${(y1 + y2) / 2 + 1.5 * bend} ${x2 + 34} ${y2}`}/><text x=${mx} y=${my}>${words}</text><title>${edge.joint}: ${edge.word}${edge.is_loop ? `, closes a loop (${edge.constraints} conditions)` : ""}</title></g>`; })}
     ${names.map((name) => { const [x, y] = at(name); return html`<g class=${name === "ground" ? "node ground" : "node"} onClick=${choose("body", name)}><rect x=${x} y=${y - 12} width="68" height="24" rx="5"/><text x=${x + 34} y=${y + 4}>${name.length > 10 ? `${name.slice(0, 9)}\u2026` : name}</text><title>${name}</title></g>`; })}</svg>`;
 }
 
@@ -23,6 +25,6 @@ export function Structure({ play }) {
     <div class="scrolls" tabindex="0">${found && html`<div class="holder" tabindex="0"><${Graph} ...${found} /></div><p class="hint">Boxes are bodies, lines are joints. The solid ones are the tree that carries the coordinates; those in orange close loops.</p>
       <ul class="sentences">${found.sentences.map((one) => html`<li>${one.words} ${one.kind && html`<button type="button" onClick=${() => { selected.value = { kind: one.kind, name: one.name }; }}>show ${one.name}</button>`}</li>`)}</ul>
       <h3>Vibrations</h3>${modes ? html`${modes.is_elsewhere && html`<p class="hint">About where it comes to rest, not where it is drawn.</p>`}${modes.modes.length ? html`<div class="row">${modes.modes.map((one, k) => html`<button type="button" onClick=${() => shake(one.mode)}>${`mode ${k + 1}: ${+one.hertz.toPrecision(3)} Hz${Math.abs(one.damping) > 1e-6 ? `, damping ${+(100 * one.damping).toPrecision(2)} %` : ""}`}</button>`)}</div>` : html`<p class="hint">Nothing swings: there is no spring or weight that brings it back.</p>`}` : html`<button type="button" onClick=${() => look("modes", set_modes)}>Find its modes</button>`}
-      <h3>Branches</h3>${branches ? html`<p class="hint">With ${branches.held.join(", ") || "nothing"} where it is, the loops close in ${branches.branches.length} way${branches.branches.length > 1 ? "s" : ""}.</p><div class="row">${branches.branches.map((q, k) => html`<button type="button" aria-pressed=${k === 0} onClick=${() => drop({ q }).then(() => look("branches", set_branches)).catch((error) => say(error.message, true))}>${k === 0 ? "as it is" : `way ${k + 1}`}</button>`)}</div>` : html`<button type="button" onClick=${() => look("branches", set_branches)}>Find other ways to close it</button>`}`}
+      ${found.edges.some((edge) => edge.is_loop) && html`<h3>Branches</h3>${branches ? html`<p class="hint">With ${branches.held.join(", ") || "nothing"} where it is, the loops close in ${branches.branches.length} way${branches.branches.length > 1 ? "s" : ""}.</p><div class="row">${branches.branches.map((q, k) => html`<button type="button" aria-pressed=${k === 0} onClick=${() => drop({ q }).then(() => look("branches", set_branches)).catch((error) => say(error.message, true))}>${k === 0 ? "as it is" : `way ${k + 1}`}</button>`)}</div>` : html`<button type="button" onClick=${() => look("branches", set_branches)}>Find other ways to close it</button>`}`}`}
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}</div></section>`;
 }

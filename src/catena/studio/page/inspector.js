@@ -10,7 +10,7 @@ export function Field({ label, value, unit = "", change, name, hint = "", list }
   useEffect(() => { set_text(value); set_fault(""); }, [value]);
   const send = async () => { if (String(text) === String(value)) { set_fault(""); return; } try { await change(text); set_fault(""); } catch (error) { set_fault(error.message); } };
   return html`<label class="field"><span>${label}</span><span class="box"><input type="text" name=${name || label} value=${text} aria-invalid=${!!fault} aria-describedby=${fault ? `${name || label}-fault` : undefined} placeholder=${hint} list=${list}
-    onInput=${(event) => set_text(event.target.value)} onChange=${send} onKeyDown=${(event) => { if (event.key === "Enter") event.target.blur(); if (event.key === "Escape") { set_text(value); set_fault(""); } }} /><em>${unit}</em></span>
+    onInput=${(event) => set_text(event.target.value)} onChange=${send} onKeyDown=${(event) => { if (event.key === "Enter") event.target.blur(); if (event.key === "Escape") { set_text(value); set_fault(""); } }} /><em>${/[a-z]/i.test(String(text).replace(/\de[-+]?\d/gi, "")) ? "" : unit}</em></span>
     ${fault && html`<small class="fault" role="alert" id=${`${name || label}-fault`}>${fault}</small>`}</label>`;
 }
 
@@ -78,11 +78,15 @@ function Choices() {
   return Object.entries(all).map(([key, names]) => html`<datalist id=${`choices-${key}`}>${names.map((each) => html`<option value=${each}></option>`)}</datalist>`);
 }
 
+const RARE = new Set(["physical", "collision", "beam", "beam_frame", "finite_elements", "locked_modes", "limit_stiffness", "limit_damping", "locked_at", "armature", "velocity_limit", "static_friction", "stribeck_velocity", "no_load_speed", "components", "beyond"]);
+
 function Table({ name }) {
   const [sort, number] = name.split(" "), table = (state.value.parts.tables[sort] || [])[+number], about = useSorts().find((one) => one.sort === sort); if (!table) return null;
   if (sort === "chain" && state.value.parts.chains[+number]) return html`<${Chain} number=${+number} key=${number} /><button type="button" onClick=${() => { try_act("remove part", { sort, number: +number }); selected.value = null; }}>Remove</button>`;
   const kind = about && about.kinds[table.kind], keys = [...new Set([...Object.keys(table), ...(about ? [...about.needed, ...(kind || []), ...about.may] : [])])];
-  return html`<h3>${sort} ${table.name || +number + 1}</h3>${keys.map((key) => html`<${Field} key=${key} label=${key} name=${`${key} of ${table.name || sort}`} value=${table[key] === undefined ? "" : table[key]} hint=${about ? about.examples[key] : ""} list=${choices(sort, key)} change=${(text) => act("set field", { sort, number: +number, key, text })} />`)}
+  // Fields that few people need wait below, unless the text has them.
+  const rare = keys.filter((key) => table[key] === undefined && RARE.has(key)), field = (key) => html`<${Field} key=${key} label=${key} name=${`${key} of ${table.name || sort}`} value=${table[key] === undefined ? "" : table[key]} hint=${about ? about.examples[key] : ""} list=${choices(sort, key)} change=${(text) => act("set field", { sort, number: +number, key, text })} />`;
+  return html`<h3>${sort} ${table.name || +number + 1}</h3>${keys.filter((key) => !rare.includes(key)).map(field)}${rare.length > 0 && html`<details class="told"><summary>More fields</summary>${rare.map(field)}</details>`}
     <button type="button" onClick=${() => { try_act("remove part", { sort, number: +number }); selected.value = null; }}>Remove</button>`;
 }
 
@@ -135,5 +139,5 @@ function mentioned(text) {
 export function Told({ to }) {
   const run = shown_run.value; if (!run) return null;
   return html`<details class="told"><summary class=${run.told.accuracy === "fine" ? "" : "warn"}>Accuracy: ${run.told.accuracy}</summary><ul>${run.told.audit.map((line) => html`<li class=${line.level}>${line.text} ${mentioned(line.text).map((part) => html`<button type="button" onClick=${() => { selected.value = part; }}>show ${part.name}</button>`)}</li>`)}</ul></details>
-    ${run.told.changes.map((change) => html`<div class="change"><button type="button" class="go" title="go to that time" onClick=${() => to(change.t)}>${change.t.toFixed(3)} s: ${change.name}</button>${(change.impulses || []).map((line) => html`<p>${line}</p>`)}${change.told.map((line) => html`<p>${line}</p>`)}${change.energy_loss > 0 && html`<p>${bare(change.energy_loss)} J are lost.</p>`}</div>`)}`;
+    ${run.told.changes.map((change) => html`<div class="change"><button type="button" class="go" title="go to that time" onClick=${() => to(change.t)}>${change.t.toFixed(3)} s: ${change.name}</button>${(change.impulses || []).map((line) => html`<p>${line}</p>`)}${change.told.length > 0 && html`<details><summary>What became of the joints</summary>${change.told.map((line) => html`<p>${line}</p>`)}</details>`}${change.energy_loss > 0 && html`<p>${bare(change.energy_loss)} J are lost.</p>`}</div>`)}`;
 }

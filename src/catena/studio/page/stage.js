@@ -26,7 +26,7 @@ export class Stage {
   scene() {
     const scene = structuredClone(state.value.scene); if (!in_space.value) return scene;
     const [first] = scene.scenes; if (!first.camera.planar && state.value.scene.live) return scene;
-    first.camera = { towards: [0.55, -0.75, 0.42], up: [0, 0, 1], planar: false }; first.has_grid = true; first.floor = false;
+    first.camera = { towards: [0.55, -0.75, 0.42], up: [0, 0, 1], planar: false }; first.floor = state.value.parts.gravity !== 0; first.has_grid = !first.floor;
     if (!state.value.scene.live) scene.bounds = [[-0.6, -0.6, 0], [0.6, 0.6, 0.5]];
     return scene;
   }
@@ -117,7 +117,7 @@ export class Stage {
       for (const [name, point] of Object.entries(points)) {
         const [x, y] = this.pixel(point.at), is_chosen = chosen.kind === "point" && chosen.name === name;
         if (point.sort === "fixed" && !scene_has) { parts.push(make("path", { d: `M${x - 10} ${y + 14}H${x + 10}M${x} ${y}L${x - 8} ${y + 14}M${x} ${y}L${x + 8} ${y + 14}M${x - 8} ${y + 20}l6 -6M${x - 1} ${y + 20}l6 -6M${x + 6} ${y + 20}l6 -6`, class: "ground" })); }
-        parts.push(make("circle", { cx: x, cy: y, r: is_chosen ? 7 : 5, class: `point ${point.sort}${is_chosen ? " chosen" : ""}`, "data-point": name }), make("text", { x: x + beside, y: y - beside + 2, class: "name" }, name));
+        parts.push(make("circle", { cx: x, cy: y, r: is_chosen ? 7 : 5, class: `point ${point.sort}${is_chosen ? " chosen" : ""}`, "data-point": name }), this.name_of(name, point, [x, y], beside));
       }
       if (this.preview) {
         const { from, to, words } = this.preview, a = this.pixel(from), b = this.pixel(to);
@@ -126,6 +126,13 @@ export class Stage {
     }
     if (in_space.value && !this.is_run) parts.push(...this.marks());
     overlay.replaceChildren(...parts); paper.replaceChildren(...grid);
+  }
+
+  // The name of a point in that of four corners about it which bars and the ground leave free.
+  name_of(name, point, [x, y], beside) {
+    const { points, bars } = this.drawing, ways = Object.values(bars).filter(({ ends }) => ends.includes(name)).map(({ ends }) => points[ends[0] === name ? ends[1] : ends[0]]).filter(Boolean).map(({ at }) => this.pixel(at)).map((p) => { const d = [p[0] - x, p[1] - y], l = Math.hypot(...d) || 1; return [d[0] / l, d[1] / l]; });
+    const [dx, dy] = [[1, -1], [-1, -1], [1, 1], [-1, 1]].map((d) => [d, Math.max(-1, ...ways.map((w) => 0.7 * (w[0] * d[0] + w[1] * d[1]))) + (d[1] > 0 && point.sort !== "free" ? 2 : 0)]).reduce((a, b) => (b[1] < a[1] - 0.3 ? b : a))[0];
+    return make("text", { x: x + dx * beside, y: y + dy * beside + (dy > 0 ? 8 : 2), class: "name", "text-anchor": dx > 0 ? "start" : "end" }, name);
   }
 
   // The features that are pointed at: a ring, and a line along the axis.
@@ -150,8 +157,11 @@ export class Stage {
   // A click in space: a feature for what is built, or what is chosen.
   point_at(at) {
     if (tool.value in PLACES) { const found = this.feature(at); if (!found) { say("Click the floor or a body."); return; } const room = PLACES[tool.value]; picks.value = [...picks.value.slice(0, room - 1), found]; this.player.redraw(); return; }
-    const found = this.player.grab([...at, this.player.stage.clientWidth, this.player.stage.clientHeight]), joint = found && found.role !== "body" && state.value.parts.joints.some((one) => one.name === found.name) ? found.name : "";
-    if (tool.value === "motor") { if (joint) { selected.value = { kind: "joint", name: joint }; this.give_motor(joint); } else say("Click a joint, the dark part between two bodies."); return; }
+    const found = this.player.grab([...at, this.player.stage.clientWidth, this.player.stage.clientHeight]), { joints } = state.value.parts, joint = found && found.role !== "body" && joints.some((one) => one.name === found.name) ? found.name : "";
+    // A motor on a body drives the joint that the body hangs on.
+    const held = found && !joint ? joints.filter((one) => one.child === found.scene.bodies[found.body] && one.freedom === 1) : [];
+    if (tool.value === "motor" && held.length === 1) { selected.value = { kind: "joint", name: held[0].name }; this.give_motor(held[0].name); return; }
+    if (tool.value === "motor") { if (joint) { selected.value = { kind: "joint", name: joint }; this.give_motor(joint); } else say("Click a joint, the dark part between two bodies, or a body that hangs on one."); return; }
     if (tool.value === "erase") { if (joint) try_act("remove", { sort: "joint", name: joint }); else if (found) try_act("remove body", { body: found.name }); selected.value = null; return; }
     if (tool.value === "trace" && found) this.toggle_trace(found.name);
   }

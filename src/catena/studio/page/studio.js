@@ -174,9 +174,11 @@ function App() {
     stage = new Stage(scene.current, plots.current); keys(); drops();
     // What is drawn is what is shown: an edit leaves the run, unless a slider computes another one.
     const watched = effect(() => { const now = state.value, run = shown_run.value; if (run && now.revision !== run.revision && now.can_undo !== "set parameter") { shown_run.value = null; return; } stage.show(); });
+    // On a small screen what was opened is below: it is brought up.
+    const opens = effect(() => { if (side.value) requestAnimationFrame(() => requestAnimationFrame(() => { const sheet = document.querySelector(".sheet"); if (sheet) sheet.scrollIntoView({ block: "nearest" }); })); });
     const looks = effect(() => { selected.value; tool.value; picks.value; stage.use_tool(); });
     const room = new ResizeObserver(() => { if (!stage.sees_all()) { stage.player.fit(); stage.player.touched = true; } }); room.observe(scene.current);
-    return () => { watched(); looks(); room.disconnect(); };
+    return () => { watched(); opens(); looks(); room.disconnect(); };
   }, []);
   return html`<div class="studio"><${Head} />${lost.value && html`<p class="banner" role="alert">Python has ended or cannot be reached. What you drew is still here: <button type="button" onClick=${() => hand_over(state.value.text, state.value.name, "text/plain")}>Download the text</button> or start the studio again.</p>`}
     ${state.value.left && html`<p class="banner" role="status">A studio that ended has left work behind that was not saved. <button type="button" onClick=${() => attempt(resume().then(() => { is_starting.value = false; stage.show(); }))}>Resume it</button></p>`}
