@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
 
     # The paper's figure 6: which form takes fewer operations.
     both = {letter: [forms(letter, n) for n in lengths] for letter, (_, lengths) in CHAINS.items()}
-    star = [forms("R", n, star=True) for n in (2, 4, 8, 12)]
+    star = [forms("R", n, "star") for n in (2, 4, 8, 12)]
     for letter, (words, _) in CHAINS.items():
         first = next(f.joints for f in both[letter] if f.joints > 1 and f.recursive < f.non_recursive)
         print(f"the recursive form takes fewer operations from {first} {words} on")

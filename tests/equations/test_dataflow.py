@@ -206,12 +206,23 @@ def test_break_even_of_recursive_and_non_recursive_forms():
     before, after = forms("R", 4), forms("R", 8)
     assert before.non_recursive < before.recursive and after.recursive < after.non_recursive
     assert after.non_recursive == pytest.approx(5563, rel=0.01)
-    star = forms("R", 12, star=True)
+    star = forms("R", 12, "star")
     assert star.non_recursive < star.recursive
     assert star.non_recursive == pytest.approx(5639, rel=0.01)
     for letter in ("P", "X", ""):
         with pytest.raises(EquationsError, match="chains whose links turn"):
             break_even(letter, 14)
+
+
+def test_a_closed_loop_breaks_even_at_twice_the_length_of_a_chain():
+    """Nikravesh et al. print about 12 bodies for a loop of revolute joints and 6 for a chain: cut in its middle, a loop
+    is two chains of half the length. By operations it is 13 and 7."""
+    assert break_even("R", 8, least=6) == 7
+    assert break_even("R", 14, "loop", least=12) == 13
+    for letter, joints in (("R", 8), ("S", 6)):
+        loop, chain = forms(letter, joints, "loop"), forms(letter, joints // 2)
+        assert loop.recursive == 2 * chain.recursive
+        assert loop.non_recursive == 2 * chain.non_recursive
 
 
 def test_chains_on_a_reference_member_take_as_long_as_one_chain_and_a_sum_of_logarithmic_depth():

@@ -22,7 +22,8 @@ def chain_quantities(
     None.
 
     `member` is the body that the chains hold, by default the one whose removal leaves the smallest chains. All joints
-    that the plan cuts must be at the member; `m.system(cut=[...])` says which are.
+    that the plan cuts must be at the member; `m.system(cut=[...])` says which are. Directions in which a chain cannot
+    move its tip are constraints of the member: they are in f, and not in M, P and R.
     """
     rates: Any = np.zeros(system.nv) if v is None else v
     problem = posed(system, q, rates, system._with_own(q, rates, tau), None, None)
@@ -34,4 +35,11 @@ def chain_quantities(
             f"chains that are cut at it (the plan cuts {list(system.plan.loops)}): name another member, or plan with "
             f"cut=[...], the joints at the member but one."
         )
-    return solve(problem, at)[2].shaped(problem.batch)
+    _, certain, found = solve(problem, at)
+    if not certain.all():
+        raise LoopError(
+            f"chain_quantities: in state {int(np.argmin(certain))} the chains of {system.mechanism.name!r} do not tell "
+            f"how its member moves: the member or a link has no inertia of a body in space, or the loops are open. "
+            f"Give bodies mass and inertia about all axes, or ask forward_dynamics, which needs neither."
+        )
+    return found.shaped(problem.batch)

@@ -99,6 +99,12 @@ def test_a_member_that_other_loops_hold_is_refused_by_name():
     s = arms_on_object(2).system()
     with pytest.raises(ct.LoopError, match="not held by simple chains"):
         ct.chain_quantities(s, s.assemble(), member="arm1/link1")
+    with pytest.raises(ct.LoopError, match="cannot be the reference member"):
+        ct.chain_quantities(s, s.assemble(), member=["object"])
+    assert ct.chain_quantities(s, np.zeros((0, s.nq)), member="object").f.shape == (0, 2, 6)
+    flat = ct.generators.four_bar().system()
+    with pytest.raises(ct.LoopError, match="in state 0 .* no inertia of a body in space"):
+        ct.chain_quantities(flat, flat.assemble(), member="coupler")
 
 
 def test_sweeps_of_open_chains_are_those_of_the_tip(agree):

@@ -34,6 +34,12 @@ def general_star(joints: Sequence[str], seed: int = 0) -> Mechanism:
     return _general("star", joints, [0, *[1] * (len(joints) - 1)][: len(joints)], seed)
 
 
+def general_loop(joints: Sequence[str], seed: int = 0) -> Mechanism:
+    """The tree of a closed loop that is cut in its middle: two chains from ground, of half the joints each."""
+    half = (len(joints) + 1) // 2
+    return _general("loop", joints, [0 if k == half else k for k in range(len(joints))], seed)
+
+
 def denavit_hartenberg_chain(joints: int, seed: int = 0) -> Mechanism:
     """A chain of revolute joints whose links have Denavit and Hartenberg's length, offset and twist, and full inertia
     tensors: link1, link2, ... on joint1, joint2, ..."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from catena.equations.dataflow import UNIT, Costs, dataflow
-from catena.equations.papers.chains import STANFORD, general_chain, general_star
+from catena.equations.papers.chains import STANFORD, general_chain, general_loop, general_star
 from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.recursive import recursive
 from catena.equations.sums import TREES, WRITTEN
@@ -54,10 +54,14 @@ class Forms:
     recursive: float
 
 
-def forms(letter: str, joints: int, star: bool = False) -> Forms:
-    """Count both forms for a chain, or a star, of so many joints "R", "P" or "S"."""
-    make = general_star if star else general_chain
-    tree = plan(make(letter * joints))
+FAMILIES = {"chain": general_chain, "star": general_star, "loop": general_loop}
+"""Trees that are compared, by name."""
+
+
+def forms(letter: str, joints: int, family: str = "chain") -> Forms:
+    """Count both forms for a tree of so many joints "R", "P" or "S": a "chain", a "star", or the "loop" whose two
+    chains a cut in its middle leaves. The rows of the cut joint and its multipliers are counted in neither form."""
+    tree = plan(FAMILIES[family](letter * joints))
     counted = [
         dataflow(graph).serial_time
         for graph, _ in (non_recursive(tree, along_the_chain=True), recursive(tree))
@@ -65,18 +69,19 @@ def forms(letter: str, joints: int, star: bool = False) -> Forms:
     return Forms(joints, *counted)
 
 
-def break_even(letter: str, most: int, star: bool = False) -> int | None:
-    """The first number of joints, "R" or "S", from 2 to `most`, for which the recursive form takes fewer operations;
-    None if there is none. Prismatic joints are refused: in a chain of nothing else nothing turns, both forms fold
-    constant rotations away, and where they meet says how much was folded rather than which form is the cheaper one."""
+def break_even(letter: str, most: int, family: str = "chain", least: int = 2) -> int | None:
+    """The first number of joints, "R" or "S", from `least` to `most`, for which the recursive form takes fewer
+    operations; None if there is none. Prismatic joints are refused: in a chain of nothing else nothing turns, both
+    forms fold constant rotations away, and where they meet says how much was folded rather than which form is the
+    cheaper one."""
     if letter not in ("R", "S"):
         raise EquationsError(
             f"break_even of {letter!r}: the comparison has a meaning for chains whose links turn, 'R' (revolute) or "
             f"'S' (spherical). In a chain of prismatic joints nothing turns, and what that leaves out decides it; "
             f"forms() tells the counts."
         )
-    for joints in range(2, most + 1):
-        both = forms(letter, joints, star)
+    for joints in range(least, most + 1):
+        both = forms(letter, joints, family)
         if both.recursive < both.non_recursive:
             return joints
     return None

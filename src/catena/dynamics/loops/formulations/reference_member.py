@@ -420,7 +420,7 @@ def member_node(problem: LoopProblem, member: str | None) -> int:
     if member is None:
         return problem.evaluator.once(find_reference_member)
     plan = problem.plan
-    node = plan.body_node.get(member, -1)
+    node = plan.body_node.get(member, -1) if isinstance(member, str) else -1
     if node <= 0:
         raise LoopError(
             f"{member!r} cannot be the reference member: name a body that moves, one of "

@@ -360,7 +360,7 @@ def _pushed(
     pressed = inputs["f_ext"].copy()
     pressed[:, nodes] -= apply(transposed(joints.X_b), f)
     pressed[:, r] += np.sum(apply(transposed(joints.X_0), f), axis=1)
-    return {**inputs, "f_ext": pressed.reshape(len(pressed), -1)}
+    return {**inputs, "f_ext": pressed.reshape(len(pressed), 6 * pressed.shape[1])}
 
 
 def _parting(joints: _TipJoints, a: np.ndarray, nodes: list[int], r: int) -> tuple[np.ndarray, np.ndarray]:
@@ -396,11 +396,11 @@ class _Solver:
         eliminated = transposed(self._G) @ (self._inverse[..., None] * self._G)
         self._L = np.linalg.cholesky(_spd(np.linalg.inv(mobility) + np.sum(eliminated, axis=1)))
         # The directions that stay come first, as many as there are in any state.
-        flat = soft.reshape(states, -1)
+        flat = soft.reshape(states, soft.shape[1] * soft.shape[2])
         self._order = np.argsort(~flat, axis=-1, kind="stable")[:, :kept]
         self._counts = np.take_along_axis(flat, self._order, axis=-1)
-        G = np.take_along_axis(self._G.reshape(states, -1, 6), self._order[..., None], axis=1)
-        sigma = np.sqrt(np.take_along_axis(squares.reshape(states, -1), self._order, axis=-1)) * self._counts
+        G = np.take_along_axis(self._G.reshape(*flat.shape, 6), self._order[..., None], axis=1)
+        sigma = np.sqrt(np.take_along_axis(squares.reshape(flat.shape), self._order, axis=-1)) * self._counts
         rows = transposed(divide_lower(self._L, transposed(G * self._counts[..., None])))
         self._C = np.concatenate([rows, sigma[..., None] * np.eye(kept)], axis=-1)
 
@@ -419,13 +419,16 @@ class _Solver:
             [divide_lower(self._L, force[..., None])[..., 0], np.zeros(self._order.shape)], axis=-1
         )
         states, kept = self._order.shape
-        known = np.take_along_axis(rest.reshape(states, -1), self._order, axis=-1) * self._counts
+        known = (
+            np.take_along_axis(rest.reshape(states, rest.shape[1] * rest.shape[2]), self._order, axis=-1)
+            * self._counts
+        )
         mu, y = np.zeros((states, kept)), free
         if kept:
             y, mu, _ = constrained(self._C, free, known, self._tolerance)
         a_0 = solve_upper(self._L, y[:, :6])
         along = self._inverse * (rest - apply(self._G, a_0[:, None]))
-        flat = along.reshape(states, -1)
+        flat = along.reshape(states, along.shape[1] * along.shape[2])
         np.put_along_axis(
             flat,
             self._order,
