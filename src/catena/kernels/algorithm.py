@@ -498,7 +498,8 @@ class Algorithm:
     velocity component, and fields of forces with rows of their own, to the view that such a row is; work on matrices
     gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm,
     where a state has nothing left to do. Algorithms that differ in their work on matrices only may share their
-    `code`, which is called after one of them.
+    `code`, which is called after one of them. One that does not `use_constants`, such as a step on the manifold of q,
+    knows no length and no mass.
     """
 
     name: str
@@ -525,6 +526,7 @@ class Algorithm:
     component_fields: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     rests: str = ""
     code: str = ""
+    use_constants: bool = True
 
     def first(self, index: int) -> int:
         """Return the index of the first sweep that is the same as this one; a sweep that is repeated is compiled

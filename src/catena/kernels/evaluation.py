@@ -38,8 +38,6 @@ from catena.spatial import Pose
 from catena.structure import Plan, branches
 
 Made = TypeVar("Made")
-# Steps on the manifold of q know of no length and no mass.
-WITHOUT_CONSTANTS = frozenset({"integrate", "difference", "rate", "local_rate", "hermite"})
 
 # One state of a large mechanism is computed in so many lanes.
 LANES_OF_LARGE = 2
@@ -161,7 +159,7 @@ class Evaluator:
             parts = constant_parts(self.plan, self.constants.values, algorithm.is_scheduled, forces, asked)
             found = self._laid_out.program(algorithm, absent, frame, lanes, forces)
             return found.with_constants(np.concatenate(parts.rows))
-        varying = self.by_state is not None and algorithm.name not in WITHOUT_CONSTANTS
+        varying = self.by_state is not None and algorithm.use_constants
         return Program(
             build_tape(algorithm, self.plan, self.constants, absent, asked, lanes, forces, varying)
         )
@@ -205,14 +203,15 @@ class Evaluator:
         status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
-        outputs = summed(algorithm, self.plan, outputs)
+        if self.plan.owner is not None:
+            outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
     def varying_inputs(
         self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
     ) -> dict[str, np.ndarray]:
         """Return further inputs (*batch, n) that tell how the mechanism differs from state to state."""
-        if self.by_state is None or algorithm.name in WITHOUT_CONSTANTS:
+        if self.by_state is None or not algorithm.use_constants:
             return {}
         return {CONSTANTS: self.by_state.rows(algorithm.is_scheduled, forces, frame)}
 

@@ -136,10 +136,8 @@ class PlainRun:
             del records[1]
         for role, record in zip(entry.sweep.roles, records, strict=True):
             if role in ADDED_TO and entry.variant == ASSIGN:
-                view = self.algorithm.views[SECOND_NAMES[role]]
-                for name in ("K", "Km"):
-                    if name in view:
-                        setattr(record, name, sample(view[name], 0, 0))
+                for name, extent in self.algorithm.views[SECOND_NAMES[role]].items():
+                    setattr(record, name, sample(extent, 0, 0))
         entry.sweep.step(*records)
 
     def clear_flows(self) -> None:

@@ -48,8 +48,7 @@ def entry(lanes: int, loop: str = "run") -> Any:
 def run_words(words: np.ndarray, lanes: int, team: Team | None) -> int:
     """Run the compiled loop on its arguments and return the status, with the help of a team where there is one and it
     is free."""
-    helpers = crew()
-    if team is None or not helpers.busy.acquire(blocking=False):
+    if team is None or not (helpers := crew()).busy.acquire(blocking=False):
         words[_TEAM] = 0
         return int(entry(lanes)(address(words)))
     try:
@@ -193,8 +192,10 @@ class Program:
         time = (steps, every or steps, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
-        worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
-        asked, count = count, max(1, min(count or useful_threads(), blocks, worth))
+        asked, count = count, 1
+        if blocks > 1:
+            worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
+            count = max(1, min(asked or useful_threads(), blocks, worth))
         if count > 1:
             helpers = crew()
             if helpers.busy.acquire(blocking=False):

@@ -28,11 +28,28 @@ def flow(body: Any) -> None:
 
 
 integrate = Algorithm(
-    "integrate", ground, (advance,), inputs={"q": POSITION, "qd": VELOCITY}, outputs={"q_next": POSITION}
+    "integrate",
+    ground,
+    (advance,),
+    inputs={"q": POSITION, "qd": VELOCITY},
+    outputs={"q_next": POSITION},
+    use_constants=False,
 )
 
 difference = Algorithm(
-    "difference", ground, (compare,), inputs={"q": POSITION, "q_next": POSITION}, outputs={"step": VELOCITY}
+    "difference",
+    ground,
+    (compare,),
+    inputs={"q": POSITION, "q_next": POSITION},
+    outputs={"step": VELOCITY},
+    use_constants=False,
 )
 
-rate = Algorithm("rate", ground, (flow,), inputs={"q": POSITION, "qd": VELOCITY}, outputs={"rate": POSITION})
+rate = Algorithm(
+    "rate",
+    ground,
+    (flow,),
+    inputs={"q": POSITION, "qd": VELOCITY},
+    outputs={"rate": POSITION},
+    use_constants=False,
+)

@@ -46,6 +46,14 @@ def extent(plan: Plan) -> float:
     return significant(plan, max(lengths))
 
 
+def characteristic_length(plan: Plan) -> float:
+    """A length typical of the mechanism [m]: the largest offset of a joint in its node, or 1."""
+    offsets = [np.linalg.norm(plan.placement_p, axis=1).max(initial=0.0)]
+    for loop in plan.loop_joints:
+        offsets += [np.linalg.norm(loop.parent_p), np.linalg.norm(loop.child_p)]
+    return significant(plan, float(max(offsets)))
+
+
 def significant(plan: Plan, length: float) -> float:
     """A length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
     return length if length > ROUNDING * largest_coordinate(plan) else 1.0

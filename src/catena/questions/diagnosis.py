@@ -25,7 +25,8 @@ from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_upper
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.coordinates import difference, integrate
-from catena.kinematics.loops.assembly import CLOSED, close
+from catena.kinematics.loops.assembly import close
+from catena.kinematics.loops.scales import CLOSED
 from catena.mechanism import Mechanism
 from catena.structure.canonical import canonical
 from catena.thresholds import RANK_EXACT

@@ -22,8 +22,9 @@ import numpy as np
 from catena.joints import Free
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import integrate
-from catena.kinematics.loops.assembly import CLOSED, characteristic_length, scaled_rows
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.coupling_states import constraint_states
+from catena.kinematics.loops.scales import CLOSED, scaled_rows
 from catena.mechanism import Mechanism
 from catena.mechanism.changes import with_joint_replaced
 from catena.spatial import Pose

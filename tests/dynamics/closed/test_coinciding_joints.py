@@ -7,8 +7,7 @@ import pytest
 
 import catena as ct
 from catena.dynamics.loops.closed_chains import FORMULATIONS
-from catena.kinematics.extent import extent
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length, extent
 from catena.mechanism.generators import four_bar, random_mechanism
 
 CLOSE = 0.1 + 0.2

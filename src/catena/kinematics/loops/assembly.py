@@ -30,17 +30,16 @@ from catena.errors import LoopError, warn
 from catena.joints import JointKind
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
-from catena.kinematics.extent import significant
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.kind_values import kind_values
 from catena.kinematics.loops.closure import LoopState, loop_kinematics
 from catena.kinematics.loops.coupling_states import CouplingState, constraint_states
 from catena.kinematics.loops.held import Held, free_components
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
-from catena.structure import Plan
+from catena.kinematics.loops.scales import CLOSED, rounding_left, row_sizes, scaled_rows
 from catena.thresholds import RANK_EXACT
 
 # Errors in rad, or in fractions of the characteristic length.
-CLOSED = 1e-11
 FINISHED = 2e-15
 ROUGHLY = 1e-6
 # The given values follow the guess in steps of at most this (rad, or fractions of the length), but in no more than so
@@ -87,14 +86,6 @@ class _LoopFit:
 def gap(error: np.ndarray) -> tuple[float, float]:
     """The rotation [rad] and the translation [m] of an error (6,)."""
     return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
-
-
-def characteristic_length(plan: Plan) -> float:
-    """A length typical of the mechanism [m]: the largest offset of a joint in its node, or 1."""
-    offsets = [np.linalg.norm(plan.placement_p, axis=1).max(initial=0.0)]
-    for loop in plan.loop_joints:
-        offsets += [np.linalg.norm(loop.parent_p), np.linalg.norm(loop.child_p)]
-    return significant(plan, float(max(offsets)))
 
 
 def assemble(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:
@@ -212,8 +203,7 @@ class _LoopEquations:
             kind = self.plan.kind[i]
             assert kind is not None
             S = kind.motion_space(q[self.plan.q_of(i)]).array
-            size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / self.length
-            scale[self.plan.v_of(i)] = 1.0 / np.where(size > 0.0, size, 1.0)
+            scale[self.plan.v_of(i)] = 1.0 / row_sizes(S, 1.0 / self.length)
         return geared_units(self.plan, scale, self.length)
 
     # Steps.
@@ -272,8 +262,12 @@ class _LoopEquations:
             if h.node >= 0 and not self.moves_loops[h.node]:
                 ways[h.name] = np.zeros_like(ways[h.name])
                 continue
-            size = scale[self.plan.v_of(h.node)] if h.node >= 0 else _sizes(states[h.loop].S, self.length)
-            far = max(far, float(np.abs(ways[h.name] / size).max(initial=0.0)))
+            own = (
+                scale[self.plan.v_of(h.node)]
+                if h.node >= 0
+                else 1.0 / row_sizes(states[h.loop].S, 1.0 / self.length)
+            )
+            far = max(far, float(np.abs(ways[h.name] / own).max(initial=0.0)))
             if h.node >= 0:
                 led[self.plan.v_of(h.node)] = ways[h.name]
         # What a gear takes along through a loop of its own may have further to go.
@@ -452,34 +446,11 @@ class _LoopEquations:
         return kind
 
 
-def scaled_rows(D: np.ndarray, length: float) -> np.ndarray:
-    """Rows (m, 6) that take error twists to radians, or to parts of a length [m]."""
-    size = np.linalg.norm(D[:, :3], axis=1) + length * np.linalg.norm(D[:, 3:], axis=1)
-    return D / np.where(size > 0.0, size, 1.0)[:, None]
-
-
-def rounding_left(plan: Plan, q: np.ndarray) -> float:
-    """What rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
-    out = 0.0
-    for i in np.flatnonzero(moving_loops(plan)).tolist():
-        kind = plan.kind[i]
-        assert kind is not None
-        at = kind.transform(q[plan.q_of(i)]).p
-        out = max(out, float(np.linalg.norm(np.asarray(at, dtype=np.float64))))
-    # Slides far out are rounded like what they are, not like what is left between them.
-    return CLOSED * max(1.0, out / characteristic_length(plan))
-
-
 def least_squares(A: np.ndarray, b: np.ndarray, cutoff: float) -> np.ndarray:
     """The smallest x (n,) for which A x is nearest to b (m,); singular values of A up to `cutoff` are zero."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     kept = s > cutoff
     return Vt[kept].T @ (U[:, kept].T @ b / s[kept])
-
-
-def _sizes(S: np.ndarray, length: float) -> np.ndarray:
-    size = np.linalg.norm(S[:3], axis=0) + np.linalg.norm(S[3:], axis=0) / length
-    return 1.0 / np.where(size > 0.0, size, 1.0)
 
 
 def _left(fit: _LoopFit, slack: float = 0.0) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from catena.joints import Flipped, Reduced
 from catena.kernels.evaluation import Evaluator
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.closure import LoopState, Motions, coordinate_rows, loop_states, tree_motions
 from catena.kinematics.loops.coupling_states import CouplingState, coupling_states
 from catena.kinematics.loops.scales import row_sizes

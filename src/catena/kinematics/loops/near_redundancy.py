@@ -34,9 +34,9 @@ import numpy as np
 
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.coordinates import difference, integrate
-from catena.kinematics.loops.assembly import close, rounding_left
+from catena.kinematics.loops.assembly import close
 from catena.kinematics.loops.kept_constraints import KeptConstraints, keep
-from catena.kinematics.loops.scales import scales_of
+from catena.kinematics.loops.scales import rounding_left, scales_of
 from catena.structure import Plan
 
 # How far a loop may open [rad or lengths] for a motion of one radian or length, and its constraint still count as

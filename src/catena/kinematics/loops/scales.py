@@ -7,9 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from catena.kinematics.extent import extent
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length, extent
+from catena.kinematics.loops.loop_movers import moving_loops
 from catena.structure import Plan
+
+# Errors up to this [rad or characteristic lengths] are rounding.
+CLOSED = 1e-11
 
 
 def row_sizes(Phi: np.ndarray, length: float) -> np.ndarray:
@@ -17,6 +20,23 @@ def row_sizes(Phi: np.ndarray, length: float) -> np.ndarray:
     1 for a column of zeros. For motions in place of forces give 1 / length."""
     size = np.linalg.norm(Phi[..., :3, :], axis=-2) + length * np.linalg.norm(Phi[..., 3:, :], axis=-2)
     return np.where(size > 0.0, size, 1.0)
+
+
+def scaled_rows(D: np.ndarray, length: float) -> np.ndarray:
+    """Rows (m, 6) that take error twists to radians, or to parts of a length [m]."""
+    return D / row_sizes(D.T, length)[:, None]
+
+
+def rounding_left(plan: Plan, q: np.ndarray) -> float:
+    """What rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
+    out = 0.0
+    for i in np.flatnonzero(moving_loops(plan)).tolist():
+        kind = plan.kind[i]
+        assert kind is not None
+        at = kind.transform(q[plan.q_of(i)]).p
+        out = max(out, float(np.linalg.norm(np.asarray(at, dtype=np.float64))))
+    # Slides far out are rounded like what they are, not like what is left between them.
+    return CLOSED * max(1.0, out / characteristic_length(plan))
 
 
 class Scales:

@@ -22,9 +22,10 @@ from catena.dynamics.loops.closing.loop_closure import closure
 from catena.errors import StateError
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.closure import coordinate_rows, tree_motions
 from catena.kinematics.loops.coupling_states import constraint_states
+from catena.kinematics.loops.scales import row_sizes
 from catena.simulation.references.protocol import ReferenceMotion
 from catena.system import System
 from catena.thresholds import RANK_MOVING
@@ -91,10 +92,10 @@ class InverseKinematics:
         self._evaluator = Evaluator(system.mechanism, system.mechanics.effective_plan)
         length = characteristic_length(system.plan)
         S = coordinate_rows(system.plan, tree_motions(self._evaluator, guess).S_rows)
-        self._columns = 1.0 / _sizes(S[:, :3], S[:, 3:] / length)
+        self._columns = 1.0 / row_sizes(S.T, 1.0 / length)
         # The size of each constraint of a loop, in angles; that of a joint does not depend on where it stands.
-        Phi = [stacks.transposed(state.Phi) for state in constraint_states(self._evaluator, guess)]
-        self._sizes = np.concatenate([np.ones(0), *(_sizes(x[:, :3], length * x[:, 3:]) for x in Phi)])
+        states = constraint_states(self._evaluator, guess)
+        self._sizes = np.concatenate([np.ones(0), *(row_sizes(state.Phi, length) for state in states)])
         self._nodes = [self._first(np.asarray(guess, dtype=np.float64))]
 
     def at(self, t: np.ndarray) -> ReferenceMotion:
@@ -285,9 +286,3 @@ class InverseKinematics:
             f"{self.task.complaint(float(t[k]), errors[k, :width] * self.task.units)}{also}. Choose a path within "
             f"reach, or a guess nearer to the configuration wanted."
         )
-
-
-def _sizes(angular: np.ndarray, linear: np.ndarray) -> np.ndarray:
-    """Return the size (n,) of motions or forces with these parts (n, 3); 1 where there is nothing."""
-    size = np.linalg.norm(angular, axis=1) + np.linalg.norm(linear, axis=1)
-    return np.where(size > 0.0, size, 1.0)

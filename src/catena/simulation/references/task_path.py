@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.kinematics import stacks
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.mechanism.validation import known
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (

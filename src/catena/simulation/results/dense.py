@@ -123,6 +123,7 @@ hermite_step = Algorithm(
     },
     outputs={"q_between": POSITION, "qd_between": VELOCITY},
     ground_inputs={"distance": SCALAR, "part": SCALAR, "known": SCALAR},
+    use_constants=False,
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.held import Held, free_components
 from catena.thresholds import RANK_SEARCHED
 

@@ -19,7 +19,7 @@ from catena.joints import Revolute
 from catena.joints.around import described
 from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.held import Held, free_components
 

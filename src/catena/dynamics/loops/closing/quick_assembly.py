@@ -24,18 +24,11 @@ from catena.joints.around import described
 from catena.kernels import CONSTANTS, Program
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import difference, integrate
-from catena.kinematics.loops.assembly import (
-    CLOSED,
-    FAR,
-    FINISHED,
-    FOLLOWED,
-    ROUGHLY,
-    STEP,
-    characteristic_length,
-)
+from catena.kinematics.extent import characteristic_length
+from catena.kinematics.loops.assembly import FAR, FINISHED, FOLLOWED, ROUGHLY, STEP
 from catena.kinematics.loops.held import Held, free_components
 from catena.kinematics.loops.loop_movers import gear_response, geared_units, moving_loops, only_geared
-from catena.kinematics.loops.scales import scales_of
+from catena.kinematics.loops.scales import CLOSED, scales_of
 from catena.structure import Plan
 
 # A single state asks for a column of its Jacobian at a time, which is quicker up to about so many.

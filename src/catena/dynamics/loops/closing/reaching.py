@@ -19,7 +19,7 @@ from catena.dynamics.loops.closing.joint_limits import SLACK, JointLimits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import frame_pose, jacobian, stacks
-from catena.kinematics.loops.assembly import characteristic_length
+from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.goals import Goal
 from catena.kinematics.loops.held import Held, free_components
 

@@ -52,5 +52,10 @@ def _local(body: object) -> None:
 
 
 local_rate = Algorithm(
-    "local_rate", _ground, (_local,), inputs={"xi": VELOCITY, "qd": VELOCITY}, outputs={"rate": VELOCITY}
+    "local_rate",
+    _ground,
+    (_local,),
+    inputs={"xi": VELOCITY, "qd": VELOCITY},
+    outputs={"rate": VELOCITY},
+    use_constants=False,
 )
