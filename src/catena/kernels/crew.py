@@ -19,6 +19,7 @@ import threading
 import numpy as np
 
 from catena.kernels.engine import Code
+from catena.kernels.llvm_text import OFFER, wait, withdraw
 from catena.kernels.platforms import Platform
 
 MAILBOX = 8  # words: one mailbox fills a cache line
@@ -70,17 +71,7 @@ sleep:
 define i64 @offer_and_run(ptr %arguments, ptr %mailboxes, i64 %count) {{
 entry:
   br label %offer
-offer:
-  %i = phi i64 [0, %entry], [%i1, %post]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %post, label %own
-post:
-  %box_p = getelementptr ptr, ptr %mailboxes, i64 %i
-  %box = load ptr, ptr %box_p, align 8
-  store atomic i64 1, ptr %box release, align 8
-  %i1 = add i64 %i, 1
-  br label %offer
-own:
+{OFFER}
   %mine = call i64 @run(ptr %arguments)
   br label %collect
 collect:
@@ -88,25 +79,13 @@ collect:
   %status = phi i64 [%mine, %own], [%status1, %next]
   %left = icmp slt i64 %j, %count
   br i1 %left, label %withdraw, label %end
-withdraw:
-  %box_j_p = getelementptr ptr, ptr %mailboxes, i64 %j
-  %box_j = load ptr, ptr %box_j_p, align 8
-  %swap = cmpxchg ptr %box_j, i64 1, i64 0 acq_rel acquire, align 8
-  %untaken = extractvalue {{i64, i1}} %swap, 1
-  br i1 %untaken, label %stand_in, label %wait
+{withdraw("stand_in")}
 stand_in:
   %job_p = getelementptr i64, ptr %box_j, i64 1
   %job = load ptr, ptr %job_p, align 8
   %instead = call i64 @run(ptr %job)
   br label %next
-wait:
-  %state = load atomic i64, ptr %box_j acquire, align 8
-  %done = icmp eq i64 %state, 3
-  br i1 %done, label %finished, label %pause
-pause:
-  {platform.pause}
-  br label %wait
-finished:
+{wait(platform)}
   %status_p = getelementptr i64, ptr %box_j, i64 2
   %theirs = load i64, ptr %status_p, align 8
   store atomic i64 0, ptr %box_j release, align 8

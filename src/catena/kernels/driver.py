@@ -32,6 +32,8 @@ Status: bit 0 an input is not finite, bit 1 a result is not finite.
 
 import numpy as np
 
+from catena.kernels.llvm_text import word, words
+
 TABLE = 5
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
 LEAVE_OUT = 1
@@ -156,22 +158,12 @@ def _loop(name: str, lanes: int, states: int) -> str:
     together = "".join(_together(lanes, g, ways[k + 1]) for k, g in enumerate(groups))
     came = "".join(f", [%by_{g}_n, %by_{g}_done]" for g in groups)
 
-    def word(name: str, base: str, k: int, kind: str = "i64") -> str:
-        return (
-            f"  %{name}_p = getelementptr i64, ptr {base}, i64 {k}\n"
-            f"  %{name} = load {kind}, ptr %{name}_p, align 8"
-        )
-
-    arguments = "\n".join(
-        word(name, "%arguments", k, kind)
-        for k, (name, kind) in enumerate(
-            [("calls", "i64"), ("tape", "ptr"), ("work_base", "ptr"), ("constants", "ptr"), ("n_in", "i64"),
-             ("in", "ptr"), ("n_out", "i64"), ("out", "ptr"), ("states", "i64"), ("counter", "ptr"), ("portion", "i64"),
-             ("own_first", "i64"), ("own_end", "i64"), ("steps", "i64"), ("every", "i64"),
-             ("rare_first", "i64"), ("rare_end", "i64"), ("rare_every", "i64"), ("rare_since", "i64"),
-             ("work_stride", "i64"), ("rest", "i64"), ("team", "ptr")]
-        )
-    )  # fmt: skip
+    arguments = words(
+        "%arguments",
+        0,
+        "calls, tape ptr, work_base ptr, constants ptr, n_in, in ptr, n_out, out ptr, states, counter ptr, portion, "
+        "own_first, own_end, steps, every, rare_first, rare_end, rare_every, rare_since, work_stride, rest, team ptr",
+    )
     if name == "run_one":
         take = """
   br label %got
@@ -242,11 +234,7 @@ pack:
   br i1 %k_more, label %pack_one, label %play
 pack_one:
   %in_table = getelementptr [{TABLE} x i64], ptr %in, i64 %k
-{word("indata", "%in_table", 0, "ptr")}
-{word("instride", "%in_table", 1)}
-{word("incols", "%in_table", 2)}
-{word("intab", "%in_table", 3, "ptr")}
-{word("instep", "%in_table", 4)}
+{words("%in_table", 0, "indata ptr, instride, incols, intab ptr, instep")}
   %begins = icmp eq i64 %time, 0
   %changes = icmp ne i64 %instep, 0
   %wanted = or i1 %begins, %changes
@@ -327,11 +315,7 @@ unpack:
   br i1 %m_more, label %unpack_one, label %time_passed
 unpack_one:
   %out_table = getelementptr [{TABLE} x i64], ptr %out, i64 %m
-{word("outdata", "%out_table", 0, "ptr")}
-{word("outstride", "%out_table", 1)}
-{word("outcols", "%out_table", 2)}
-{word("outtab", "%out_table", 3, "ptr")}
-{word("outstep", "%out_table", 4)}
+{words("%out_table", 0, "outdata ptr, outstride, outcols, outtab ptr, outstep")}
   %recorded = mul i64 %passed_samples, %outstep
   %outnow = getelementptr double, ptr %outdata, i64 %recorded
 {lane_rows("out")}

@@ -26,6 +26,7 @@ import numpy as np
 
 from catena.kernels.driver import TABLE
 from catena.kernels.engine import Code
+from catena.kernels.llvm_text import words
 
 # Offsets in bytes in CPython's object head and NumPy's array object.
 _TYPE, DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE = 8, 16, 24, 32, 40, 56
@@ -44,9 +45,6 @@ def text() -> str:
     one after the other.
     """
 
-    def word(name: str, k: int, kind: str = "i64") -> str:
-        return f"  %{name}_p = getelementptr i64, ptr %w, i64 {k}\n  %{name} = load {kind}, ptr %{name}_p, align 8"
-
     def member(name: str, base: str, offset: int, kind: str) -> str:
         return f"  %{name}_p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {kind}, ptr %{name}_p"
 
@@ -58,27 +56,11 @@ def text() -> str:
 define ptr @shortcut(ptr %self, ptr %args, i64 %nargs) {{
 entry:
 {member("w", "%self", DATA, "ptr")}
-{word("n", 0)}
-{word("array_type", 1, "ptr")}
-{word("float64", 2, "ptr")}
-{word("none", 3, "ptr")}
-{word("arguments", 4, "ptr")}
-{word("loop", 5, "ptr")}
-{word("tables", 6, "ptr")}
-{word("out_tables", 7, "ptr")}
-{word("n_out", 8)}
-{word("dimensions", 9, "i32")}
-{word("sizes", 10, "ptr")}
+{words("%w", 0, "n, array_type ptr, float64 ptr, none ptr, arguments ptr, loop ptr, tables ptr, out_tables ptr")}
+{words("%w", 8, "n_out, dimensions i32, sizes ptr")}
   %others_size = getelementptr i64, ptr %w, i64 11
-{word("places", 12, "ptr")}
-{word("n_quaternions", 13)}
-{word("quaternions", 14, "ptr")}
-{word("lengths", 15, "ptr")}
-{word("new", 16, "ptr")}
-{word("incref", 17, "ptr")}
-{word("decref", 18, "ptr")}
-{word("new_tuple", 19, "ptr")}
-{word("set_item", 20, "ptr")}
+{words("%w", 12, "places ptr, n_quaternions, quaternions ptr, lengths ptr, new ptr")}
+{words("%w", 17, "incref ptr, decref ptr, new_tuple ptr, set_item ptr")}
   %as_many = icmp eq i64 %nargs, %n
   br i1 %as_many, label %input, label %decline
 

@@ -21,6 +21,7 @@ alone or together: some plays in a row each, of which the shortest count. Helper
 Where programs may not read a clock it is together.
 """
 
+from catena.kernels.llvm_text import OFFER, wait, withdraw, word, words
 from catena.kernels.platforms import Platform
 
 PLAY, JOINED, OVER, DONE, CHOSEN, TRIED, WORK, SETS = 0, 8, 16, 24, 32, 33, 40, 48
@@ -32,10 +33,6 @@ TEAM_WORDS, TASK_WORDS = 64, 8
 PATIENCE = 40_000
 
 
-def _at(name: str, base: str, k: int | str, kind: str = "i64") -> str:
-    return f"  %{name}_p = getelementptr i64, ptr {base}, i64 {k}\n  %{name} = load {kind}, ptr %{name}_p, align 8"
-
-
 def text(platform: Platform) -> str:
     """Return LLVM text of `run_tasks(team, number of the thread, play)`, `play_together(team, set, workspace,
     constants) -> whether it was played`, `played_alone(team)`, `assist(job)` and `run_helped(arguments) -> status`."""
@@ -43,13 +40,8 @@ def text(platform: Platform) -> str:
 {platform.declare_clock}
 define internal void @do_task(ptr %team, ptr %task) noinline {{
 entry:
-{_at("work", "%team", WORK, "ptr")}
-{_at("constants", "%team", WORK + 1, "ptr")}
-{_at("from", "%task", 2, "ptr")}
-{_at("to", "%task", 3, "ptr")}
-{_at("followers", "%task", 4, "ptr")}
-{_at("count", "%task", 5)}
-{_at("waits", "%task", 6)}
+{words("%team", WORK, "work ptr, constants ptr")}
+{words("%task", 2, "from ptr, to ptr, followers ptr, count, waits")}
   call void @play(ptr %from, ptr %to, ptr %work, ptr %constants)
   store atomic i64 %waits, ptr %task monotonic, align 8
   br label %tell
@@ -110,15 +102,12 @@ end:
 
 define internal void @run_tasks(ptr %team, i64 %me, i64 %play) noinline {{
 entry:
-{_at("chosen", "%team", CHOSEN)}
+{word("chosen", "%team", CHOSEN)}
   %sets = getelementptr i64, ptr %team, i64 {SETS}
   %set = getelementptr [8 x i64], ptr %sets, i64 %chosen
-{_at("count", "%set", 0)}
-{_at("tasks", "%set", 1, "ptr")}
-{_at("lists", "%set", 2, "ptr")}
-{_at("lengths", "%set", 3, "ptr")}
-{_at("list", "%lists", "%me", "ptr")}
-{_at("length", "%lengths", "%me")}
+{words("%set", 0, "count, tasks ptr, lists ptr, lengths ptr")}
+{word("list", "%lists", "%me", "ptr")}
+{word("length", "%lengths", "%me")}
   %play_now_p = getelementptr i64, ptr %team, i64 {PLAY}
   %done_p = getelementptr i64, ptr %team, i64 {DONE}
   br label %each
@@ -180,7 +169,7 @@ end:
 
 define internal i1 @play_together(ptr %team, i64 %set, ptr %work, ptr %constants) noinline {{
 entry:
-{_at("helpers", "%team", WORK + 3)}
+{word("helpers", "%team", WORK + 3)}
   %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
   %joined = load atomic i64, ptr %joined_p acquire, align 8
   %all = icmp sge i64 %joined, %helpers
@@ -190,9 +179,7 @@ unhelped:
   store i64 0, ptr %none_p, align 8
   ret i1 false
 choose:
-{_at("tried", "%team", TRIED)}
-{_at("best_alone", "%team", TRIED + 1)}
-{_at("best_together", "%team", TRIED + 2)}
+{words("%team", TRIED, "tried, best_alone, best_together")}
   %began = {platform.clock}
   %tried1 = add i64 %tried, 1
   %old = icmp sge i64 %tried1, {AGAIN}
@@ -250,8 +237,8 @@ alone:
 
 define internal void @played_alone(ptr %team) noinline {{
 entry:
-{_at("began", "%team", TRIED + 3)}
-{_at("best", "%team", TRIED + 1)}
+{word("began", "%team", TRIED + 3)}
+{word("best", "%team", TRIED + 1)}
   %ended = {platform.clock}
   %took = sub i64 %ended, %began
   %better = icmp slt i64 %took, %best
@@ -264,9 +251,7 @@ entry:
 
 define i64 @assist(ptr %job) {{
 entry:
-{_at("team", "%job", 0, "ptr")}
-{_at("me", "%job", 1)}
-{_at("before", "%job", 2)}
+{words("%job", 0, "team ptr, me, before")}
   %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
   %over_p = getelementptr i64, ptr %team, i64 {OVER}
   %n = atomicrmw add ptr %joined_p, i64 1 acq_rel
@@ -292,26 +277,14 @@ end:
 
 define i64 @run_helped(ptr %arguments) {{
 entry:
-{_at("team", "%arguments", 21, "ptr")}
-{_at("mailboxes", "%team", WORK + 2, "ptr")}
-{_at("count", "%team", WORK + 3)}
-{_at("loop", "%team", WORK + 4, "ptr")}
+{word("team", "%arguments", 21, "ptr")}
+{words("%team", WORK + 2, "mailboxes ptr, count, loop ptr")}
   %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
   %over_p = getelementptr i64, ptr %team, i64 {OVER}
   store atomic i64 0, ptr %joined_p monotonic, align 8
   store atomic i64 0, ptr %over_p monotonic, align 8
   br label %offer
-offer:
-  %i = phi i64 [0, %entry], [%i1, %post]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %post, label %own
-post:
-  %box_p = getelementptr ptr, ptr %mailboxes, i64 %i
-  %box = load ptr, ptr %box_p, align 8
-  store atomic i64 1, ptr %box release, align 8
-  %i1 = add i64 %i, 1
-  br label %offer
-own:
+{OFFER}
   %status = call i64 %loop(ptr %arguments)
   store atomic i64 1, ptr %over_p release, align 8
   br label %collect
@@ -319,20 +292,8 @@ collect:
   %j = phi i64 [0, %own], [%j1, %next]
   %left = icmp slt i64 %j, %count
   br i1 %left, label %withdraw, label %end
-withdraw:
-  %box_j_p = getelementptr ptr, ptr %mailboxes, i64 %j
-  %box_j = load ptr, ptr %box_j_p, align 8
-  %swap = cmpxchg ptr %box_j, i64 1, i64 0 acq_rel acquire, align 8
-  %untaken = extractvalue {{i64, i1}} %swap, 1
-  br i1 %untaken, label %next, label %wait
-wait:
-  %state = load atomic i64, ptr %box_j acquire, align 8
-  %done = icmp eq i64 %state, 3
-  br i1 %done, label %finished, label %pause
-pause:
-  {platform.pause}
-  br label %wait
-finished:
+{withdraw("next")}
+{wait(platform)}
   store atomic i64 0, ptr %box_j release, align 8
   br label %next
 next:

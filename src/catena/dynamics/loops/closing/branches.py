@@ -72,7 +72,7 @@ def _on_loops(quick: QuickAssembly) -> np.ndarray:
     plan = quick.plan
     moves = np.zeros(plan.nv, dtype=bool)
     for i in np.flatnonzero(quick.moves_loops):
-        moves[plan.v_of(i)] = True
+        moves[plan.v_of(int(i))] = True
     return moves
 
 

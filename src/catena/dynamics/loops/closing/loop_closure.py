@@ -124,8 +124,10 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
     result = evaluator.evaluate(compiled_closure(sort_for(plan)), {"q": q, "qd": v})
-    kept = evaluator.once(kept_entries)
-    return tuple(x.reshape(*x.shape[:-2], -1)[..., kept] for x in (result["position"], result["velocity"]))
+    kept, batch = evaluator.once(kept_entries), result["position"].shape[:-2]
+    return result["position"].reshape(*batch, -1)[..., kept], result["velocity"].reshape(*batch, -1)[
+        ..., kept
+    ]
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
