@@ -60,14 +60,7 @@ def lower(
 ) -> str:
     """Return LLVM text of a step: `loads` pairs slots with the symbols that stand for them, `stores` slots with
     results. With `varying` each constant is a vector, a number for each state."""
-    import casadi
-
-    symbols = casadi.vertcat(*(s for _, s in loads)) if loads else casadi.SX(0, 1)
-    results = (
-        casadi.densify(casadi.vertcat(*(casadi.SX(e) for _, e in stores))) if stores else casadi.SX(0, 1)
-    )
-    results = casadi.cse(results)
-    function = casadi.Function("step", [symbols], [results])
+    function = as_function(loads, stores)
     writer = Writer(lanes, [slot for slot, _ in loads], [slot for slot, _ in stores], varying)
     for i in range(function.n_instructions()):
         writer.instruction(
@@ -76,6 +69,17 @@ def lower(
             lambda i=i: function.instruction_constant(i),
         )  # fmt: skip
     return writer.function(name)
+
+
+def as_function(loads: Sequence[tuple[Slot, Any]], stores: Sequence[tuple[Slot, Any]]) -> Any:
+    """Return the CasADi function of the symbols of `loads` whose results are those of `stores`."""
+    import casadi
+
+    symbols = casadi.vertcat(*(s for _, s in loads)) if loads else casadi.SX(0, 1)
+    results = (
+        casadi.densify(casadi.vertcat(*(casadi.SX(e) for _, e in stores))) if stores else casadi.SX(0, 1)
+    )
+    return casadi.Function("step", [symbols], [casadi.cse(results)])
 
 
 _OPERATIONS: dict[int, str] = {}

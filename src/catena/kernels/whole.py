@@ -13,7 +13,8 @@ from catena.errors import KernelError
 from catena.kernels import engine
 from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import CompiledUnit
-from catena.kernels.lowering import Slot, lower, prelude
+from catena.kernels.long_steps import lower_in_pieces
+from catena.kernels.lowering import Slot, prelude
 from catena.kernels.objects import compiled_object, object_name
 from catena.kernels.sharing import owned_columns
 from catena.kernels.traced_records import TracedStep
@@ -66,7 +67,8 @@ def whole_step(algorithm: Algorithm, step: Step, layout: "Layout", ground: Compi
         with on_symbols("a control law, or another function of the whole state,"):
             step(TracedWhole(traced, slots, scalars))
         lanes = layout.lanes
-        text = prelude(lanes) + lower("whole", list(traced.loads.items()), list(traced.stores.items()), lanes)
+        loads, stores = list(traced.loads.items()), list(traced.stores.items())
+        text = prelude(lanes) + lower_in_pieces("whole", loads, stores, lanes)
         name = object_name(text)
         loaded = _loaded.get(name)
         if loaded is None:

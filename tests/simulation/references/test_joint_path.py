@@ -14,7 +14,7 @@ from catena.mechanism.generators import (
     spatial_four_bar,
     walker,
 )
-from catena.simulation.control import symbols
+from catena.simulation import symbols
 from catena.simulation.references import JointPath, PosePath, cubic, function, quintic, turning
 
 STEP = 1e-5

@@ -13,8 +13,8 @@ import numpy as np
 from catena.kernels import Algorithm
 from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.references.as_polynomial import changing
 from catena.simulation.references.function import as_formula
+from catena.simulation.references.path_table import PathTable
 from catena.simulation.stepping.methods.step import step_algorithm
 from catena.simulation.stepping.methods.variant import LawShape, StepVariant
 from catena.spatial import is_symbolic
@@ -39,7 +39,7 @@ class CompiledLaw:
         step = excitation.problem.step
         self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
         along = (excitation.law_paths or ()) if self.asked != "due" else ()
-        self.shape = LawShape(self.size, self.width, self.asked, tuple(changing(along).tolist()))
+        self.shape = LawShape(self.size, self.width, self.asked, tuple(PathTable(along).changing.tolist()))
         self.kept: dict[str, np.ndarray] = {}
 
     @staticmethod

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from catena.simulation.references import PiecewisePolynomial
-from catena.simulation.references.as_polynomial import DEGREE, InputPath, changing, taylor
+from catena.simulation.references.as_polynomial import DEGREE, InputPath
+from catena.simulation.references.path_table import PathTable
 from catena.system import System
 
 
@@ -29,6 +30,10 @@ class Paths:
     ) -> None:
         self.system, self.motion, self.law, self.start = system, dict(motion), tuple(law), start
         self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
+        self._tables = {
+            name: PathTable(paths) for name, paths in (("wrench", self.wrenches), ("input", self.law)) if paths
+        }
+        self._about: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 
     def within(self, start: float, end: float) -> np.ndarray:
         """Return the times between two others at which a path goes over to another polynomial."""
@@ -53,20 +58,30 @@ class Paths:
         knots = np.concatenate([[self.start], self.within(self.start, latest + 1e-9 * abs(latest) + 1e-9)])
         passed = np.searchsorted(knots, t + 1e-12 * np.maximum(1.0, np.abs(t)), side="right") - 1
         origins, which = np.unique(knots[np.maximum(passed, 0)], return_inverse=True)
-        found: dict[str, np.ndarray] = {"path_origin": origins[which][:, None].copy()}
+        return {"path_origin": origins[which][:, None].copy()} | {
+            name: rows[which] for name, rows in self._coefficients(origins).items()
+        }
+
+    def _coefficients(self, origins: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what the step is given for each of some times that powers count from; most calls ask for the same as
+        the one before."""
+        if self._about is not None and np.array_equal(self._about[0], origins):
+            return self._about[1]
+        found: dict[str, np.ndarray] = {}
         if self.motion:
             table = np.zeros((len(origins), DEGREE + 1, self.system.nv))
             for k, origin in enumerate(origins):
                 for joint, path in self.motion.items():
                     table[k, :, self.system.slice_v(joint)] = path.taylor(float(origin), DEGREE)
-            found |= {f"path_{j}": table[which, j] for j in range(DEGREE + 1)}
-        for name, paths in (("wrench", self.wrenches), ("input", self.law)):
-            if paths:
-                table = np.stack([taylor(paths, float(origin)) for origin in origins])
-                found |= {f"{name}_{j}": table[which, j] for j in range(DEGREE + 1)}
+            found |= {f"path_{j}": table[:, j] for j in range(DEGREE + 1)}
+        for name, paths in self._tables.items():
+            table = np.stack([paths.taylor(float(origin)) for origin in origins])
+            found |= {f"{name}_{j}": table[:, j] for j in range(DEGREE + 1)}
         if self.law:
             # Numbers that do not change have no other coefficients than the first.
             found["inputs"] = found.pop("input_0")
+            changing = self._tables["input"].changing
             for j in range(1, DEGREE + 1):
-                found[f"input_{j}"] = np.ascontiguousarray(found[f"input_{j}"][:, changing(self.law)])
+                found[f"input_{j}"] = found[f"input_{j}"][:, changing]
+        self._about = origins, found
         return found

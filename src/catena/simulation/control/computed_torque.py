@@ -13,13 +13,12 @@ import numpy as np
 from catena.dynamics import newton_euler
 from catena.errors import StateError
 from catena.kernels.plain import play
-from catena.simulation.control.following import Ahead, as_path
+from catena.simulation.control.following import Ahead, as_path, known_in_step
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.symbols import join
-from catena.simulation.references import JointPath
+from catena.simulation.symbols import join
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
@@ -64,6 +63,7 @@ class ComputedTorque(Controller):
         self._is_flat = all(kind is None or is_flat(kind) for kind in system.plan.kind)
         self._formula = self._plain and system.nv <= MOST_COMPILED and system.plan.owner is None
         self._ahead = Ahead(self.path, self.path.given, self.rate)
+        self._known = known_in_step(self.path)
 
     @property
     def compiles(self) -> bool:
@@ -95,23 +95,23 @@ class ComputedTorque(Controller):
     def inputs(self, t: Any) -> np.ndarray:
         """Return the reference and the gains: they are data, so that others compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
-        return join([*self._ahead.at(t), constants])
+        along = self._ahead.at(t) if self._known is None else [self._known.table.at(t)]
+        return join([*along, constants])
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
-        """Return reference and gains as polynomials, where the reference is."""
-        polynomials = self.path.polynomials() if isinstance(self.path, JointPath) else None
-        if polynomials is None or self._constants.ndim != 1:
+        """Return reference and gains as polynomials, where the reference is made of such."""
+        if self._known is None or self._constants.ndim != 1:
             return None
-        moving = [j for j in self.system.joints if j in polynomials]
-        known = [polynomials[j] for j in sorted(moving, key=lambda j: self.system.slice_v(j).start)]
-        rates = [(motion, order + 1) for _, (motion, order) in known]
-        return (*(q for q, _ in known), *(v for _, v in known), *rates, (held(self._constants), 0))
+        return (*self._known.paths, (held(self._constants), 0))
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau (..., nv) from the state, the reference and the gains."""
         nq, nv = self.system.nq, self.system.nv
-        q_d, rest = inputs[..., :nq], inputs[..., nq:]
-        v_d, a_d, kp, kd = (rest[..., k * nv : (k + 1) * nv] for k in range(4))
+        along, kp, kd = inputs[..., : -2 * nv], inputs[..., -2 * nv : -nv], inputs[..., -nv:]
+        if self._known is None:
+            q_d, v_d, a_d = along[..., :nq], along[..., nq : nq + nv], along[..., nq + nv :]
+        else:
+            q_d, v_d, a_d = self._known.motion(t, along)
         if not is_symbolic(q):
             wanted = a_d + kd * (v_d - v) + kp * self._error(q, q_d)
             return self.system.inverse_dynamics(q, v, wanted), memory

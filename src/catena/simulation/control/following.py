@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import CatenaError, StateError
 from catena.simulation.references import JointPath, ReferenceMotion
+from catena.simulation.references.in_step import ReferenceInStep
 from catena.system import System
 from catena.validation import shown
 
@@ -54,6 +55,11 @@ def as_path(system: System, who: str, reference: Any) -> StatePath:
     raise StateError(
         f"{who}: the reference is {shown(reference)}; give {{joint: position or reference}}, a JointPath or a TaskPath."
     )
+
+
+def known_in_step(path: StatePath) -> ReferenceInStep | None:
+    """Return a reference of a system for the compiled step; None where only Python knows what it is."""
+    return path.in_step if isinstance(path, JointPath) else None
 
 
 class Ahead:

@@ -17,12 +17,11 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.joints import JointKind
-from catena.simulation.control.following import Ahead, as_path
+from catena.simulation.control.following import Ahead, as_path, known_in_step
 from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
-from catena.simulation.control.symbols import both, join, less, maximum, minimum, where
-from catena.simulation.references import JointPath
+from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import is_symbolic
@@ -89,6 +88,7 @@ class PID(Controller):
         constants = (self.kp, self.ki, self.kd, self.bias, self.low, self.high, self._per_tracking)
         self._constants = join(constants)
         self._ahead = Ahead(self.path, self.path.given, self.rate)
+        self._known = known_in_step(self.path)
         self._remembered = Remembered()
 
     @property
@@ -112,23 +112,28 @@ class PID(Controller):
     def inputs(self, t: Any) -> np.ndarray:
         """Return the reference of the controlled joints, gains and limits: they are data, so that other gains
         compile nothing."""
-        q_d, v_d, _ = self._ahead.at(t)
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
+        if self._known is not None:
+            return join([self._known.table.at(t), constants])
+        q_d, v_d, _ = self._ahead.at(t)
         return join([q_d[..., self._at_q], v_d[..., self._at], constants])
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
-        """Return references, gains and limits as polynomials, where the references are."""
-        polynomials = self.path.polynomials() if isinstance(self.path, JointPath) else None
-        if polynomials is None or self._constants.ndim != 1:
+        """Return references, gains and limits as polynomials, where the references are made of such."""
+        if self._known is None or self._constants.ndim != 1:
             return None
-        known = [polynomials[joint] for joint in self._joints]
-        return (*(q for q, _ in known), *(v for _, v in known), (held(self._constants), 0))
+        return (*self._known.paths, (held(self._constants), 0))
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return tau (..., nv) and the next integrals."""
         n, nq = len(self._at), len(self._at_q)
-        q_d, rest = inputs[..., :nq], inputs[..., nq:]
-        v_d, kp, ki, kd, bias, low, high, per_tracking = (rest[..., k * n : (k + 1) * n] for k in range(8))
+        along, rest = inputs[..., : -7 * n], inputs[..., -7 * n :]
+        kp, ki, kd, bias, low, high, per_tracking = (rest[..., k * n : (k + 1) * n] for k in range(7))
+        if self._known is None:
+            q_d, v_d = along[..., :nq], along[..., nq:]
+        else:
+            q_all, v_all, _ = self._known.motion(t, along)
+            q_d, v_d = q_all[..., self._at_q], v_all[..., self._at]
         e = self._error(q, q_d)
         u = bias + kp * e + kd * (v_d - v[..., self._at])
         if self.integral:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
-from catena.simulation.control.symbols import stack
+from catena.simulation.symbols import stack
 from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import array, is_symbolic

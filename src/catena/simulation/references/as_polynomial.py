@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,21 +31,3 @@ def as_polynomial(reference: Any) -> PiecewisePolynomial | None:
 def held(position: np.ndarray) -> PiecewisePolynomial:
     """Return the polynomial of numbers (k,) that do not change."""
     return PiecewisePolynomial(np.array([0.0, 1.0]), np.asarray(position, dtype=np.float64)[None, None, :])
-
-
-def changing(paths: Sequence[InputPath]) -> np.ndarray:
-    """Return the columns of several polynomials, one beside the other, that are not the same at all times."""
-    moves = [np.full(path.coefficients.shape[-1], path.coefficients.shape[:2] != (1, 1)) for path, _ in paths]
-    return np.flatnonzero(np.concatenate([np.zeros(0, dtype=bool), *moves]))
-
-
-def taylor(paths: Sequence[InputPath], t: float) -> np.ndarray:
-    """Return the coefficients (DEGREE + 1, k) of several polynomials or their derivatives, one beside the other, in
-    powers of the time since t."""
-    columns = []
-    for path, order in paths:
-        c = path.taylor(t, DEGREE)
-        for _ in range(order):
-            c = np.concatenate([c[1:] * np.arange(1, len(c))[:, None], np.zeros_like(c[:1])])
-        columns.append(c)
-    return np.concatenate([np.zeros((DEGREE + 1, 0)), *columns], axis=1)

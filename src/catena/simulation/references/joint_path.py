@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
-from math import isfinite
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from catena.errors import StateError
-from catena.simulation.references.as_polynomial import InputPath, as_polynomial, held
+from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant
+from catena.simulation.references.in_step import ReferenceInStep, in_step
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import (
@@ -23,6 +22,7 @@ from catena.simulation.references.protocol import (
     is_reference,
 )
 from catena.simulation.references.task_path import STEP
+from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.validation import is_positive, real_array, shown
 
@@ -61,15 +61,13 @@ class JointPath:
             source = known.at if is_reference(known) else partial(_each, known, name)
             self.followed[where_v] = True
             self._parts.append((name, where_q, where_v, source))
-        self._bundles: list[_Bundle] = []
-        self.given(0.0)
-        self._bundles = self._bundled()
+        self.given(np.zeros(()))
         self._inverse: InverseKinematics | None = None
 
     def given(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
-        if self._bundles and isinstance(t, float) and isfinite(t):
-            return self._at_one(t)
+        if isinstance(t, float) and self.in_step is not None:
+            return ReferenceMotion(*self.in_step.at(t))
         times = as_times(t, "joint path")
         nq, nv = self.system.nq, self.system.nv
         q = np.broadcast_to(self.rest, (*times.shape, nq)).copy()
@@ -84,38 +82,50 @@ class JointPath:
                 target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
         return ReferenceMotion(q, v, a)
 
-    def _at_one(self, t: float) -> ReferenceMotion:
-        """Return the same at one time, where all references are polynomials: controllers ask for that often."""
-        q, v, a = self.rest.copy(), np.zeros(self.system.nv), np.zeros(self.system.nv)
-        for bundle in self._bundles:
-            rows = bundle.motion.at_one(t)
-            q[bundle.q] = rows[0, : len(bundle.q)]
-            v[bundle.v], a[bundle.v] = rows[1:, bundle.moving]
-        return ReferenceMotion(q, v, a)
-
-    def _bundled(self) -> list[_Bundle]:
-        """Return the references with equal knots as one each; nothing where one is no polynomial."""
-        found: dict[tuple[Any, ...], list[tuple[str, PiecewisePolynomial]]] = {}
-        for name, reference in self._references.items():
-            motion = held(reference.position) if isinstance(reference, Constant) else as_polynomial(reference)
-            if motion is None:
-                return []
-            key = (motion.periodic, motion.coefficients.shape[1], *motion.times.tolist())
-            found.setdefault(key, []).append((name, motion))
-        return [_bundle(self.system, parts) for parts in found.values()]
-
-    def polynomials(self) -> dict[str, tuple[InputPath, InputPath]] | None:
-        """Return positions and velocities of the joints named as polynomials in time; None where one is not."""
-        found: dict[str, tuple[InputPath, InputPath]] = {}
-        for name, reference in self._references.items():
-            polynomial = as_polynomial(reference)
-            if polynomial is not None:
-                found[name] = (polynomial, 0), (polynomial, 1)
-            elif isinstance(reference, Constant):
-                found[name] = (held(reference.position), 0), (held(np.zeros(reference.nv)), 0)
+    @cached_property
+    def in_step(self) -> ReferenceInStep | None:
+        """Return the same as `given` for the compiled step; None where one reference is known to Python only."""
+        system, rest = self.system, self.rest
+        flat: list[PiecewisePolynomial] = []
+        at: list[np.ndarray] = [np.zeros(0, dtype=int)]
+        curved: list[tuple[ReferenceInStep, slice, slice]] = []
+        for (name, where_q, where_v, _), reference in zip(self._parts, self._references.values(), strict=True):
+            polynomial, known = as_polynomial(reference), in_step(reference)
+            if polynomial is not None and where_q.stop - where_q.start == where_v.stop - where_v.start:
+                flat.append(polynomial)
+                at += [np.arange(where_q.start, where_q.stop), np.arange(where_v.start, where_v.stop)]
+            elif known is not None and self._is_right(name, known):
+                curved.append((known, where_q, where_v))
             else:
                 return None
-        return found
+        at_q, at_v = np.concatenate([at[0], *at[1::2]]), np.concatenate([at[0], *at[2::2]])
+        k = len(at_q)
+        paths = [(path, order) for order in range(3) for path in flat]
+        parts, first = [], 3 * k
+        for known, where_q, where_v in curved:
+            parts.append((known.motion, where_q, where_v, slice(first, first + known.table.width)))
+            paths += known.paths
+            first += known.table.width
+        in_order = not curved and np.array_equal(at_q, np.arange(system.nq)) and system.nq == system.nv
+
+        def motion(t: Any, x: Any) -> tuple[Any, Any, Any]:
+            """Return q, v and vdot of all coordinates; those of polynomials come first, curved ones behind them."""
+            if in_order:
+                return x[..., :k], x[..., k : 2 * k], x[..., 2 * k :]
+            kind = object if is_symbolic(x) or is_symbolic(t) else np.float64
+            q = np.broadcast_to(rest, (*np.shape(x)[:-1], system.nq)).astype(kind)
+            v, a = (np.zeros((*np.shape(x)[:-1], system.nv), kind) for _ in range(2))
+            q[..., at_q], v[..., at_v], a[..., at_v] = (x[..., j * k : (j + 1) * k] for j in range(3))
+            for move, where_q, where_v, span in parts:
+                q[..., where_q], v[..., where_v], a[..., where_v] = move(t, x[..., span])
+            return q, v, a
+
+        return ReferenceInStep(tuple(paths), motion)
+
+    def _is_right(self, name: str, known: ReferenceInStep) -> bool:
+        """Return whether a reference has as many numbers as its joint; `given` has words for one that has not."""
+        where = self.system.slice_q(name), *2 * (self.system.slice_v(name),)
+        return all(len(x) == w.stop - w.start for x, w in zip(known.at(0.0), where, strict=True))
 
     def at(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv) of the whole system, its loops closed."""
@@ -126,30 +136,6 @@ class JointPath:
             self._inverse = InverseKinematics(self.system, _Joints(self), self.rest, 0.0, self.step)
         found = self._inverse.at(times.ravel())
         return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
-
-
-@dataclass(frozen=True, eq=False)
-class _Bundle:
-    """Polynomials of several joints as one, the coordinates (k,) and velocity components (m,) that it is of, and which
-    of its columns have velocities (those of a quaternion that stays have none)."""
-
-    motion: PiecewisePolynomial
-    q: np.ndarray
-    v: np.ndarray
-    moving: np.ndarray
-
-
-def _bundle(system: System, parts: list[tuple[str, PiecewisePolynomial]]) -> _Bundle:
-    first = parts[0][1]
-    coefficients = np.concatenate([motion.coefficients for _, motion in parts], axis=-1)
-    motion = PiecewisePolynomial(first.times, coefficients, first.periodic, "joint path")
-    spans = [(system.slice_q(name), system.slice_v(name)) for name, _ in parts]
-    coordinates = [np.arange(q.start, q.stop) for q, _ in spans]
-    is_flat = [q.stop - q.start == v.stop - v.start for q, v in spans]
-    components = [np.arange(v.start, v.stop) for (_, v), flat in zip(spans, is_flat, strict=True) if flat]
-    moving = np.repeat(is_flat, [len(each) for each in coordinates])
-    v = np.concatenate([np.zeros(0, np.int64), *components])
-    return _Bundle(motion, np.concatenate(coordinates), v, np.flatnonzero(moving))
 
 
 class _Joints:

@@ -66,9 +66,13 @@ class PosePath:
 
     def at(self, t: Any) -> ReferenceMotion:
         """Return (..., 7), (..., 6) and (..., 6)."""
-        p, pdot, pddot = self.position.at(t)
-        quat, w, wdot = self.rotation.at(t)
-        R = rotations(quat)
-        v = np.einsum("...ji,...j->...i", R, pdot)
-        a = np.einsum("...ji,...j->...i", R, pddot) - np.cross(w, v)
-        return ReferenceMotion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))
+        return posed(self.position.at(t), self.rotation.at(t))
+
+
+def posed(place: tuple[Any, Any, Any], turn: tuple[Any, Any, Any]) -> ReferenceMotion:
+    """Return the motion of a frame whose origin and whose axes move so; for numbers, and for symbols (3,) and (4,)."""
+    (p, pdot, pddot), (quat, w, wdot) = place, turn
+    Rt = np.swapaxes(rotations(quat), -1, -2)
+    v = np.sum(Rt * pdot[..., None, :], axis=-1)
+    a = np.sum(Rt * pddot[..., None, :], axis=-1) - np.cross(w, v)
+    return ReferenceMotion(*(np.concatenate(pair, axis=-1) for pair in ((p, quat), (w, v), (wdot, a))))

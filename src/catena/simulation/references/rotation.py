@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.joints.contract import check_unit_quaternion
+from catena.simulation import symbols
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.protocol import Reference, ReferenceMotion, as_knots, as_reference, as_times
 from catena.validation import is_one_of, real_array, shown
@@ -50,10 +51,9 @@ class Turns:
     """Turning from orientation to orientation, each about one axis, with a law of time from 0 to 1 for each turn."""
 
     def __init__(self, times: np.ndarray, orientations: np.ndarray, law: Any) -> None:
-        self.times = times
-        self._orientations = orientations
-        self._vectors = np.stack([_difference(a, b) for a, b in zip(orientations[:-1], orientations[1:])])
-        self._law = law(times, np.arange(float(len(times))))
+        self.times, self.orientations = times, orientations
+        self.vectors = np.stack([_difference(a, b) for a, b in zip(orientations[:-1], orientations[1:])])
+        self.law = law(times, np.arange(float(len(times))))
 
     @property
     def span(self) -> tuple[float, float]:
@@ -63,10 +63,10 @@ class Turns:
     def at(self, t: Any) -> ReferenceMotion:
         """Return quaternions (..., 4), angular velocities (..., 3) and accelerations in the turning axes."""
         when = as_times(t, "turns")
-        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self._vectors) - 1)
-        s, rate, rate2 = self._law.at(when)
-        xi = self._vectors[i]
-        return turned(self._orientations[i], (s - i[..., None]) * xi, rate * xi, rate2 * xi)
+        i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.vectors) - 1)
+        s, rate, rate2 = self.law.at(when)
+        xi = self.vectors[i]
+        return turned(self.orientations[i], (s - i[..., None]) * xi, rate * xi, rate2 * xi)
 
 
 def turning(vector: Reference, start: Any = (1.0, 0.0, 0.0, 0.0)) -> Turning:
@@ -89,21 +89,27 @@ def turns(times: Any, orientations: Any, law: str = "quintic") -> Turns:
     return Turns(t, np.stack([orientation(row, "turns") for row in x]), laws[law])
 
 
-def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarray) -> ReferenceMotion:
-    """Return the orientation start exp(xi) and its motion, for (..., 3) vectors xi with these derivatives."""
+def turned(start: Any, xi: Any, rate: Any, rate2: Any) -> ReferenceMotion:
+    """Return the orientation start exp(xi) and its motion, for (..., 3) vectors xi with these derivatives, which may be
+    symbols (3,)."""
     square = np.sum(xi * xi, axis=-1, keepdims=True)
-    angle = np.sqrt(square)
-    a = np.where(angle < SMALL, 1.0, angle)
-    b = _where_small(angle, 0.5 - square / 24.0 + square**2 / 720.0, 2.0 * (np.sin(0.5 * a) / a) ** 2)
-    c = _where_small(angle, 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0, (a - np.sin(a)) / a**3)
-    # The slopes (db/da) / a and (dc/da) / a.
-    db = _where_small(
-        angle, -1.0 / 12.0 + square / 180.0 - square**2 / 6720.0, (np.sin(a) / a - 2.0 * b) / a**2
+    # The root of zero has no slope, and is not asked for one.
+    angle = symbols.sqrt(symbols.maximum(square, 1e-300))
+    small = symbols.less(angle, SMALL)
+    a = symbols.where(small, 1.0, angle)
+    sine, cosine = symbols.sin(a), symbols.cos(a)
+    b = symbols.where(
+        small, 0.5 - square / 24.0 + square**2 / 720.0, 2.0 * (symbols.sin(0.5 * a) / a) ** 2
     )
-    dc = _where_small(
-        angle,
+    c = symbols.where(small, 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0, (a - sine) / a**3)
+    # The slopes (db/da) / a and (dc/da) / a.
+    db = symbols.where(
+        small, -1.0 / 12.0 + square / 180.0 - square**2 / 6720.0, (sine / a - 2.0 * b) / a**2
+    )
+    dc = symbols.where(
+        small,
         -1.0 / 60.0 + square / 1260.0 - square**2 / 60480.0,
-        ((1.0 - np.cos(a)) / a**2 - 3.0 * c) / a**2,
+        ((1.0 - cosine) / a**2 - 3.0 * c) / a**2,
     )
     along = np.sum(xi * rate, axis=-1, keepdims=True)
     turn, twice = np.cross(xi, rate), np.cross(xi, np.cross(xi, rate))
@@ -116,10 +122,10 @@ def turned(start: np.ndarray, xi: np.ndarray, rate: np.ndarray, rate2: np.ndarra
         + dc * along * twice
         + c * np.cross(rate, turn)
     )
-    half = _where_small(angle, 0.5 - square / 48.0 + square**2 / 3840.0, np.sin(0.5 * a) / a)
-    step = np.concatenate([np.cos(0.5 * angle), half * xi], axis=-1)
+    half = symbols.where(small, 0.5 - square / 48.0 + square**2 / 3840.0, symbols.sin(0.5 * a) / a)
+    step = np.concatenate([symbols.cos(0.5 * angle), half * xi], axis=-1)
     q = multiplied(np.broadcast_to(start, step.shape), step)
-    return ReferenceMotion(q / np.linalg.norm(q, axis=-1, keepdims=True), w, wdot)
+    return ReferenceMotion(q / symbols.sqrt(np.sum(q * q, axis=-1, keepdims=True)), w, wdot)
 
 
 def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -133,7 +139,7 @@ def rotations(q: np.ndarray) -> np.ndarray:
     """Return the matrices (..., 3, 3) of unit quaternions (..., 4); their columns are the turned axes."""
     w, u = q[..., 0, None, None], q[..., 1:]
     x, y, z = u[..., 0], u[..., 1], u[..., 2]
-    zero = np.zeros_like(x)
+    zero = 0.0 * x
     skew = np.stack(
         [np.stack([zero, -z, y], -1), np.stack([z, zero, -x], -1), np.stack([-y, x, zero], -1)], axis=-2
     )
@@ -158,7 +164,3 @@ def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     d = -d if d[0] < 0.0 else d
     length = float(np.linalg.norm(d[1:]))
     return (2.0 if length < 1e-12 else 2.0 * np.arctan2(length, d[0]) / length) * d[1:]
-
-
-def _where_small(angle: np.ndarray, series: np.ndarray, closed: np.ndarray) -> np.ndarray:
-    return np.where(angle < SMALL, series, closed)
