@@ -5,6 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, chain, four_bar, hslm
+from catena.simulation.control.one_call import compiled_call
 
 SLIDES = {"slide1": 0.0, "slide2": 0.0, "slide3": 0.0}
 
@@ -210,3 +211,111 @@ def test_one_time_of_polynomial_references_is_that_of_many():
     for k, t in enumerate(times.tolist()):
         for one, all_of_them in zip(path.given(t), many, strict=True):
             np.testing.assert_allclose(one, all_of_them[k], atol=1e-12)
+
+
+class ByNumbers:
+    """The same law as numbers give it, by inverse dynamics and decompositions, not known to be a formula."""
+
+    def __init__(self, law):
+        self.law, self.rate, self.start = law, law.rate, law.start
+
+    def __call__(self, t, q, v):
+        return self.law.evaluate(t, q, v, np.zeros(0), self.law.inputs(t))[0]
+
+
+BENT = np.array([0.0, 0.5, 0.0, -1.5, 0.0, 1.1, 0.0])
+KP = np.array([200.0, 200.0, 200.0, 200.0, 20.0, 20.0, 5.0])
+
+
+def laws_of_an_arm():
+    """Laws that the library knows, with references of all kinds, of a system and a rate."""
+    pose = arm7().system().pose(BENT, "tool")
+    there = ct.Pose(p=np.add(pose.p, 0.02), R=pose.R @ ct.Pose(rpy=(0.05, 0.1, 0.02)).R)
+    path = ct.PosePath.through([0.0, 0.05, 0.15], [pose, there, pose])
+    turn = ct.turning(
+        ct.simulation.references.function(lambda t: [t, 2.0 * t**2, ct.symbols.sin(t)]), pose.quat
+    )
+    waves = {
+        f"joint{k}": ct.simulation.references.function(
+            lambda t, k=k: [BENT[k - 1] + 0.1 * ct.symbols.sin(k * t)]
+        )
+        for k in range(1, 8)
+    }
+    mixed = waves | {"joint2": ct.quintic([0.0, 0.1], [0.5, 0.9]), "joint5": 0.2}
+    return {
+        "gravity": lambda s, r: ct.GravityCompensation(s, rate=r),
+        "PID and gravity": lambda s, r: ct.PID(s, mixed, KP, 0.0, 0.1 * KP, rate=r) + ct.GravityCompensation(s),
+        "feedforward": lambda s, r: ct.Feedforward(s, mixed, rate=r),
+        "computed torque": lambda s, r: ct.ComputedTorque(s, waves, 100.0, rate=r),
+        "pose path": lambda s, r: ct.TaskSpace(s, "tool", path, 100.0, rate=r),
+        "turning tool": lambda s, r: ct.TaskSpace(s, "tool", ct.PosePath(pose.p, turn), 100.0, posture=BENT, rate=r),
+        "place": lambda s, r: ct.TaskSpace(s, "tool", path.position, 100.0, posture=BENT + 0.1, rate=r),
+    }  # fmt: skip
+
+
+FEW = [(name, way) for name in laws_of_an_arm() for way in range(3)]
+QUICK = {("PID and gravity", 0), ("place", 0)}
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), [pytest.param(*x, marks=[] if x in QUICK else pytest.mark.slow) for x in FEW]
+)
+def test_known_laws_in_the_step_are_what_numbers_give(name, way):
+    s = arm7().system()
+    ways = ((1000.0, {"rtol": 1e-9}), (None, {"rtol": 1e-9}), (1000.0, {"integrator": "rk4", "step": 1e-3}))
+    for rate, chosen in ways[way : way + 1]:
+        law = laws_of_an_arm()[name](s, rate)
+        inside = ct.simulate(s, BENT + 0.03, np.zeros(7), 0.05, control=law, check=False, **chosen)
+        outside = ct.simulate(
+            s, BENT + 0.03, np.zeros(7), 0.05, control=ByNumbers(law), check=False, **chosen
+        )
+        assert inside.settings["control"].endswith("compiled")
+        np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-8 if rate is None else 1e-11)
+        np.testing.assert_allclose(
+            inside.tau[-1], outside.tau[-1], rtol=1e-6 if rate is None else 1e-8, atol=1e-8
+        )
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 8))])
+def test_task_space_as_machine_code_is_what_decompositions_give(seed):
+    """Trees with joints of all kinds, redundant or not, near singular positions, with directions that are blocked."""
+    rng = np.random.default_rng(seed)
+    s = ct.generators.random_mechanism(seed, bodies=(3, 5, 7, 4)[seed % 4]).system()
+    frame = list(s.plan.body_pose)[-1]
+    for path in (ct.PosePath((0.1, 0.2, 0.3)), ct.cubic([0.0, 1.0], [[0.1, 0.2, 0.3], [0.3, -0.2, 0.1]])):
+        law = ct.TaskSpace(s, frame, path, 30.0, posture=s.neutral(), damping=2.0)
+        assert law.compiles == (s.nv <= 12)
+        for scale in (1.0, 1e-3, 0.0):
+            q = s.integrate(s.neutral(), scale * rng.normal(size=s.nv), 1.0)
+            v = rng.normal(size=s.nv)
+            plain = law.evaluate(0.3, q, v, np.zeros(0), law.inputs(0.3))[0]
+            np.testing.assert_allclose(law(0.3, q, v), plain, rtol=1e-7, atol=1e-8 * np.abs(plain).max())
+
+
+def test_a_frame_is_not_pushed_where_it_cannot_go():
+    """A planar arm in an oblique plane: across it, rows of the Jacobian are nothing but rounding."""
+    m = ct.Mechanism("oblique")
+    for k, parent in enumerate(("ground", "a", "b")):
+        name = "abc"[k]
+        m.add_body(name, 1.0, (0.3, 0.0, 0.0), (0.01, 0.1, 0.1))
+        placed = ct.Pose(rpy=(0.3, 0.7, 0.2)) if k == 0 else ct.Pose(p=(0.6, 0.0, 0.0))
+        m.add_joint(f"j{k}", parent, name, ct.Revolute("z"), in_parent=placed)
+    s = m.system()
+    q, v = np.array([0.3, 0.5, -0.4]), np.array([0.1, 0.2, -0.3])
+    law = ct.TaskSpace(s, "c", (0.3, 0.4, 0.9), 30.0)
+    plain = law.evaluate(0.0, q, v, np.zeros(0), law.inputs(0.0))[0]
+    np.testing.assert_allclose(law(0.0, q, v), plain, rtol=1e-8)
+    assert np.abs(plain).max() < 1e3
+
+
+@pytest.mark.parametrize("seed", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6))])
+def test_computed_torque_whatever_the_order_of_bodies(seed):
+    """Coordinates are in the order of joints, and bodies in that of the tree; the formula once took one for the other."""
+    rng = np.random.default_rng(seed)
+    s = ct.generators.random_mechanism(seed, bodies=7).system()
+    q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), rng.normal(size=s.nv)
+    goal = {j: s.neutral()[s.slice_q(j)] for j in s.joints}
+    law = ct.ComputedTorque(s, goal, 25.0)
+    assert law.compiles
+    compiled = compiled_call(law, s)(q, v, np.array([0.3]), law.inputs(0.3))
+    np.testing.assert_allclose(compiled, law(0.3, q, v), rtol=1e-10, atol=1e-10)

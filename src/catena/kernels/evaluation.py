@@ -361,7 +361,7 @@ class Evaluator:
         ):
             return lambda *rows: None
         program = self.program(algorithm, absent, None, self._lanes_of_one, forces)
-        function = program.single([first for _, first, _ in self._quaternions])
+        function = program.single(self.quaternions)
         if not certificate:
             return function
         certified = itemgetter(*(program.output_names[1:].index(name) for name in certificate))
@@ -374,6 +374,11 @@ class Evaluator:
             return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
+
+    @property
+    def quaternions(self) -> list[int]:
+        """Return the coordinates that quaternions begin at."""
+        return [first for _, first, _ in self._quaternions]
 
     @property
     def _lanes_of_one(self) -> int | None:

@@ -1,5 +1,5 @@
-"""Steps of thousands of operations, cut into functions of some hundred each, because compiling time grows faster than the
-length of a function. What one of them leaves for another lies on the stack."""
+"""Steps of thousands of operations, cut into functions of some hundred each, because compiling time grows faster than
+the length of a function. What one of them leaves for another lies on the stack."""
 
 from collections.abc import Sequence
 from typing import Any

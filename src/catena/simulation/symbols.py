@@ -88,8 +88,10 @@ def stack(entries: Sequence[Any]) -> np.ndarray:
 
 def join(parts: Sequence[Any]) -> np.ndarray:
     """Return arrays one behind the other along their last dimension."""
-    if any(is_symbolic(x) for x in parts):
+    if any(x.dtype == object if isinstance(x, np.ndarray) else is_symbolic(x) for x in parts):
         return array([entry for part in parts for entry in part])
     arrays = [np.asarray(x, dtype=np.float64) for x in parts]
+    if all(x.ndim == 1 for x in arrays):
+        return np.concatenate(arrays)
     batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays], axis=-1)

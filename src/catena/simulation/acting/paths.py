@@ -31,7 +31,9 @@ class Paths:
         self.system, self.motion, self.law, self.start = system, dict(motion), tuple(law), start
         self.wrenches: tuple[InputPath, ...] = tuple((path, 0) for path in wrenches)
         self._tables = {
-            name: PathTable(paths) for name, paths in (("wrench", self.wrenches), ("input", self.law)) if paths
+            name: PathTable(paths)
+            for name, paths in (("wrench", self.wrenches), ("input", self.law))
+            if paths
         }
         self._about: tuple[np.ndarray, dict[str, np.ndarray]] | None = None
 

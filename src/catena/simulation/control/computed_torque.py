@@ -10,23 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import newton_euler
 from catena.errors import StateError
-from catena.kernels.plain import play
 from catena.simulation.control.following import Ahead, as_path, known_in_step
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.symbols import join
+from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
+from catena.simulation.symbols import join
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.validation import is_not_negative, shown
-
-# A law compiled into the step is one piece of code for all of the mechanism; beyond so many components that takes long.
-MOST_COMPILED = 40
 
 
 class ComputedTorque(Controller):
@@ -61,14 +57,13 @@ class ComputedTorque(Controller):
         self._rows = np.eye(system.nv)[followed]
         self._constants = join((self.kp, self.kd))
         self._is_flat = all(kind is None or is_flat(kind) for kind in system.plan.kind)
-        self._formula = self._plain and system.nv <= MOST_COMPILED and system.plan.owner is None
         self._ahead = Ahead(self.path, self.path.given, self.rate)
         self._known = known_in_step(self.path)
 
     @property
     def compiles(self) -> bool:
         """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts."""
-        return self._formula and self.system.variants.bare is self.system
+        return self._plain and is_bare_tree(self.system)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)
@@ -76,7 +71,7 @@ class ComputedTorque(Controller):
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         system = self.system
-        q_d, v_d, a_d = self._ahead.at(t)
+        q_d, v_d, a_d = self._ahead.at(t) if self._known is None else self._known.at(t)
         wanted = a_d + self.kd * (v_d - v) + self.kp * self._error(q, q_d)
         if self._plain:
             return system.inverse_dynamics(q, v, wanted)
@@ -115,12 +110,5 @@ class ComputedTorque(Controller):
         if not is_symbolic(q):
             wanted = a_d + kd * (v_d - v) + kp * self._error(q, q_d)
             return self.system.inverse_dynamics(q, v, wanted), memory
-        plan = self.system.plan
-        parts = [
-            kind.difference(q[plan.q_start[i] : plan.q_start[i] + kind.nq], q_d[plan.q_start[i] :][: kind.nq])
-            for i, kind in enumerate(plan.kind)
-            if kind is not None
-        ]
-        wanted = a_d + kd * (v_d - v) + kp * join(parts)
-        moved = {"q": q, "qd": v, "qdd": wanted}
-        return play(newton_euler, plan, plan.gravity, moved)["tau"], memory
+        wanted = a_d + kd * (v_d - v) + kp * way(self.system, q, q_d)
+        return required_forces(self.system, q, v, wanted), memory

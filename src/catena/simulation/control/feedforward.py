@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from catena.simulation.control.following import Ahead, StatePath, as_path
+from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.control.tree_law import is_bare_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
+from catena.simulation.references.in_step import ReferenceInStep
 from catena.simulation.references.protocol import as_system
+from catena.spatial.scalars import is_symbolic
 from catena.system import System
 
 
@@ -25,6 +29,7 @@ class Feedforward(Controller):
         self.path: StatePath = as_path(system, "Feedforward", reference)
         self.rate = checked_rate(rate, "Feedforward")
         self._ahead = Ahead(self.path, self._forces, self.rate)
+        self._known = known_in_step(self.path)
 
     @property
     def compiles(self) -> bool:
@@ -35,23 +40,36 @@ class Feedforward(Controller):
         self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self.inputs(t), np.shape(v))
+        return np.broadcast_to(self._ahead.at(t)[0], np.shape(v))
 
     def memory(self, system: System) -> int:
         """Return that nothing is remembered."""
         return 0
 
+    @property
+    def _along(self) -> ReferenceInStep | None:
+        """Return the reference where the step finds the forces along it by itself."""
+        return self._known if is_bare_tree(self.system) else None
+
     def inputs(self, t: Any) -> np.ndarray:
-        """Return the forces (..., nv) at the time t, or at times; joints without actuator get none."""
-        return self._ahead.at(t)[0]
+        """Return the forces (..., nv) at the time t, or at times, or what the step finds them from; joints without
+        actuator get none."""
+        along = self._along
+        return self._ahead.at(t)[0] if along is None else along.table.at(t)
 
     def _forces(self, t: Any) -> list[np.ndarray]:
         return [self.system.inverse_dynamics(*self.path.at(t)) * self.system.plan.actuated]
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
-        """Return None: forces along a path are no polynomials."""
-        return None
+        """Return the reference as polynomials where it is made of such; forces along others are none."""
+        along = self._along
+        return None if along is None else along.paths
 
     def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
         """Return the forces known ahead."""
-        return inputs, memory
+        along = self._along
+        if along is None:
+            return inputs, memory
+        motion = along.motion(t, inputs)
+        solve = partial(required_forces, self.system) if is_symbolic(q) else self.system.inverse_dynamics
+        return solve(*motion) * self.system.plan.actuated, memory

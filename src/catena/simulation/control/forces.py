@@ -18,6 +18,9 @@ from catena.kinematics.stacks import apply, transposed
 from catena.system import System
 from catena.thresholds import RANK_ACTUATED
 
+# A row that is shorter than this part of the longest is rounding: the mechanism does not move that way.
+NO_ROW = 1e-12
+
 
 def forces(
     system: System,
@@ -27,23 +30,26 @@ def forces(
     wanted: np.ndarray,
     rest: np.ndarray | None = None,
     singular: float = RANK_ACTUATED,
+    units: np.ndarray | float = 1.0,
 ) -> np.ndarray:
     """Return tau (..., nv) of the actuated joints for rows (..., k, nv), wanted (..., k) and rest (..., nv) at q and
     v.
 
-    Nothing is asked for in second place when `rest` is None: the forces are the smallest. Directions in which the
-    actuators reach less than the part `singular` of the best one are damped, those of no reach left out.
+    Nothing is asked for in second place when `rest` is None: the forces are the smallest. Directions of the first in
+    which the actuators reach less than the part `singular` of the best one are damped, those of no reach left out. Rows
+    that are rounding beside the longest, in `units` (k,), are none.
     """
     weight, a, B, actuated = _affine(system, q, v)
     T = rows / weight[..., None, :]
     size = np.linalg.norm(T, axis=-1)
-    size = np.where(size > 0.0, size, 1.0)
-    T = T / size[..., None]
+    is_row = size / units > NO_ROW * np.max(size / units, axis=-1, keepdims=True, initial=0.0)
+    T = np.where(is_row, 1.0 / np.where(is_row, size, 1.0), 0.0)[..., None] * T
+    size = np.where(is_row, size, np.inf)
     reach = np.linalg.norm(B, axis=(-1, -2))[..., None]
     x, free = _solved(T @ B, wanted / size - apply(T, a), reach, singular)
     if rest is not None:
         left = weight * rest - a - apply(B, x)
-        x = x + apply(free, _solved(B @ free, left, reach, singular)[0])
+        x = x + apply(free, _solved(B @ free, left, reach, RANK_ACTUATED)[0])
     tau = np.zeros((*x.shape[:-1], system.nv))
     tau[..., actuated] = x * weight[..., actuated]
     return tau

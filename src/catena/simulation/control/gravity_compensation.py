@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from catena.errors import LoopError, StateError
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.control.tree_law import is_bare_tree, required_forces
+from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
+from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.thresholds import RANK_ACTUATED
 from catena.validation import shown
@@ -31,12 +36,22 @@ class GravityCompensation(Controller):
         self.system, self.partial = as_system(system, "GravityCompensation"), bool(partial)
         self.rate = checked_rate(rate, "GravityCompensation")
         self._levers = levers(system.plan)
+        self._whole = not system.plan.total_constraints and bool(system.plan.actuated.all())
+        self._rest = np.zeros(system.nv)
+
+    @property
+    def compiles(self) -> bool:
+        """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts, and which its
+        actuators hold."""
+        return (self._whole or self.partial) and is_bare_tree(self.system)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("GravityCompensation", self.system, system)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        system, rest = self.system, np.zeros(self.system.nv)
+        system, rest = self.system, self._rest
+        if self._whole:
+            return system.inverse_dynamics(q, rest, rest)
         if not system.plan.total_constraints:
             whole = system.bias_force(q, rest)
             tau = whole * system.plan.actuated
@@ -52,6 +67,26 @@ class GravityCompensation(Controller):
                 f"can be."
             )
         return tau
+
+    # The law, where it compiles.
+
+    def memory(self, system: System) -> int:
+        """Return that nothing is remembered."""
+        return 0
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """Return that nothing is known ahead."""
+        return np.zeros((*np.shape(t), 0))
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return that nothing is known ahead."""
+        return ()
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """Return tau (..., nv) at rest."""
+        if not is_symbolic(q):
+            return self(t, q, v), memory
+        return required_forces(self.system, q, self._rest, self._rest) * self.system.plan.actuated, memory
 
     def _least(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return tau (..., nv) of least size, what is left of the accelerations, and what the weight would do to the

@@ -21,9 +21,9 @@ from catena.simulation.control.following import Ahead, as_path, known_in_step
 from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
-from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
+from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.validation import entries, is_finite, is_one_of, shown
@@ -65,6 +65,7 @@ class PID(Controller):
         self._joints = self._controlled(joints)
         self._at = np.concatenate([np.arange(system.nv)[system.slice_v(j)] for j in self._joints])
         self._at_q = np.concatenate([np.arange(system.nq)[system.slice_q(j)] for j in self._joints])
+        self._is_whole = len(self._at) == system.nv and bool(system.plan.actuated.all())
         self.kp, self.ki, self.kd = (
             gains(system, "PID", name, value)[..., self._at]
             for name, value in (("kp", kp), ("ki", ki), ("kd", kd))
@@ -133,9 +134,9 @@ class PID(Controller):
             q_d, v_d = along[..., :nq], along[..., nq:]
         else:
             q_all, v_all, _ = self._known.motion(t, along)
-            q_d, v_d = q_all[..., self._at_q], v_all[..., self._at]
+            q_d, v_d = self._of(q_all, self._at_q), self._of(v_all, self._at)
         e = self._error(q, q_d)
-        u = bias + kp * e + kd * (v_d - v[..., self._at])
+        u = bias + kp * e + kd * (v_d - self._of(v, self._at))
         if self.integral:
             u = u + memory
         tau = minimum(maximum(u, low), high) if self.limited else u
@@ -153,7 +154,7 @@ class PID(Controller):
     def _error(self, q: Any, q_d: Any) -> Any:
         """Return the way from the controlled joints to their reference, (..., n)."""
         if not self._kinds:
-            return q_d - q[..., self._at_q]
+            return q_d - self._of(q, self._at_q)
         if is_symbolic(q) or is_symbolic(q_d):
             at, parts = 0, []
             for joint, kind in self._kinds:
@@ -166,8 +167,14 @@ class PID(Controller):
         goal[..., self._at_q] = q_d
         return self.system.difference(q, goal)[..., self._at]
 
+    def _of(self, x: Any, at: np.ndarray) -> Any:
+        """Return the coordinates or components of the controlled joints."""
+        return x if self._is_whole else x[..., at]
+
     def _spread(self, tau: Any) -> Any:
         """Return the forces of the controlled joints among those of all, (..., nv)."""
+        if self._is_whole:
+            return tau
         whole = np.zeros((*tau.shape[:-1], self.system.nv), dtype=tau.dtype)
         powered = self.system.plan.actuated[self._at]
         # Of a joint that motors drive in part the other components get nothing.

@@ -11,10 +11,10 @@ from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.symbols import maximum, minimum, stack
 from catena.simulation.references import Constant, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
+from catena.simulation.symbols import maximum, minimum, stack
 from catena.system import System
 from catena.validation import shown
 

@@ -11,21 +11,34 @@ from typing import Any
 
 import numpy as np
 
+from catena import kinematics
+from catena.dynamics import composite_body
 from catena.errors import StateError
+from catena.kernels.plain import play
 from catena.kinematics.stacks import apply
 from catena.mechanism.validation import known
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.one_call import compiled_call
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.references import Constant, PosePath, is_reference
+from catena.simulation.control.task_forces import task_forces
+from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
+from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
+from catena.simulation.references.as_polynomial import InputPath, held
+from catena.simulation.references.in_step import in_step
 from catena.simulation.references.protocol import as_configuration, as_system
+from catena.simulation.references.rotation import rotations
 from catena.simulation.references.task_path import FrameTask
-from catena.spatial import Pose
+from catena.simulation.symbols import join
+from catena.spatial import Pose, quaternion
+from catena.spatial.scalars import is_symbolic
 from catena.system import System
 from catena.validation import real_number, shown
 
 # Directions in which the frame moves less than this part as easily as in the best one are damped.
 SINGULAR = 1e-3
+# As a formula it grows with the square of the velocity components; beyond so many it takes long to compile.
+MOST_COMPONENTS = 12
 
 
 class TaskSpace(Controller):
@@ -63,18 +76,125 @@ class TaskSpace(Controller):
         self.posture = None if posture is None else as_configuration(system, posture, "TaskSpace", "posture")
         self.posture_kp = gains(system, "TaskSpace", "posture_kp", posture_kp)
 
+        self._constants = join(
+            [
+                [self.kp, self.kd, self.damping],
+                *([] if self.posture is None else [self.posture, self.posture_kp]),
+            ]
+        )
+        self._known = in_step(self.path)
+        self._call: Any = None
+
+    @property
+    def compiles(self) -> bool:
+        """Return whether it controls a tree of moderate size, with actuators at all joints, on which nothing else
+        acts."""
+        small = self.system.nv <= MOST_COMPONENTS
+        return small and bool(self.system.plan.actuated.all()) and is_bare_tree(self.system)
+
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("TaskSpace", self.system, system)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        task, goal = self._task, self._task.goal(t)
+        if self.compiles and np.ndim(q) == 1:
+            if self._call is None:
+                self._call = compiled_call(self, self.system)
+            tau = self._call(q, v, np.array([t], dtype=np.float64), self.inputs(t))
+            if tau is not None:
+                return tau
+        return self._found(self._task.goal(t), q, v, self._constants)
+
+    def _found(
+        self, goal: ReferenceMotion, q: np.ndarray, v: np.ndarray, constants: np.ndarray
+    ) -> np.ndarray:
+        """Return tau (..., nv) by decompositions, which any mechanism allows."""
+        task, (kp, kd, damping) = self._task, (constants[..., k : k + 1] for k in range(3))
         rows = task.rows(q)
-        wanted = task.acceleration(goal, q, v) + self.kp * task.error(goal, q)
-        wanted = wanted + self.kd * (task.rate(goal, q) - apply(rows, v))
-        rest = -self.damping * v
+        wanted = task.acceleration(goal, q, v) + kp * task.error(goal, q)
+        wanted = wanted + kd * (task.rate(goal, q) - apply(rows, v))
+        rest = -damping * v
         if self.posture is not None:
-            rest = rest + self.posture_kp * self.system.difference(q, self.posture)
-        return forces(self.system, q, v, rows, wanted, rest, SINGULAR)
+            posture, gain = np.split(constants[..., 3:], [self.system.nq], axis=-1)
+            rest = rest + gain * self.system.difference(q, np.broadcast_to(posture, np.shape(q)))
+        return forces(self.system, q, v, rows, wanted, rest, SINGULAR, task.units)
+
+    # The law, where it compiles.
+
+    def memory(self, system: System) -> int:
+        """Return that nothing is remembered."""
+        return 0
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """Return the path, the gains and the posture: they are data, so that others compile nothing."""
+        constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
+        along = self._task.goal(t) if self._known is None else [self._known.table.at(t)]
+        return join([*along, constants])
+
+    def input_paths(self) -> tuple[InputPath, ...] | None:
+        """Return the path, the gains and the posture as polynomials, where the path is made of such."""
+        if self._known is None or self._constants.ndim != 1:
+            return None
+        return (*self._known.paths, (held(self._constants), 0))
+
+    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+        """Return tau (..., nv) from the state, the path and the gains."""
+        count = self._constants.shape[-1]
+        along, constants = inputs[..., :-count], inputs[..., -count:]
+        if self._known is None:
+            size = 3 if not self._task.whole else 7
+            rate = 3 if not self._task.whole else 6
+            goal = ReferenceMotion(
+                along[..., :size], along[..., size : size + rate], along[..., size + rate :]
+            )
+        else:
+            goal = ReferenceMotion(*self._known.motion(t, along))
+        if not is_symbolic(q):
+            return self._found(goal, q, v, constants), memory
+        return self._in_symbols(goal, q, v, constants), memory
+
+    def _in_symbols(self, goal: ReferenceMotion, q: Any, v: Any, constants: Any) -> np.ndarray:
+        """Return tau (nv,) as a formula."""
+        system, task, nq = self.system, self._task, self.system.nq
+        plan, frame = system.plan, system.plan.body_pose[self.frame]
+        kp, kd, damping = (constants[k : k + 1] for k in range(3))
+        pose = play(kinematics.frame_pose, plan, plan.gravity, {"q": q}, frame)["pose_of_frame"]
+        R, p = pose[:9].reshape(3, 3), pose[9:]
+        J = play(kinematics.jacobian, plan, plan.gravity, {"q": q}, frame)["J"]
+        bias = play(kinematics.frame_bias_acceleration, plan, plan.gravity, {"q": q, "qd": v}, frame)
+        twist = J @ v
+        wanted = place_acceleration(goal, R, twist) - bias["acceleration"][3:]
+        wanted = wanted + kp * (R @ (goal.q[:3] - p)) + kd * (place_rate(goal, R) - twist[3:])
+        if task.whole:
+            turn = R @ rotations(goal.q[3:])
+            spin = turn @ goal.vdot[:3] - bias["acceleration"][:3]
+            spin = (
+                spin
+                + kp * quaternion.log(quaternion.from_rotation(turn))
+                + kd * (turn @ goal.v[:3] - twist[:3])
+            )
+            wanted = np.concatenate([spin, wanted])
+        rest = -damping * v
+        if self.posture is not None:
+            rest = rest + constants[3 + nq :] * way(system, q, constants[3 : 3 + nq])
+        H = play(composite_body, plan, plan.gravity, {"q": q})["H"]
+        load = required_forces(system, q, v, np.zeros(system.nv))
+        return task_forces(H, load, J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR)
+
+
+def place_rate(goal: ReferenceMotion, R: Any) -> Any:
+    """Return the velocity of a path's origin in the axes of a frame, R from ground's to these."""
+    if len(goal.v) == 3:
+        return R @ goal.v
+    return R @ rotations(goal.q[3:]) @ goal.v[3:]
+
+
+def place_acceleration(goal: ReferenceMotion, R: Any, twist: Any) -> Any:
+    """Return the derivative of that in the axes of a frame that moves with this twist."""
+    if len(goal.v) == 3:
+        wanted = R @ goal.vdot
+    else:
+        wanted = R @ rotations(goal.q[3:]) @ (goal.vdot[3:] + np.cross(goal.v[:3], goal.v[3:]))
+    return wanted - np.cross(twist[:3], twist[3:])
 
 
 def _gain(what: str, value: Any) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,42 @@ def _differentiated(
         results = compute(times[0]) if len(times) == 1 else compute.map(len(times))(times[None, :])
         return [np.array(y, dtype=np.float64).reshape(len(entries), len(times)).T for y in results]
 
-    def formula(time: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        results = compute(time)
-        rows = [[y[k] if is_symbolic(time) else float(y[k]) for k in range(len(entries))] for y in results]
+    return evaluate, _of_one_time(compute)
+
+
+def one_formula(formulas: Sequence[Formula]) -> Formula:
+    """Return the formula whose entries are those of several, one behind the other."""
+    import casadi
+
+    t = casadi.SX.sym("t")
+    rows = [formula(t) for formula in formulas]
+    columns = [casadi.vertcat(*(x for row in rows for x in row[k])) for k in range(3)]
+    return _of_one_time(casadi.Function("references", [t], [casadi.densify(x) for x in columns]))
+
+
+def _of_one_time(compute: Any) -> Formula:
+    """Return a CasADi function of the time as a formula; a number is told and its results are read without objects of
+    CasADi in between."""
+    import casadi
+
+    t, count = casadi.SX.sym("t"), compute.size1_out(0)
+    alone = casadi.Function("reference", [t], compute(t))
+    told, found = np.zeros(1), [np.zeros(count) for _ in range(3)]
+    memory, call = alone.buffer()
+    memory.set_arg(0, memoryview(told))
+    for k, row in enumerate(found):
+        memory.set_res(k, memoryview(row))
+    lock = Lock()
+
+    # What is called belongs to the function and to where its arguments lie, which nothing else keeps.
+    def formula(time: Any, _kept: Any = (alone, memory)) -> tuple[list[Any], list[Any], list[Any]]:
+        if is_symbolic(time):
+            rows = [[y[k] for k in range(count)] for y in compute(time)]
+        else:
+            with lock:
+                told[0] = time
+                call()
+                rows = [row.tolist() for row in found]
         return rows[0], rows[1], rows[2]
 
-    return evaluate, formula
+    return formula

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 
 from catena.simulation.references.as_polynomial import InputPath, as_polynomial, held
 from catena.simulation.references.constant import Constant
-from catena.simulation.references.function import as_formula
+from catena.simulation.references.function import Formula, as_formula
 from catena.simulation.references.path_table import PathTable
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.pose_path import PosePath, posed
 from catena.simulation.references.rotation import Turning, Turns, turned
-from catena.spatial.scalars import array
+from catena.spatial.scalars import array, is_symbolic
 
 Rows = tuple[Any, Any, Any]
 
@@ -49,7 +49,7 @@ def in_step(reference: Any) -> ReferenceInStep | None:
         return ReferenceInStep(((held(reference.position), 0),), lambda t, x: (x, rest, rest))
     formula = as_formula(reference)
     if formula is not None:
-        return ReferenceInStep((), lambda t, x: _rows(formula(t)))
+        return ReferenceInStep((), lambda t, x: formula_rows(formula, t))
     if isinstance(reference, Turning):
         vector, start = in_step(reference.vector), reference.start
         return vector and ReferenceInStep(vector.paths, lambda t, x: turned(start, *vector.motion(t, x)))
@@ -60,8 +60,9 @@ def in_step(reference: Any) -> ReferenceInStep | None:
     return None
 
 
-def _rows(parts: Sequence[Sequence[Any]]) -> Rows:
-    q, v, a = (array(list(part)) for part in parts)
+def formula_rows(formula: Formula, t: Any) -> Rows:
+    """Return what a formula gives at a time, a number or a symbol, as arrays."""
+    q, v, a = (array(row) if is_symbolic(t) else np.array(row) for row in formula(t))
     return q, v, a
 
 

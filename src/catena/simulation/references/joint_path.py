@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from catena.errors import StateError
 from catena.simulation.references.as_polynomial import as_polynomial
 from catena.simulation.references.constant import Constant
-from catena.simulation.references.in_step import ReferenceInStep, in_step
+from catena.simulation.references.function import Formula, as_formula, one_formula
+from catena.simulation.references.in_step import ReferenceInStep, formula_rows, in_step
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import (
@@ -50,6 +52,7 @@ class JointPath:
         self.system, self.step = as_system(system, "joint path"), step
         self.rest = system.neutral() if rest is None else as_configuration(system, rest, "joint path", "rest")
         self.followed = np.zeros(system.nv, dtype=bool)
+        self._formulas = any(as_formula(reference) is not None for reference in references.values())
         self._references: dict[str, Any] = {}
         self._parts: list[tuple[str, slice, slice, Callable[[Any], Any]]] = []
         for name, given in references.items():
@@ -66,8 +69,11 @@ class JointPath:
 
     def given(self, t: Any) -> ReferenceMotion:
         """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
-        if isinstance(t, float) and self.in_step is not None:
-            return ReferenceMotion(*self.in_step.at(t))
+        if isinstance(t, float) and isfinite(t) and self.in_step is not None:
+            found = ReferenceMotion(*self.in_step.at(t))
+            # Polynomials are finite; of formulas that are not, the way for many times has words.
+            if not self._formulas or all(isfinite(x.sum()) for x in found):
+                return found
         times = as_times(t, "joint path")
         nq, nv = self.system.nq, self.system.nv
         q = np.broadcast_to(self.rest, (*times.shape, nq)).copy()
@@ -88,16 +94,29 @@ class JointPath:
         system, rest = self.system, self.rest
         flat: list[PiecewisePolynomial] = []
         at: list[np.ndarray] = [np.zeros(0, dtype=int)]
-        curved: list[tuple[ReferenceInStep, slice, slice]] = []
-        for (name, where_q, where_v, _), reference in zip(self._parts, self._references.values(), strict=True):
-            polynomial, known = as_polynomial(reference), in_step(reference)
-            if polynomial is not None and where_q.stop - where_q.start == where_v.stop - where_v.start:
+        formulas: list[Formula] = []
+        theirs: list[np.ndarray] = []
+        curved: list[tuple[ReferenceInStep, Any, Any]] = []
+        for (name, where_q, where_v, _), reference in zip(
+            self._parts, self._references.values(), strict=True
+        ):
+            polynomial, formula, known = as_polynomial(reference), as_formula(reference), in_step(reference)
+            places = [np.arange(where_q.start, where_q.stop), np.arange(where_v.start, where_v.stop)]
+            if polynomial is not None and len(places[0]) == len(places[1]):
                 flat.append(polynomial)
-                at += [np.arange(where_q.start, where_q.stop), np.arange(where_v.start, where_v.stop)]
-            elif known is not None and self._is_right(name, known):
-                curved.append((known, where_q, where_v))
-            else:
+                at += places
+            elif known is None or not self._is_right(name, known):
                 return None
+            elif formula is not None:
+                formulas.append(formula)
+                theirs += places
+            else:
+                curved.append((known, where_q, where_v))
+        if formulas:
+            move = partial(_along_formula, one_formula(formulas))
+            curved.append(
+                (ReferenceInStep((), move), np.concatenate(theirs[::2]), np.concatenate(theirs[1::2]))
+            )
         at_q, at_v = np.concatenate([at[0], *at[1::2]]), np.concatenate([at[0], *at[2::2]])
         k = len(at_q)
         paths = [(path, order) for order in range(3) for path in flat]
@@ -136,6 +155,10 @@ class JointPath:
             self._inverse = InverseKinematics(self.system, _Joints(self), self.rest, 0.0, self.step)
         found = self._inverse.at(times.ravel())
         return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in found))
+
+
+def _along_formula(formula: Formula, t: Any, x: Any) -> tuple[Any, Any, Any]:
+    return formula_rows(formula, t)
 
 
 class _Joints:

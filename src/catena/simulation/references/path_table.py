@@ -44,9 +44,7 @@ class PathTable:
         if isinstance(t, float) and isfinite(t):
             row = self._still.copy()
             for bundle in self._bundles:
-                found = bundle.motion.at_one(t)
-                for order, (taken, to) in enumerate(bundle.columns):
-                    row[to] = found[order, taken]
+                row[bundle.all_to] = bundle.motion.at_one(t).ravel()[bundle.all_taken]
             return row
         times = as_times(t, "path")
         rows = np.broadcast_to(self._still, (*times.shape, self.width)).copy()
@@ -73,6 +71,24 @@ class _Bundle:
 
     motion: PiecewisePolynomial
     columns: tuple[tuple[np.ndarray, np.ndarray], ...]
+
+    @cached_property
+    def all_taken(self) -> np.ndarray | slice:
+        """Return the columns that are taken of all derivatives one behind the other."""
+        width = self.motion.coefficients.shape[-1]
+        return _as_slice(np.concatenate([k * width + taken for k, (taken, _) in enumerate(self.columns)]))
+
+    @cached_property
+    def all_to(self) -> np.ndarray | slice:
+        """Return where they go."""
+        return _as_slice(np.concatenate([to for _, to in self.columns]))
+
+
+def _as_slice(columns: np.ndarray) -> np.ndarray | slice:
+    """Return columns that follow one another as a slice, which is quicker."""
+    first = int(columns[0])
+    whole = slice(first, first + len(columns))
+    return whole if np.array_equal(columns, np.arange(whole.start, whole.stop)) else columns
 
 
 def _bundled(parts: Sequence[tuple[PiecewisePolynomial, int, int]]) -> _Bundle:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import perm
 from typing import Any
 
 import numpy as np
@@ -55,15 +54,24 @@ class PiecewisePolynomial:
             t = begin + (t - begin) % (end - begin)
         is_moving, t = begin <= t <= end, min(max(t, begin), end)
         i = min(max(bisect_right(times, t) - 1, 0), len(times) - 2)
-        c, s = self.coefficients[i], t - times[i]
-        powers = [s**j for j in range(len(c))]
-        rows = [powers]
-        for order in (1, 2) if is_moving else ():
-            rows.append([0.0] * order + [perm(j, order) * powers[j - order] for j in range(order, len(c))])
-        found = np.zeros((3, c.shape[-1]))
-        # A polynomial of lower degree than the order of a derivative has none.
-        found[: len(rows)] = np.array([row[: len(c)] for row in rows]) @ c
+        s, powers = t - times[i], [1.0]
+        for _ in range(self.coefficients.shape[1] - 1):
+            powers.append(s * powers[-1])
+        found: np.ndarray = (np.array(powers) @ self._with_rates[i]).reshape(3, -1)
+        if not is_moving:
+            found[1:] = 0.0
         return found
+
+    @cached_property
+    def _with_rates(self) -> np.ndarray:
+        """Return the coefficients (n, degree + 1, 3 k) of position, velocity and acceleration side by side."""
+        c, found = self.coefficients, [self.coefficients]
+        for _ in range(2):
+            c = np.concatenate(
+                [c[:, 1:] * np.arange(1, c.shape[1])[:, None], np.zeros_like(c[:, :1])], axis=1
+            )
+            found.append(c)
+        return np.ascontiguousarray(np.concatenate(found, axis=-1))
 
     @cached_property
     def _knots(self) -> list[float]:

@@ -19,6 +19,8 @@ from catena.joints.contract import check_unit_quaternion
 from catena.simulation import symbols
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.protocol import Reference, ReferenceMotion, as_knots, as_reference, as_times
+from catena.spatial import quaternion
+from catena.spatial.scalars import is_symbolic
 from catena.validation import is_one_of, real_array, shown
 
 # Below this angle the series of b, c and their slopes are exact to rounding.
@@ -98,14 +100,10 @@ def turned(start: Any, xi: Any, rate: Any, rate2: Any) -> ReferenceMotion:
     small = symbols.less(angle, SMALL)
     a = symbols.where(small, 1.0, angle)
     sine, cosine = symbols.sin(a), symbols.cos(a)
-    b = symbols.where(
-        small, 0.5 - square / 24.0 + square**2 / 720.0, 2.0 * (symbols.sin(0.5 * a) / a) ** 2
-    )
+    b = symbols.where(small, 0.5 - square / 24.0 + square**2 / 720.0, 2.0 * (symbols.sin(0.5 * a) / a) ** 2)
     c = symbols.where(small, 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0, (a - sine) / a**3)
     # The slopes (db/da) / a and (dc/da) / a.
-    db = symbols.where(
-        small, -1.0 / 12.0 + square / 180.0 - square**2 / 6720.0, (sine / a - 2.0 * b) / a**2
-    )
+    db = symbols.where(small, -1.0 / 12.0 + square / 180.0 - square**2 / 6720.0, (sine / a - 2.0 * b) / a**2)
     dc = symbols.where(
         small,
         -1.0 / 60.0 + square / 1260.0 - square**2 / 60480.0,
@@ -136,10 +134,13 @@ def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def rotations(q: np.ndarray) -> np.ndarray:
-    """Return the matrices (..., 3, 3) of unit quaternions (..., 4); their columns are the turned axes."""
+    """Return the matrices (..., 3, 3) of unit quaternions (..., 4), or of symbols (4,); their columns are the turned
+    axes."""
+    if is_symbolic(q):
+        return quaternion.rotation(q)
     w, u = q[..., 0, None, None], q[..., 1:]
     x, y, z = u[..., 0], u[..., 1], u[..., 2]
-    zero = 0.0 * x
+    zero = np.zeros_like(x)
     skew = np.stack(
         [np.stack([zero, -z, y], -1), np.stack([z, zero, -x], -1), np.stack([-y, x, zero], -1)], axis=-2
     )

@@ -30,6 +30,7 @@ from catena.simulation.stepping.methods.steering import (
     follow,
     follow_formulas,
     keep_force,
+    look_at_the_clock,
     push_by_law,
     push_by_paths,
     steer,
@@ -172,7 +173,7 @@ class Stages:
         """Return the control forces, wrenches and other forces of a stage."""
         variant, law, push, sweeps = self.variant, self.formulas.law, self.formulas.push, list[Sweep]()
         if law is not None and variant.law is not None and variant.law.asked == "always":
-            sweeps.append(steer(law, variant.law, stage_time, self.target))
+            sweeps += [look_at_the_clock(stage_time), steer(law, variant.law, self.target)]
         if push is not None:
             sweeps.append(push_by_law(push, stage_time))
         elif variant.wrench_paths:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,12 @@ def keep_force(target: str) -> Sweep:
     return each_body(but_particles(keep))
 
 
-def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> Sweep:
-    """Ask the law for joint forces."""
+@lru_cache(maxsize=64)
+def steer(law: LawFunction, shape: LawShape, target: str) -> Sweep:
+    """Ask the law for joint forces at the time `now`."""
 
     def ask(whole: Any) -> None:
-        t = whole.t + stage_time * whole.dt if stage_time else whole.t
+        t = whole.now
         memory = _listed(whole.memory) if shape.memory else np.zeros(0)
         inputs = _listed(whole.inputs) if shape.inputs else np.zeros(0)
         if shape.changing:
@@ -55,6 +57,8 @@ def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> 
             is_due = whole.due > 0.5 if shape.asked == "due" else whole.t >= whole.sample / whole.rate
             due = both(is_due, whole.halt < 0.5)
             if shape.asked == "timed":
+                # What is due at the end is asked by who goes on from there.
+                due = both(due, whole.t < whole.end)
                 whole.sample = where(due, whole.sample + 1.0, whole.sample)
             force = array([where(due, x, y) for x, y in zip(force, before, strict=True)])
             kept = array([where(due, x, y) for x, y in zip(kept, memory, strict=True)])
@@ -63,6 +67,17 @@ def steer(law: LawFunction, shape: LawShape, stage_time: float, target: str) -> 
             whole.memory = kept
 
     return whole_state(ask)
+
+
+@lru_cache(maxsize=64)
+def look_at_the_clock(stage_time: float) -> Sweep:
+    """Tell the time at a part of the step, a number of the ground, so that formulas are compiled once for all
+    stages."""
+
+    def tell(ground: Any) -> None:
+        ground.now = ground.t + stage_time * ground.dt if stage_time else ground.t
+
+    return at_ground(tell)
 
 
 def _listed(x: Any) -> np.ndarray:
@@ -91,15 +106,10 @@ def follow(stage_time: float) -> Sweep:
 def follow_formulas(guide: GuideFunction, stage_time: float) -> list[Sweep]:
     """Put driven joints where formulas have them at a part of the step."""
 
-    @at_ground
-    def look_at_the_clock(ground: Any) -> None:
-        ground.now = ground.t + stage_time * ground.dt
-
     def put(whole: Any) -> None:
-        # The time is a number of the ground, so that the formulas are compiled once for all stages.
         whole.q, whole.qd, whole.qdd_given = guide(whole.now, whole.q, whole.qd, whole.qdd_given)
 
-    return [look_at_the_clock, whole_state(put)]
+    return [look_at_the_clock(stage_time), whole_state(put)]
 
 
 def _polynomial(s: Any, coefficients: list[Any]) -> Any:

@@ -71,6 +71,7 @@ from catena.simulation.stepping.methods.steering import (
     PushFunction,
     follow,
     follow_formulas,
+    look_at_the_clock,
     steer,
 )
 from catena.simulation.stepping.methods.variant import StepVariant
@@ -212,7 +213,7 @@ def _opening(stages: Stages) -> list[Sweep]:
     """Return what a step begins with: a law that is due, its size, and what is kept of its start."""
     variant, law, sweeps = stages.variant, stages.formulas.law, list[Sweep]()
     if law is not None and variant.law is not None and variant.law.asked != "always":
-        sweeps.append(steer(law, variant.law, 0.0, stages.target))
+        sweeps += [look_at_the_clock(0.0), steer(law, variant.law, stages.target)]
     if stages.judged:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"

@@ -1,0 +1,143 @@
+"""Which forces make a frame of a tree accelerate as wanted, as a formula: what `forces` finds by decompositions, without
+branches, for the compiled step.
+
+With w the square roots of the diagonal of the joint-space inertia, h = H / (w w^T) has ones on its diagonal, and in
+x = tau / w the rows J of the frame read A x = b with A = (J / w) h^-1, each divided by its size. Rotations of pairs of
+rows (one-sided Jacobi) make them orthogonal, so that row r of length s is a direction of its own, whose part of x is
+r b / s^2, or r b over the square of the least length that is not damped. What is left free is the null space, in which
+
+    min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V,   mu = the best for P mu = l
+
+so that l less what the columns of P span, found by Gram and Schmidt's method, is all that it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from catena.simulation.control.forces import NO_ROW
+from catena.spatial.scalars import absolute, array, less, reciprocal, sqrt, where
+from catena.thresholds import RANK_ACTUATED
+
+Row = list[Any]
+# How often all pairs of rows are turned: they are orthogonal to rounding after five or six, whatever they were.
+SWEEPS = {1: 0, 2: 2, 3: 5}
+MOST_SWEEPS = 7
+# Added to squares whose root is divided by.
+TINY = 1e-200
+
+
+def task_forces(
+    H: Any,
+    bias: Sequence[Any],
+    J: Any,
+    wanted: Sequence[Any],
+    rest: Sequence[Any],
+    units: Sequence[float],
+    singular: float,
+) -> Any:
+    """Return tau (nv,) for the inertia H (nv, nv), the bias forces (nv,), rows J (k, nv), their accelerations `wanted`
+    (k,) without bias, and accelerations `rest` (nv,) that what is left free comes near to. Rows that are rounding beside
+    the longest, in `units` (k,), are none."""
+    n, k = len(bias), len(wanted)
+    w = [sqrt(H[i, i]) for i in range(n)]
+    per = [reciprocal(x) for x in w]
+    h = [[H[i, j] * per[i] * per[j] if i != j else 1.0 for j in range(n)] for i in range(n)]
+    solve = _factored(h)
+    T = [[J[r, i] * per[i] for i in range(n)] for r in range(k)]
+    sizes = [sqrt(_dot(row, row) + TINY) for row in T]
+    longest = _largest([size / unit for size, unit in zip(sizes, units, strict=True)])
+    per_size = [
+        where(less(NO_ROW * longest, size / unit), reciprocal(size), 0.0)
+        for size, unit in zip(sizes, units, strict=True)
+    ]
+    load = [c * x for c, x in zip(bias, per, strict=True)]
+    rows = []
+    for row, scale, goal in zip(T, per_size, wanted, strict=True):
+        a = solve([scale * x for x in row])
+        rows.append([*a, scale * goal + _dot(a, load)])
+    rows = _orthogonal(rows, n)
+    squares = [_dot(row[:n], row[:n]) for row in rows]
+    most = _largest(squares)
+    x, left_out = [0.0] * n, []
+    for row, square in zip(rows, squares, strict=True):
+        kept = less(RANK_ACTUATED**2 * most, square)
+        least = singular**2 * most
+        part = where(kept, row[n] / where(less(square, least), least + TINY, square + TINY), 0.0)
+        x = [a + part * b for a, b in zip(x, row)]
+        unit = where(kept, reciprocal(sqrt(square + TINY)), 0.0)
+        left_out.append([unit * b for b in row[:n]])
+    free = solve([a - b for a, b in zip(load, x, strict=True)])
+    left = [a * b + c for a, b, c in zip(w, rest, free, strict=True)]
+    left = _beyond(left, [[_dot(line, v) for line in h] for v in left_out])
+    return array([scale * (a + _dot(line, left)) for scale, a, line in zip(w, x, h, strict=True)])
+
+
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
+
+
+def _largest(entries: Sequence[Any]) -> Any:
+    found = entries[0]
+    for x in entries[1:]:
+        found = where(less(found, x), x, found)
+    return found
+
+
+def _factored(h: list[Row]) -> Any:
+    """Return what solves h x = r for a positive definite matrix, by its factors L D L^T."""
+    n = len(h)
+    L: list[Row] = [[] for _ in range(n)]
+    d: Row = []
+    per: Row = []
+    for i in range(n):
+        for j in range(i):
+            scaled = [a * b for a, b in zip(L[j], d)]
+            L[i].append((h[i][j] - _dot(L[i][:j], scaled[:j])) * per[j])
+        d.append(h[i][i] - sum((a * a * b for a, b in zip(L[i], d)), 0.0))
+        per.append(reciprocal(d[i]))
+
+    def solve(r: Sequence[Any]) -> Row:
+        y = list(r)
+        for i in range(n):
+            y[i] = y[i] - _dot(L[i], y[:i])
+        y = [a * b for a, b in zip(y, per, strict=True)]
+        for i in reversed(range(n)):
+            y[i] = y[i] - _dot([L[j][i] for j in range(i + 1, n)], y[i + 1 :])
+        return y
+
+    return solve
+
+
+def _orthogonal(rows: list[Row], n: int) -> list[Row]:
+    """Return rows turned in pairs until their first n entries are orthogonal to each other."""
+    rows = list(rows)
+    for _ in range(SWEEPS.get(len(rows), MOST_SWEEPS)):
+        for i in range(len(rows)):
+            for j in range(i + 1, len(rows)):
+                a, b = rows[i][:n], rows[j][:n]
+                twice, more = 2.0 * _dot(a, b), _dot(b, b) - _dot(a, a)
+                root = sqrt(more * more + twice * twice + TINY)
+                tangent = twice * where(less(more, 0.0), -1.0, 1.0) / (absolute(more) + root)
+                c = reciprocal(sqrt(1.0 + tangent * tangent))
+                s = c * tangent
+                pairs = list(zip(rows[i], rows[j], strict=True))
+                rows[i], rows[j] = [c * x - s * y for x, y in pairs], [s * x + c * y for x, y in pairs]
+    return rows
+
+
+def _beyond(left: Row, columns: list[Row]) -> Row:
+    """Return a vector less what columns span; those that are zero span nothing."""
+    spanned: list[Row] = []
+    for column in columns:
+        for other in spanned:
+            part = _dot(other, column)
+            column = [a - part * b for a, b in zip(column, other, strict=True)]
+        square = _dot(column, column)
+        scale = where(less(TINY, square), reciprocal(sqrt(square + TINY)), 0.0)
+        column = [scale * a for a in column]
+        spanned.append(column)
+        part = _dot(column, left)
+        left = [a - part * b for a, b in zip(left, column, strict=True)]
+    return left
