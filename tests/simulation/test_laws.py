@@ -310,7 +310,7 @@ def test_a_frame_is_not_pushed_where_it_cannot_go():
 
 @pytest.mark.parametrize("seed", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(6))])
 def test_computed_torque_whatever_the_order_of_bodies(seed):
-    """Coordinates are in the order of joints, and bodies in that of the tree; the formula once took one for the other."""
+    """Coordinates are in the order of joints, bodies in that of the tree; the formula once took one for the other."""
     rng = np.random.default_rng(seed)
     s = ct.generators.random_mechanism(seed, bodies=7).system()
     q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), rng.normal(size=s.nv)

@@ -1,14 +1,14 @@
-"""Which forces make a frame of a tree accelerate as wanted, as a formula: what `forces` finds by decompositions, without
-branches, for the compiled step.
+"""Which forces make a frame of a tree accelerate as wanted, as a formula: what `forces` finds by decompositions,
+without branches, for the compiled step.
 
 With w the square roots of the diagonal of the joint-space inertia, h = H / (w w^T) has ones on its diagonal, and in
 x = tau / w the rows J of the frame read A x = b with A = (J / w) h^-1, each divided by its size. Rotations of pairs of
 rows (one-sided Jacobi) make them orthogonal, so that row r of length s is a direction of its own, whose part of x is
 r b / s^2, or r b over the square of the least length that is not damped. What is left free is the null space, in which
 
-    min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V,   mu = the best for P mu = l
+    min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V
 
-so that l less what the columns of P span, found by Gram and Schmidt's method, is all that it takes.
+with mu that is best for P mu = l, so that l less what the columns of P span, found by Gram and Schmidt's method, is all that it takes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def task_forces(
     singular: float,
 ) -> Any:
     """Return tau (nv,) for the inertia H (nv, nv), the bias forces (nv,), rows J (k, nv), their accelerations `wanted`
-    (k,) without bias, and accelerations `rest` (nv,) that what is left free comes near to. Rows that are rounding beside
-    the longest, in `units` (k,), are none."""
+    (k,) without bias, and accelerations `rest` (nv,) that what is left free comes near to. Rows that are rounding
+    beside the longest, in `units` (k,), are none."""
     n, k = len(bias), len(wanted)
     w = [sqrt(H[i, i]) for i in range(n)]
     per = [reciprocal(x) for x in w]
