@@ -4,7 +4,7 @@ from catena.dynamics.loops.formulations.simple_chains import ChainQuantities
 from catena.questions.joint_bases import JointBases
 from catena.questions.operational_dynamics import OperationalDynamics
 from catena.questions.velocity_transformation import VelocityTransformation
-from catena.system.at_loops import correction, restoring_acceleration, tree_forces
+from catena.system.at_loops import correction, restoring_acceleration, suitable_strength, tree_forces
 from catena.system.chain_quantities import chain_quantities
 from catena.system.checking import check
 from catena.system.closed_states import branches
@@ -36,6 +36,7 @@ __all__ = [
     "inertial_parameters",
     "reach",
     "restoring_acceleration",
+    "suitable_strength",
     "tree_forces",
     "ChainQuantities",
     "chain_quantities",

@@ -40,13 +40,28 @@ def correction(system: System, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, 
 
 @by_state
 def restoring_acceleration(
-    system: System, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float
-) -> np.ndarray:
+    system: System, q: ArrayLike, v: ArrayLike, stiffness: float, damping: float,
+    angular_stiffness: float | None = None, angular_damping: float | None = None,
+) -> np.ndarray:  # fmt: skip
     """Return the part of the accelerations (states, nv) that forces at the loops have, which pull them together:
     -stiffness times the position errors and -damping times the velocity errors of `closure`, along the
-    constraints. q is (states, nq) and v (states, nv)."""
+    constraints; angles have a stiffness and a damping of their own where these are given. q is (states, nq) and v
+    (states, nv)."""
     _, q, v = system.mechanics.states(q, v)
     stiffness = arrays.as_number("stiffness", stiffness, "a stiffness")
     damping = arrays.as_number("damping", damping, "a damping")
+    k = (
+        stiffness
+        if angular_stiffness is None
+        else arrays.as_number("stiffness", angular_stiffness, "a stiffness")
+    )
+    d = damping if angular_damping is None else arrays.as_number("damping", angular_damping, "a damping")
     system.mechanics.settle()
-    return restoring.restoring_acceleration(system.mechanics.evaluator, q, v, stiffness, damping)
+    return restoring.restoring_acceleration(system.mechanics.evaluator, q, v, (stiffness, damping, k, d))
+
+
+def suitable_strength(system: System, q: np.ndarray) -> tuple[float, float, float, float]:
+    """Return stiffness and damping, for distances and for angles, of forces that pull loops together and suit the
+    inertia that constraints feel at q (nq,)."""
+    system.mechanics.settle()
+    return restoring.suitable_strength(system.mechanics.evaluator, q)

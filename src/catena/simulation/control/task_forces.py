@@ -8,7 +8,7 @@ r b / s^2, or r b over the square of the least length that is not damped. What i
 
     min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V
 
-with mu that is best for P mu = l, so that l less what the columns of P span, found by Gram and Schmidt's method, is all that it takes.
+with mu that is best for P mu = l: all that it takes is l less what the columns of P span, by Gram and Schmidt's method.
 """
 
 from __future__ import annotations

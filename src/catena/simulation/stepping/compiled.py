@@ -421,7 +421,7 @@ class CompiledSteps:
         state after the other."""
         landing, problem = self.landing, self.excitation.problem
         assert landing is not None
-        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who], self.drift.suspect), t)
         for k in who[np.isfinite(t[who])].tolist():
             left = float(self.kept["part"][k, 0]) or float(self.kept["h"][k, 0])
             # What is less than a step from the end is a part of the last one.
@@ -610,7 +610,7 @@ class CompiledSteps:
         nodes: StepRecord | None, doubtful: np.ndarray,
     ) -> None:  # fmt: skip
         """Take one step, with Python in between, of states whose step the compiled loop could not certify."""
-        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who], self.drift.suspect), t)
         going = np.isfinite(t[who])
         who, doubtful = who[going], doubtful[going]
         while len(who):
@@ -692,7 +692,7 @@ class CompiledSteps:
 
     def _require_progress(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Give up states that have run away, or do not get on."""
-        self._give_up(lost_states(self.system, who, t[who], q[who], v[who]), t)
+        self._give_up(lost_states(self.system, who, t[who], q[who], v[who], self.drift.suspect), t)
         if not self.adaptive:
             return
         who = who[np.isfinite(t[who])]

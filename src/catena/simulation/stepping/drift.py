@@ -3,7 +3,8 @@ force."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +13,7 @@ from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
-from catena.system import System, restoring_acceleration
+from catena.system import System, restoring_acceleration, suitable_strength
 from catena.thresholds import RANK_SEARCHED
 from catena.validation import is_not_negative, is_positive, shown
 
@@ -50,18 +51,37 @@ class Baumgarte:
 @dataclass(frozen=True)
 class Corrective:
     """A small force at the loops, added to the multipliers, pulls them together: stiffness times the position
-    error and damping times the velocity error (van der Merwe, eq. 5.75), in N/m and N s/m along distances, in N m/rad
-    and N m s/rad about angles."""
+    error and damping times the velocity error (van der Merwe, eq. 5.75), in N/m and N s/m along distances, and
+    `angular_stiffness` and `angular_damping` in N m/rad and N m s/rad about angles, the same numbers unless given.
+    Without any of them they suit the inertia that the loops feel where the motion begins (`suitable_strength`)."""
 
-    stiffness: float = 60.0
-    damping: float = 40.0
+    stiffness: float | None = None
+    damping: float | None = None
+    angular_stiffness: float | None = None
+    angular_damping: float | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (("stiffness", self.stiffness), ("damping", self.damping)):
-            if not is_not_negative(value):
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
+            if value is not None and not is_not_negative(value):
                 raise StateError(
                     f"Corrective: the {name} is {shown(value)}; it must be finite and not negative."
                 )
+        if (self.stiffness is None) != (self.damping is None):
+            raise StateError("Corrective: give stiffness and damping together, or neither.")
+
+    def strength(self, system: System, q: np.ndarray) -> tuple[float, float, float, float]:
+        """Return stiffness and damping for distances, and for angles, in motions that begin at q (nq,)."""
+        if self.stiffness is None or self.damping is None:
+            k, d, k_turning, d_turning = suitable_strength(system, q)
+        else:
+            k, d = float(self.stiffness), float(self.damping)
+            k_turning, d_turning = k, d
+        if self.angular_stiffness is not None:
+            k_turning = float(self.angular_stiffness)
+        if self.angular_damping is not None:
+            d_turning = float(self.angular_damping)
+        return k, d, k_turning, d_turning
 
 
 @dataclass(frozen=True)
@@ -121,21 +141,35 @@ class Drift(RunPart):
         return 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
 
     @property
+    def suspect(self) -> str:
+        """Return what may be at fault where a motion runs away, if the remedy may be."""
+        if not self.pulls:
+            return ""
+        k, d, k_turning, d_turning = self.strength or (0.0, 0.0, 0.0, 0.0)
+        return (
+            f"The forces that pull loops together ({k:.3g} N/m, {d:.3g} N s/m, {k_turning:.3g} N m/rad and "
+            f"{d_turning:.3g} N m s/rad) do that where they are too strong for light bodies or for the step; "
+            f"ct.Corrective() without numbers suits the mechanism, and angular_stiffness= and angular_damping= are "
+            f"those about angles"
+        )
+
+    @property
     def pulls(self) -> bool:
         """Return whether forces pull the loops together."""
         return self.closed and isinstance(self.remedy, Corrective)
 
-    @property
-    def strength(self) -> tuple[float, float] | None:
-        """Return the stiffness and damping of the forces that pull loops together, where there are any."""
+    @cached_property
+    def strength(self) -> tuple[float, float, float, float] | None:
+        """Return stiffness and damping, for distances and for angles, of the forces that pull loops together, where
+        there are any."""
         if not (self.closed and isinstance(self.remedy, Corrective)):
             return None
-        return float(self.remedy.stiffness), float(self.remedy.damping)
+        return self.remedy.strength(self.system.variants.state(0), self.start)
 
     def pull(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the part of the accelerations (states, nv) that comes from forces pulling the loops together."""
-        assert isinstance(self.remedy, Corrective)
-        return restoring_acceleration(self.system, q, v, self.remedy.stiffness, self.remedy.damping)
+        assert self.strength is not None
+        return restoring_acceleration(self.system, q, v, *self.strength)
 
 
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()

@@ -28,10 +28,15 @@ GIMBAL = (
 
 
 def lost_states(
-    system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    system: System,
+    states: np.ndarray,
+    t: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    suspect: str = "",
 ) -> Iterator[tuple[int, str]]:
     """Give the states that have run away, each with its words, of those numbered `states` (n,) at times t (n,), q (n,
-    nq) and v (n, nv)."""
+    nq) and v (n, nv). `suspect` says what may be at fault other than a controller."""
     if np.abs(v).max(initial=0.0) <= RUNAWAY and np.isfinite(q).all():
         return
     speed = np.abs(v).max(axis=-1)
@@ -44,7 +49,7 @@ def lost_states(
         )
     fast = np.flatnonzero(finite & (speed > RUNAWAY))
     for k in fast[np.argsort(-speed[fast], kind="stable")]:
-        yield int(states[k]), _runaway_message(system, int(states[k]), float(t[k]), q[k], v[k])
+        yield int(states[k]), _runaway_message(system, int(states[k]), float(t[k]), q[k], v[k], suspect)
 
 
 def require_bounds(system: System, states: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
@@ -53,7 +58,9 @@ def require_bounds(system: System, states: np.ndarray, t: np.ndarray, q: np.ndar
         raise SimulationError(words)
 
 
-def _runaway_message(system: System, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
+def _runaway_message(
+    system: System, state: int, t: float, q: np.ndarray, v: np.ndarray, suspect: str = ""
+) -> str:
     """Say which joint runs away, and why: because of its coordinates where its motions become the same, else because of
     what acts."""
     component = int(np.argmax(np.abs(v)))
@@ -62,6 +69,7 @@ def _runaway_message(system: System, state: int, t: float, q: np.ndarray, v: np.
     if system.plan.owner is not None:
         reason = "Fixed steps that are too long for the fastest mode of a flexible body, or a controller that is too "
         reason += "stiff for its rate, do that"
+    reason = suspect or reason
     if has_dependent_motions(system, joint, q):
         reason = f"{GIMBAL[0].upper()}{GIMBAL[1:]}"
     return (

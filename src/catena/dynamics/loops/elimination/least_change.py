@@ -85,6 +85,11 @@ def start_opening(loop: Any, child: Any, parent: Any) -> None:
     hold_by(loop, X, Phi, Phi.T * (loop.on_child * child.v - X * (loop.on_parent * parent.v)))
 
 
+def constraint_columns(loop: Any, child: Any, parent: Any) -> Any:
+    """The constraint space of a loop joint where it stands, in its own frame."""
+    return _standing(loop, child, parent)[2]
+
+
 def _standing(loop: Any, child: Any, parent: Any) -> Any:
     """The transform across the joint, its coordinates, and its constraint space."""
     X = relative(loop, child, parent)

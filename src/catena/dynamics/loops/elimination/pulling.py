@@ -1,7 +1,7 @@
 """What forces at the loops, proportional to closure errors, add to the accelerations of the tree (van der Merwe, eq.
 5.75): H delta = -J^T (k e + d e'), with the loops cut, nothing else at work, and the bodies at rest.
 
-The two numbers `pull` = (k, d) are an input of the ground. Bodies pass them on, because a loop sees nothing but the
+The four numbers `pull`, k and d for distances and then for angles, are an input of the ground. Bodies pass them on, because a loop sees nothing but the
 bodies that it joins.
 """
 
@@ -10,13 +10,15 @@ from dataclasses import replace
 from typing import Any
 
 from catena.dynamics.flexible.particles import but_particles
-from catena.dynamics.loops.elimination.least_change import measure_and_hold, stand
+from catena.dynamics.loops.elimination.least_change import constraint_columns, measure_and_hold, stand
 from catena.dynamics.loops.elimination.steps import accelerate, articulate, resting_ground
 from catena.dynamics.loops.elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
 from catena.kernels import Algorithm, Entry, Scalars, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array
 
 REWRITTEN = frozenset({"qdd", "qdd_held"})
+# Added to the square of a constraint, so that one that is none has no part about angles.
+NOTHING = 1e-300
 
 
 def telling(base: Algorithm) -> Algorithm:
@@ -30,7 +32,7 @@ def telling(base: Algorithm) -> Algorithm:
         base,
         name=f"{base.name}_pulled",
         ground=ground,
-        ground_inputs={**base.ground_inputs, "pull_given": Scalars(2)},
+        ground_inputs={**base.ground_inputs, "pull_given": Scalars(4)},
     )
 
 
@@ -59,12 +61,26 @@ def stand_and_tell(body: Any, parent: Any) -> None:
 def pull_together(loop: Any, child: Any, parent: Any) -> None:
     """The forces on the two bodies along the constraints of their loop."""
     measure_and_hold.step(loop, child, parent)
-    stiffness, damping = child.pull
-    force = array(
-        [stiffness * gap + damping * rate for gap, rate in zip(loop.position, loop.velocity, strict=True)]
-    )
+    force = pulling_force(child.pull, turning_parts(constraint_columns(loop, child, parent)), loop)
     child.p += loop.K_child * force
     parent.p += loop.K_parent * force
+
+
+def turning_parts(Phi: Any) -> list[Any]:
+    """Which part of each constraint (6, n), [moment; force], is about angles: one of a moment, zero of a force."""
+    moments, forces = (
+        [sum((x * x for x in column), 0.0) for column in part.T] for part in (Phi.array[:3], Phi.array[3:])
+    )
+    return [a / (a + b + NOTHING) for a, b in zip(moments, forces, strict=True)]
+
+
+def pulling_force(pull: Any, turning: Any, gaps: Any) -> Any:
+    """The forces along constraints with the position and velocity errors of `gaps`."""
+    k, d, k_turning, d_turning = pull
+    parts = zip(turning, gaps.position, gaps.velocity, strict=True)
+    return array(
+        [(k + s * (k_turning - k)) * gap + (d + s * (d_turning - d)) * rate for s, gap, rate in parts]
+    )
 
 
 def _rest(ground: Any) -> None:

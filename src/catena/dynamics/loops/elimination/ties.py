@@ -214,7 +214,7 @@ def pass_through_tree(body: Any, term: Any, multiplier: Any) -> None:
 @on_call
 def pull_joint(multiplier: Any, term: Any, child: Any, parent: Any) -> None:
     """Forces at the joints of a coupling that pull it to where it holds, as loops are pulled together."""
-    stiffness, damping = child.pull
+    stiffness, damping, _, _ = child.pull
     force = array(
         [stiffness * e + damping * r for e, r in zip(multiplier.position, multiplier.velocity, strict=True)]
     )

@@ -235,7 +235,8 @@ def _drift(drift: str | Remedy) -> Any:
     if isinstance(drift, str):
         return drift
     word = next(word for word, made in NAMES.items() if isinstance(drift, made))
-    return {"kind": word, **{one.name: getattr(drift, one.name) for one in fields(drift)}}
+    given = {one.name: getattr(drift, one.name) for one in fields(drift)}
+    return {"kind": word, **{name: value for name, value in given.items() if value is not None}}
 
 
 def refuse(file: str) -> LeaveOut:
