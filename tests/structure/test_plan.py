@@ -421,3 +421,19 @@ def test_planning_grows_with_the_number_of_bodies_and_no_faster():
     """How long it takes is for `make bench`; on a busy machine only a generous ratio tells something."""
     seconds = [best_of(10, lambda n=n: plan(chain(n))) for n in (100, 1000)]
     assert seconds[1] < 60.0 * seconds[0]
+
+
+@pytest.mark.parametrize("idle", ["A", "B", "C", "D"])
+def test_joints_without_a_motor_are_cut_before_those_with_one(idle):
+    """Among trees of the same freedom; a ring of like joints may be cut anywhere."""
+    m = Mechanism("ring")
+    for name in "abc":
+        m.add_body(name, 1.0, inertia=(1.0, 1.0, 1.0))
+    for joint, parent, child in (
+        ("A", "ground", "a"),
+        ("B", "a", "b"),
+        ("C", "b", "c"),
+        ("D", "c", "ground"),
+    ):
+        m.add_joint(joint, parent, child, Revolute("z"), actuated=joint != idle)
+    assert [loop.name for loop in plan(m).loop_joints] == [idle]

@@ -134,8 +134,11 @@ def _wanted(mechanism: Mechanism) -> frozenset[str]:
 
 def _cost(joint: Joint, wanted: frozenset[str], keep: Sequence[str]) -> int:
     """What it costs to have a joint in the tree: its freedom, and of joints of equal freedom less for those that are
-    wanted there; nothing for those that must be there. Only the order of costs matters to the tree."""
-    return -1 if joint.name in keep else 2 * joint.dof + (joint.name not in wanted)
+    wanted there, and then for those that are actuated; nothing for those that must be there. Only the order of costs
+    matters to the tree."""
+    if joint.name in keep:
+        return -1
+    return 4 * joint.dof + 2 * (joint.name not in wanted) + (not np.any(joint.actuated))
 
 
 def _motors_left_out(mechanism: Mechanism, found: Plan) -> list[str]:

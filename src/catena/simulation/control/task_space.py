@@ -178,7 +178,9 @@ class TaskSpace(Controller):
             rest = rest + constants[3 + nq :] * way(system, q, constants[3 : 3 + nq])
         H = play(composite_body, plan, plan.gravity, {"q": q})["H"]
         load = required_forces(system, q, v, np.zeros(system.nv))
-        return task_forces(H, load, J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR)
+        return task_forces(
+            H, list(load), J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR
+        )
 
 
 def place_rate(goal: ReferenceMotion, R: Any) -> Any:

@@ -137,10 +137,12 @@ def _of_one_time(compute: Any) -> Formula:
     t, count = casadi.SX.sym("t"), compute.size1_out(0)
     alone = casadi.Function("reference", [t], compute(t))
     told, found = np.zeros(1), [np.zeros(count) for _ in range(3)]
+    memory: Any
     memory, call = alone.buffer()
-    memory.set_arg(0, memoryview(told))
+    view: Any = memoryview
+    memory.set_arg(0, view(told))
     for k, row in enumerate(found):
-        memory.set_res(k, memoryview(row))
+        memory.set_res(k, view(row))
     lock = Lock()
 
     # What is called belongs to the function and to where its arguments lie, which nothing else keeps.

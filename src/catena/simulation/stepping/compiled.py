@@ -360,7 +360,7 @@ class CompiledSteps:
             order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
             active, until = active[order], until[order]
         ahead = float(((until - t[active]) / self.kept["h"][active, 0]).max())
-        if self.law is not None and self.law.asked == "timed":
+        if isinstance(self.law, CompiledLaw) and self.law.asked == "timed":
             # No step passes a sample, however large it may be.
             ahead += float(np.max(until - t[active])) * float(self.law.rate or 0.0)
         room = max(1, RECORD // (len(active) * (self.system.nq + self.system.nv)))

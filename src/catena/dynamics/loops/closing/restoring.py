@@ -11,7 +11,6 @@ from catena.dynamics.tree.rotors import with_rotors
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.coupling_states import CouplingState, constraint_states
 
-
 # What the weakest of all errors fades with, unless strengths are given [s].
 FADING = 0.05
 

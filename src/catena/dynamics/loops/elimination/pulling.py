@@ -1,8 +1,8 @@
 """What forces at the loops, proportional to closure errors, add to the accelerations of the tree (van der Merwe, eq.
 5.75): H delta = -J^T (k e + d e'), with the loops cut, nothing else at work, and the bodies at rest.
 
-The four numbers `pull`, k and d for distances and then for angles, are an input of the ground. Bodies pass them on, because a loop sees nothing but the
-bodies that it joins.
+The four numbers `pull`, k and d for distances and then for angles, are an input of the ground. Bodies pass them on,
+because a loop sees nothing but the bodies that it joins.
 """
 
 from collections.abc import Callable

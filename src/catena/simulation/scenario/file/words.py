@@ -62,7 +62,8 @@ PATHS: dict[str, tuple[Callable[..., Any], Keys]] = {
 """What makes the path of each kind, and its keys besides `kind`. A table without kind has `position` and `rotation`."""
 
 REMEDIES: dict[str, tuple[str, ...]] = {
-    "projection": ("every",), "baumgarte": ("time",), "corrective": ("stiffness", "damping", "angular_stiffness", "angular_damping"), "none": (),
+    "projection": ("every",), "baumgarte": ("time",), "none": (),
+    "corrective": ("stiffness", "damping", "angular_stiffness", "angular_damping"),
 }  # fmt: skip
 """The keys of each remedy against drift, besides `kind`."""
 assert set(REMEDIES) == set(NAMES)
