@@ -95,6 +95,30 @@ def check_coordinates(coordinates: Any, independent: Any, integrator: str, drift
         raise StateError(f"drift is {shown(drift)}, but coordinates={coordinates!r} {why}: leave drift out.")
 
 
+def check_control(control: Any) -> None:
+    """Refuse a controller that cannot be asked."""
+    if control is not None and not callable(control):
+        raise StateError(f"control is {shown(control)}; give a function of (t, q, v), or a controller.")
+    if control is not None and not can_take(control, "t", "q", "v"):
+        raise StateError(
+            f"control is {shown(control)}, which cannot be called with (t, q, v); give a function of time, "
+            f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
+        )
+
+
+def check_motion(joint: Any, moves: Any) -> None:
+    """Refuse a motion of a joint that cannot be asked."""
+    if not callable(moves) and not callable(getattr(moves, "at", None)):
+        raise StateError(
+            f"The motion of joint {joint!r} is {shown(moves)}; give a reference, or a function of the time."
+        )
+    if not hasattr(moves, "at") and callable(moves) and not can_take(moves, "t"):
+        raise StateError(
+            f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "
+            f"function of the time that returns position, velocity and acceleration."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Touching:
     """Contacts with the modes that they keep: the `nodes` that meet in each, `numbers` that tell what each is and does
@@ -151,31 +175,15 @@ class Problem:
         for name in ("step", "rtol", "atol"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, float(getattr(self, name)))
-        if self.control is not None and not callable(self.control):
-            raise StateError(
-                f"control is {shown(self.control)}; give a function of (t, q, v), or a controller."
-            )
-        if self.control is not None and not can_take(self.control, "t", "q", "v"):
-            raise StateError(
-                f"control is {shown(self.control)}, which cannot be called with (t, q, v); give a function of time, "
-                f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
-            )
-        for joint, moves in self.motion.items() if isinstance(self.motion, Mapping) else ():
-            if not callable(moves) and not callable(getattr(moves, "at", None)):
-                raise StateError(
-                    f"The motion of joint {joint!r} is {shown(moves)}; give a reference, or a function of the time."
-                )
-            if not hasattr(moves, "at") and callable(moves) and not can_take(moves, "t"):
-                raise StateError(
-                    f"The motion of joint {joint!r} is {shown(moves)}, which cannot be called with (t); give a "
-                    f"function of the time that returns position, velocity and acceleration."
-                )
+        check_control(self.control)
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
                 raise StateError(
                     f"{name} is {shown(given)}; give a mapping from names to functions of the time."
                 )
-        frames = list(system.plan.body_pose)
+        for joint, moves in self.motion.items():
+            check_motion(joint, moves)
+        frames = system.plan.body_pose
         for frame, wrench in self.forces.items():
             known("frame", frame, frames, "forces")
             axes = as_wrench(wrench).axes

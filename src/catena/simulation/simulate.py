@@ -5,32 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import CatenaError, StateError
+from catena.errors import StateError
 from catena.kernels.blas import by_one_blas_thread
-from catena.simulation.arguments import event_list, initial_state, time_span
-from catena.simulation.contacts import Contact, ContactRun, Stop, contact_list
-from catena.simulation.contacts.landing import Landing, varied_of
-from catena.simulation.failing_states import FailingStates, require_some
+from catena.simulation.arguments import time_span
+from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.contacts.landing import varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
-from catena.simulation.guards.events import Event, distinct
-from catena.simulation.headway import Headway
+from catena.simulation.guards.events import Event
 from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Choice, Keep
-from catena.simulation.keeping.of_segments import keeping
-from catena.simulation.loop_drives import with_drives_in_tree
-from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
-from catena.simulation.results.batch import StateByState
-from catena.simulation.results.segment import Segment
+from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed
+from catena.simulation.request import RunRequest, require_as_many
 from catena.simulation.results.trajectory import Trajectory
-from catena.simulation.run import Run
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
-from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.stepping.drift import Remedy
-from catena.simulation.structure_changes import ChangingRun, is_changing
+from catena.simulation.structure_changes import is_changing
 from catena.system import System
 from catena.validation import is_one_of, shown
 
@@ -201,103 +193,39 @@ def simulate(
     kept = Keep.of(keep)
     systems = list(system) if isinstance(system, Sequence) else [system]
     controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
-    count = max(len(systems), len(controls))
-    if not systems or not controls or {len(systems), len(controls)} - {1, count}:
-        raise StateError(
-            f"There are {len(systems)} systems and {len(controls)} controllers; give as many of both, or one of either."
-        )
+    require_as_many(systems, controls)
+    are_several = isinstance(system, Sequence) or isinstance(control, Sequence)
     named, parameters = named_numbers(parameters)
     moves, pushes = motions(motion, named), wrenches(forces, named)
-    events = events_of(events, changes, named)
-    if count == 1 and isinstance(systems[0], System):
-        controls = [controller(controls[0], systems[0], q, v, named, is_changing(events))]
-    contacts, lands = contact_list(contacts), is_one_of(integrator, ("time_stepping",))
-    parameters, varied = varied_of(parameters, contacts if lands else ())
+    happenings = events_of(events, changes, named)
+    if len(systems) == len(controls) == 1 and isinstance(systems[0], System):
+        controls = [controller(controls[0], systems[0], q, v, named, is_changing(happenings))]
+    touching, lands = contact_list(contacts), is_one_of(integrator, ("time_stepping",))
+    parameters, varied = varied_of(parameters, touching if lands else ())
     records = is_one_of(on_error, ("record",))
-    _require_possible(on_error, observe, count > 1 or isinstance(system, Sequence))
+    _require_possible(on_error, observe, isinstance(system, Sequence) or len(controls) > 1)
     if lands:
-        _require_landing(events, records, varied)
-    if records and (lands or not contacts) and not is_changing(events):
-        if any(np.ndim(x) > 1 for x in (near or {}).values()):
-            raise StateError(
-                "on_error='record' takes `near` for all states together, {joint: (nq of the joint,)}."
-            )
-
-        def some(system: System, q: np.ndarray, v: np.ndarray) -> tuple[Segment, Mapping[int, str]]:
-            driven = {} if moves is None else moves
-            system, q, v = with_drives_in_tree(system, q, v, driven, False)
-            problem = Problem(
-                system, controls[0], driven, {} if pushes is None else pushes, integrator, step, rtol, atol, drift,
-                near=near or {}, coordinates=coordinates, independent=independent,
-                landing=_landing(system, contacts, {}) if lands else None,
-            )  # fmt: skip
-            span = time_span(start, duration)
-            made = Run(
-                problem, q, v, span, events, samples, Following(
-                    span, progress, cancel=cancel, headway=Headway(span, problem.control)), check, records=True,
-                keep=kept, named=named,
-            )  # fmt: skip
-            return made.go(), made.failing or {}
-
-        return FailingStates(some, systems[0], parameters).run(q, v)
-    if parameters is not None:
-        systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
-    moves, pushes = {} if moves is None else moves, {} if pushes is None else pushes
-    near = {} if near is None else near
+        _require_landing(happenings, records, varied)
+    by_state = (bool(touching) and not lands) or is_changing(happenings)
+    if by_state and (len(controls) > 1 or isinstance(system, Sequence)):
+        raise StateError("Events that change the structure are for one system and one controller at a time.")
     span = time_span(start, duration)
-    changing = (bool(contacts) and not lands) or is_changing(events)
-    asked_for = samples
-    if changing and kept is not None:
-        samples = None if kept.signals else list(span)
-    if changing:
-        if count > 1 or isinstance(system, Sequence):
-            raise StateError(
-                "Events that change the structure are for one system and one controller at a time."
-            )
-        options: dict[str, Any] = {
-            "integrator": integrator,
-            "step": step,
-            "rtol": rtol,
-            "atol": atol,
-            "drift": drift,
-        }
-        options |= {"coordinates": coordinates, "independent": independent}
-        if contacts and not is_one_of(coordinates, ("joint",)):
-            raise StateError(
-                f"coordinates={shown(coordinates)} are for runs without contacts; with these leave coordinates out."
-            )
-        if isinstance(systems[0], System):
-            with_drives_in_tree(systems[0], q, v, moves, False)
-
-        def one(state: SingleState, index: tuple[int, ...]) -> Trajectory:
-            following = Following(span, progress, observe, every, cancel, index, Headway(span, controls[0]))
-            asked = ChangingRun(
-                state.system, span, controls[0], moves, pushes, options, distinct(event_list(events)), samples,
-                following, check, state.near,
-            )  # fmt: skip
-            made = (ContactRun(contacts, asked) if contacts else asked).go(state.q, state.v)
-            return keeping(made, kept, named, asked_for) if kept is not None and kept.signals else made
-
-        batch, states = single_states(systems[0], *initial_state(systems[0], q, v), near)
-        return _each(one, batch, states, records)
-    alone = count == 1 and controls[0] is None and not event_list(events) and parameters is None
-    if isinstance(systems[0], System):
-        systems[0], q, v = with_drives_in_tree(systems[0], q, v, moves, alone)
-    runs = []
-    for k in range(count):
-        problem = Problem(
-            systems[k % len(systems)], controls[k % len(controls)], moves, pushes, integrator, step, rtol, atol, drift,
-            near=near, coordinates=coordinates, independent=independent,
-            landing=_landing(systems[k % len(systems)], contacts, varied) if lands else None,
-        )  # fmt: skip
-        run = Run(
-            problem, q, v, span, events, samples, Following(
-                span, progress, observe, every, cancel, headway=Headway(span, problem.control)), check, keep=kept,
-            named=named,
-        )  # fmt: skip
-        runs.append(Trajectory([run.go()], run.transitions))
-    several = isinstance(system, Sequence) or isinstance(control, Sequence)
-    return runs if several else runs[0]
+    in_lanes = records and not by_state
+    if parameters is not None and not in_lanes:
+        systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
+    request = RunRequest(
+        systems, controls, {} if moves is None else moves, {} if pushes is None else pushes,
+        {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift,
+         "coordinates": coordinates, "independent": independent},
+        happenings, touching, varied, {} if near is None else near, span, samples, kept, named, check,
+        lambda index, headway: Following(span, progress, observe, every, cancel, index, headway), lands,
+    )  # fmt: skip
+    if in_lanes:
+        return request.those_that_do_not_fail(q, v, parameters)
+    if by_state:
+        return request.state_by_state(q, v, records)
+    runs = request.all_states(q, v, parameters is not None)
+    return runs if are_several else runs[0]
 
 
 def _require_landing(events: Any, records: bool, varied: Mapping[Any, Any]) -> None:
@@ -312,13 +240,6 @@ def _require_landing(events: Any, records: bool, varied: Mapping[Any, Any]) -> N
             "on_error='record' takes friction and restitution of contacts for all states together: give them to the "
             "contacts, or leave on_error out."
         )
-
-
-def _landing(
-    system: Any, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
-) -> Landing | None:
-    """Return contacts of steps that find their impulses; None where there is no system, which is said later."""
-    return Landing.of(system, contacts, varied) if isinstance(system, System) else None
 
 
 def _require_nothing(given: Sequence[Any]) -> None:
@@ -341,27 +262,3 @@ def _require_possible(on_error: Any, observe: Any, are_several: bool) -> None:
         )
     if are_several and on_error == "record":
         raise StateError("on_error='record' is for a batch of one system and one controller.")
-
-
-def _each(
-    one: Callable[[SingleState, tuple[int, ...]], Trajectory],
-    batch: tuple[int, ...],
-    states: Sequence[SingleState],
-    records: bool,
-) -> Trajectory:
-    """Return the motion of one state, or those of a batch, state by state; where it `records` states that fail, the
-    others one behind the other."""
-    if not batch:
-        return one(states[0], ())
-    found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
-    for index, state in zip(np.ndindex(batch), states, strict=True):
-        # Ctrl-C in one of the states is meant for all of them.
-        raise_in_loop()
-        try:
-            found.append(one(state, index))
-        except CatenaError as error:
-            if not records:
-                raise
-            failed[index] = str(error)
-    require_some(len(found), failed)
-    return StateByState(found, (len(found),) if failed else batch, failed)

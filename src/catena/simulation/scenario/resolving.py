@@ -9,6 +9,7 @@ from typing import Any
 
 from catena.errors import StateError
 from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.guards.events import Event
 from catena.simulation.scenario.changes import Change, change_list, with_changes
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import (
@@ -79,11 +80,9 @@ def controller(
     return described.on(system, initial, parameters)
 
 
-def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, float]) -> Any:
+def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, float]) -> list[Event]:
     """Return events with functions in the place of formulas, and those that make the changes of the structure."""
     listed, changes = event_list(events), change_list(changes)
-    if not changes and not any(isinstance(event.function, str) for event in listed):
-        return events
     found = []
     for event in listed:
         if isinstance(event.function, str):
