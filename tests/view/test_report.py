@@ -8,7 +8,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import arm7, four_bar
-from catena.simulation.results.segment import EventHit
+from catena.simulation.results.event_hit import EventHit
 from catena.view.report import page, report
 
 VOID = {"meta", "img", "br", "link"}

@@ -6,8 +6,9 @@ from catena.simulation.contacts import Contact, Stop, contacts_of
 from catena.simulation.guards.common_events import at_limit, at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.recording import load_run
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control

@@ -33,7 +33,7 @@ from catena.validation import is_one_of, shown
 
 
 @dataclass(frozen=True, eq=False)
-class RunRequest:
+class SimulationRequest:
     """Systems and controllers, as many of both or one of either, with what acts on them; `settings` are those of a
     `Problem`, `followed` makes who follows the motion of a state of the batch, and `landing` says that steps find
     what contacts do."""

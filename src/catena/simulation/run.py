@@ -31,8 +31,9 @@ from catena.simulation.keeping import Keep, Tally, require_room
 from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import warn_of
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.of_run import RunResult
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run_start import ANEW, RunStart, energy_at_hand, longest_step, require_closed

@@ -17,7 +17,7 @@ from catena.simulation.guards.events import Event
 from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Choice, Keep
 from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed
-from catena.simulation.request import RunRequest, require_as_many
+from catena.simulation.request import SimulationRequest, require_as_many
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
@@ -213,7 +213,7 @@ def simulate(
     in_lanes = records and not by_state
     if parameters is not None and not in_lanes:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
-    request = RunRequest(
+    request = SimulationRequest(
         systems, controls, {} if moves is None else moves, {} if pushes is None else pushes,
         {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift,
          "coordinates": coordinates, "independent": independent},

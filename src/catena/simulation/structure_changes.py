@@ -22,7 +22,8 @@ from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.event_hit import EventHit
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run import Run

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from catena.simulation.results.segment import EventHit
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot
 from catena.system import System

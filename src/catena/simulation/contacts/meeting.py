@@ -19,7 +19,8 @@ from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.events import Event, crosses
 from catena.simulation.guards.locating import Exact, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.event_hit import EventHit
+from catena.simulation.results.segment import Segment
 from catena.system import System
 
 

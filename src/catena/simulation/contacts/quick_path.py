@@ -11,8 +11,9 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ContactChange
 from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
 from catena.simulation.problem import Problem
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
 

@@ -50,7 +50,8 @@ from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_changes
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.event_hit import EventHit
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.run_start import energy_at_hand

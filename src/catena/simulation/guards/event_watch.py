@@ -16,7 +16,7 @@ from catena.simulation.guards.event_values import EventValues
 from catena.simulation.guards.locating import Exact, Hit, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.results.dense import behind_nodes
-from catena.simulation.results.segment import EventHit
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.stepping.record import StepHistory
 from catena.simulation.turns import TurnsBehind, each_own
 

@@ -48,7 +48,7 @@ def _followed(part: Segment, k: int, asked: np.ndarray, times: np.ndarray) -> tu
     end = float(part.t[k + 1])
     given: dict[str, Any] = {}
     if part.tau[k : k + 2].any():
-        given["control"] = lambda t, q, v: part._forces_at(np.array([min(t, end)]))[0]
+        given["control"] = lambda t, q, v: part.between.forces_at(np.array([min(t, end)]))[0]
         if part.held:
             # From this sample to the next they stay what they are.
             given["control"] = lambda t, q, v: part.tau[k]
@@ -56,7 +56,8 @@ def _followed(part: Segment, k: int, asked: np.ndarray, times: np.ndarray) -> tu
     near_by = replace(part, t=part.t[around], wrenches={f: w[around] for f, w in part.wrenches.items()})
     if part.wrenches:
         given["forces"] = {
-            f: lambda t, f=f: near_by._wrenches_at(np.array([min(t, end)]))[f][0] for f in part.wrenches
+            f: lambda t, f=f: near_by.between.wrenches_at(np.array([min(t, end)]))[f][0]
+            for f in part.wrenches
         }
     run = simulate(
         part.system, part.q[k], part.v[k], end - float(part.t[k]), start=float(part.t[k]), progress=False,

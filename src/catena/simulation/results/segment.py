@@ -6,7 +6,6 @@ A `Trajectory` is made of segments and asks them one by one. Whatever depends on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.errors import CatenaError, StateError, UnknownNameError
+from catena.errors import StateError, UnknownNameError
 from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import turns
 from catena.simulation.acting import loads
-from catena.simulation.arguments import MOST_SAMPLES
 from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
 from catena.simulation.results.across_sticking import follow_across
+from catena.simulation.results.between_samples import BetweenSamples, between
 from catena.simulation.results.energies import Energies
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
+from catena.simulation.results.times import asked_times, increasing_times, start_offset
 from catena.system import System, tree_forces
 from catena.system.beam_resultants import beam_resultants
-from catena.validation import is_one_of, real_array, real_number, shown
+from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact
@@ -36,23 +37,6 @@ if TYPE_CHECKING:
 
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
 OPEN = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class EventHit:
-    """An event that a run met: its name, the time, the state q (nq,), v (nv,) there, and the index of that state in the
-    batch, () for a single one."""
-
-    name: str
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    state: tuple[int, ...] = ()
-
-    @property
-    def ended(self) -> str:
-        """Return what a run that it ended says of it."""
-        return f"event {self.name!r} at t = {self.t:.9g} s"
 
 
 def _nothing() -> Mapping[str, Any]:
@@ -241,10 +225,18 @@ class Segment(Energies):
         if len(self.t) == 1:
             q, v = (np.repeat(x, len(asked), axis=-2) for x in (self.q, self.v))
         else:
-            start, end = self._end_accelerations
+            start, end = self.between.end_accelerations
             is_closed = self.closure_error < OPEN
             q, v = dense.interpolate(
-                self.system, self.t, self.q, self.v, start, end, asked, project=is_closed, known=~self._jumps
+                self.system,
+                self.t,
+                self.q,
+                self.v,
+                start,
+                end,
+                asked,
+                project=is_closed,
+                known=~self.between.jumps,
             )
             follow_across(self, asked, q, v)
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
@@ -258,12 +250,12 @@ class Segment(Energies):
         if np.array_equal(self.t[k], asked):
             return self.picked(k)
         q, v = self.at(asked)
-        besides = self._besides_at(asked, q)
+        besides = self.between.besides_at(asked, q)
         return replace(
-            self, t=asked, q=q, v=v, tau=self._forces_at(asked), work=self._work_at(asked),
-            wrenches=self._wrenches_at(asked), driven=self._driven_at(asked), loop_forces=besides.motors,
+            self, t=asked, q=q, v=v, tau=self.between.forces_at(asked), work=self.between.works_at(asked),
+            wrenches=self.between.wrenches_at(asked), driven=self.between.driven_at(asked), loop_forces=besides.motors,
             stop_forces=besides.stops, loop_positions=besides.near,
-            contact_forces={name: _between(self.t, f, asked) for name, f in self.contact_forces.items()},
+            contact_forces={name: between(self.t, f, asked) for name, f in self.contact_forces.items()},
             held=self.held and bool(np.isin(self.t, asked).all()),
         )  # fmt: skip
 
@@ -414,6 +406,11 @@ class Segment(Energies):
 
     # Behind the scenes.
 
+    @cached_property
+    def between(self) -> BetweenSamples:
+        """Return what is known between samples."""
+        return BetweenSamples(self)
+
     def _mode(self, name: str) -> int | None:
         """Return the place in q of the mode of a flexible body called "<body>.mode<number>", None for other names."""
         body, _, number = name.rpartition(".mode") if isinstance(name, str) else ("", "", "")
@@ -433,117 +430,6 @@ class Segment(Energies):
             raise UnknownNameError(f"{who}: joint {name!r} is fixed or locked and has no coordinates")
         return known("joint", name, moving, who)
 
-    def _driven_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the accelerations (..., times, nv of the joint) of prescribed joints at other times, by cubics."""
-        return {name: _between(self.t, vdot, times) for name, vdot in self.driven.items()}
-
-    @cached_property
-    def _end_accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return vdot at the start and at the end of each interval, (..., samples - 1, nv)."""
-        tau = self._end_forces
-        start = self.acceleration[..., :-1, :]
-        besides = self._end_besides
-        same = all(
-            np.array_equal(besides.motors[name], x[..., 1:, :]) for name, x in self.loop_forces.items()
-        )
-        if same and np.array_equal(tau, self.tau[..., 1:, :]):
-            return start, self.acceleration[..., 1:, :]
-        wrenches, driven = (
-            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
-        )
-        q, v = self.q[..., 1:, :], self.v[..., 1:, :]
-        return start, loads.accelerations(self.system, q, v, tau, wrenches, driven, besides)
-
-    @cached_property
-    def _jumps(self) -> np.ndarray:
-        """Return at the end of which intervals, (..., samples - 1), control forces change and what was before is not
-        known: wrenches of contacts answer them at once, and motors give less with their speed."""
-        slows = any(np.isfinite(x.no_load_speed).any() for x in self.system.mechanism.actuators.values())
-        if not (self.held and (self.wrenches or slows)):
-            return np.zeros((*self.batch, len(self.t) - 1), dtype=bool)
-        return ((self.tau[..., 1:, :] != self.tau[..., :-1, :]) & ~self._drives).any(axis=-1)
-
-    @cached_property
-    def _end_forces(self) -> np.ndarray:
-        """Return the control forces, and what drives prescribed joints, at the end of each interval."""
-        after = self.tau[..., 1:, :]
-        if not self.held:
-            return after
-        held = np.where(self._drives, after, self.tau[..., :-1, :])
-        if not self.driven or (np.array_equal(held, after) and not self.loop_forces):
-            return held
-        # Drives feel it where control forces jump, but not before.
-        wrenches, driven = (
-            {name: x[..., 1:, :] for name, x in given.items()} for given in (self.wrenches, self.driven)
-        )
-        with suppress(CatenaError):
-            held = loads.with_drives(
-                self.system, self.q[..., 1:, :], self.v[..., 1:, :], held, wrenches, driven, self._end_besides
-            )
-        return held
-
-    @property
-    def _end_besides(self) -> loads.Besides:
-        """Return what is known of joints besides at the end of each interval."""
-        after = self.besides.at(slice(1, None))
-        if not self.held:
-            return after
-        return replace(after, motors={name: x[..., :-1, :] for name, x in self.loop_forces.items()})
-
-    def _besides_at(self, times: np.ndarray, q: np.ndarray) -> loads.Besides:
-        """Return what is known of joints besides at other times and the positions q (..., times, nq) there."""
-        if self.held:
-            k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
-            motors = {name: x[..., k, :] for name, x in self.loop_forces.items()}
-        else:
-            motors = {name: _between(self.t, x, times) for name, x in self.loop_forces.items()}
-        stops = {name: _between(self.t, x, times) for name, x in self.stop_forces.items()}
-        near = {
-            name: turns.between(self.system, self.t, self.q, self.v, name, x, times, q)
-            for name, x in self.loop_positions.items()
-        }
-        return loads.Besides(motors, stops, near)
-
-    @cached_property
-    def _drives(self) -> np.ndarray:
-        """Return which of the joint forces, (nv,), are those of drives of prescribed joints."""
-        found = np.zeros(self.system.nv, dtype=bool)
-        for joint in self.driven:
-            found[self.system.slice_v(joint)] = True
-        return found
-
-    def _forces_at(self, times: np.ndarray) -> np.ndarray:
-        """Return the control forces at other times: held since the sample before, or between those of both samples, as
-        those of drives always are."""
-        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
-        if len(self.t) == 1 or (self.held and not self.driven):
-            return self.tau[..., k, :]
-        between = _between(self.t, self.tau, times)
-        return np.where(self._drives, between, self.tau[..., k, :]) if self.held else between
-
-    def _wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
-        return {name: _between(self.t, wrench, times) for name, wrench in self.wrenches.items()}
-
-    def _work_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
-        """Return the works at other times, cubic between samples with the powers as slopes."""
-        if not self.work or len(self.t) == 1:
-            return self.work
-        end = {name: wrench[..., 1:, :] for name, wrench in self.wrenches.items()}
-        q, v, tau = self.q[..., 1:, :], self.v[..., 1:, :], self._end_forces
-        last = loads.powers(self.system, q, v, tau, end, self.driven, self._end_besides)
-        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
-        h = self.t[k + 1] - self.t[k]
-        s = (times - self.t[k]) / h
-        result = {}
-        for name, work in self.work.items():
-            w0, w1 = work[..., k], work[..., k + 1]
-            p0, p1 = self.power[name][..., k] * h, last[name][..., k] * h
-            if name != "friction":
-                p1 = np.where(self._jumps[..., k], 2.0 * (w1 - w0) - p0, p1)
-            rise = s * s * (3.0 - 2.0 * s)
-            result[name] = w0 + rise * (w1 - w0) + s * (1.0 - s) * ((1.0 - s) * p0 - s * p1)
-        return result
-
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
         if any(each.contact.joint in self.system.loops for each in self.contact_force_histories):
@@ -554,51 +440,3 @@ class Segment(Energies):
         return loads.reactions(
             self.system, self.q, self.v, self.tau, self.wrenches, known_motion, self.besides
         )
-
-
-def asked_times(t: np.ndarray, times: Any) -> np.ndarray:
-    """Return times (n,) within a run that has samples at t, from one number or a row of them."""
-    try:
-        asked = np.atleast_1d(real_array(times))
-    except ValueError as error:
-        raise StateError(f"times are {shown(times)} ({error}); give numbers of seconds.") from None
-    if asked.ndim != 1 or not len(asked):
-        raise StateError(f"times have shape {np.shape(times)}; give one number or a one-dimensional array.")
-    dense.check_times(t, asked)
-    return np.clip(asked, t[0], t[-1])
-
-
-def increasing_times(t: np.ndarray, times: Any) -> np.ndarray:
-    """Return the times (n,) of a resampled run that has samples at t: those given, or so many from first to last."""
-    if isinstance(times, int | np.integer) and not isinstance(times, bool):
-        if not 2 <= times <= MOST_SAMPLES:
-            raise StateError(
-                f"{shown(times)} samples make no trajectory; give 2 to {MOST_SAMPLES}, or the times themselves."
-            )
-        times = np.linspace(t[0], t[-1], int(times))
-    asked = asked_times(t, times)
-    if np.ndim(times) != 1 or np.any(np.diff(asked) <= 0.0):
-        raise StateError(
-            "The times of a resampled run must increase; give a one-dimensional array or a number of them."
-        )
-    return asked
-
-
-def start_offset(t: np.ndarray, start: Any) -> float:
-    """Return by how much the times t of a run are moved so that it begins at `start` [s]."""
-    try:
-        offset = real_number(start) - float(t[0])
-    except ValueError as error:
-        raise StateError(f"start is {shown(start)} ({error}); give a number of seconds.") from error
-    if not np.isfinite(offset):
-        raise StateError(f"start is {shown(start)}; give a finite number of seconds.")
-    return offset
-
-
-def _between(t: np.ndarray, x: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return x (..., samples, n) at other times, by cubics that do not overshoot where x jumps."""
-    if len(t) == 1:
-        return np.repeat(x, len(times), axis=-2)
-    from scipy.interpolate import PchipInterpolator
-
-    return PchipInterpolator(t, x, axis=-2)(times)

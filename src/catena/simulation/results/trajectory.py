@@ -23,6 +23,7 @@ from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
 from catena.simulation.results.energies import Energies
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.joining import (
     GAP,
     Before,
@@ -31,8 +32,9 @@ from catena.simulation.results.joining import (
     require_one_behind_the_other,
     structure_of,
 )
-from catena.simulation.results.segment import EventHit, Segment, asked_times, increasing_times, start_offset
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.states import StatesAt
+from catena.simulation.results.times import asked_times, increasing_times, start_offset
 from catena.simulation.results.transition import Transition
 from catena.system import System
 from catena.validation import is_finite, is_one_of, real_array, shown

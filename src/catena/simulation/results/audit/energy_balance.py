@@ -42,10 +42,10 @@ def works_of_segment(run: Segment) -> tuple[dict[str, np.ndarray], bool]:
     h = np.diff(run.t)
     times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
     q, v = run.at(times)
-    tau, wrenches = run._forces_at(times), run._wrenches_at(times)
-    besides = run._besides_at(times, q)
+    tau, wrenches = run.between.forces_at(times), run.between.wrenches_at(times)
+    besides = run.between.besides_at(times, q)
     if run.driven:
-        tau = loads.with_drives(run.system, q, v, tau, wrenches, run._driven_at(times), besides)
+        tau = loads.with_drives(run.system, q, v, tau, wrenches, run.between.driven_at(times), besides)
     found = {}
     for name, power in loads.powers(run.system, q, v, tau, wrenches, run.driven, besides).items():
         gained = (power.reshape(*run.batch, len(h), 3) @ _WEIGHTS) * h

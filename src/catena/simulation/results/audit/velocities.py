@@ -30,7 +30,7 @@ def velocities(run: Segment) -> list[AuditLine]:
         return []
     h = np.diff(run.t)[:, None]
     moved, mean, size, least = _motions(run, h)
-    start, end = run._end_accelerations
+    start, end = run.between.end_accelerations
     bent = h * h * (start - end) / 12.0
     off = np.abs(moved - mean - bent)
     turned = np.zeros_like(off, dtype=bool)
@@ -40,7 +40,7 @@ def velocities(run: Segment) -> list[AuditLine]:
         if kind is not None and kind.turning:
             own = slice(first, first + kind.nv)
             turned[..., own] = np.max(np.abs(mean[..., own]), axis=-1, keepdims=True) > 1.0
-    told = (np.abs(bent) < BENT * (size + least)) & ~turned & ~run._jumps[..., None]
+    told = (np.abs(bent) < BENT * (size + least)) & ~turned & ~run.between.jumps[..., None]
     part = np.where(told, off / (size + least), 0.0)
     value, where = worst(run, np.concatenate([np.zeros((*run.batch, 1)), np.max(part, axis=-1)], axis=-1))
     if value <= VELOCITY:

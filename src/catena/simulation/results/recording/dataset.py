@@ -14,9 +14,10 @@ from catena.formats import toml
 from catena.formats.kinds import Kinds
 from catena.formats.source import LARGEST, Source
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.labels import labels
 from catena.simulation.results.recording.table import table
-from catena.simulation.results.segment import EventHit, Segment
+from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.system import System
 
