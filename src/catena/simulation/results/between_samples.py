@@ -117,8 +117,8 @@ class BetweenSamples:
         k = np.clip(np.searchsorted(part.t, times, side="right") - 1, 0, len(part.t) - 1)
         if len(part.t) == 1 or (part.held and not part.driven):
             return part.tau[..., k, :]
-        between = between(part.t, part.tau, times)
-        return np.where(self._drives, between, part.tau[..., k, :]) if part.held else between
+        found = between(part.t, part.tau, times)
+        return np.where(self._drives, found, part.tau[..., k, :]) if part.held else found
 
     def wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
         part = self.part

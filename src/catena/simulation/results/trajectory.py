@@ -8,7 +8,6 @@ Arrays over coordinates, as q, are there while these stay the same.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
@@ -19,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, UnknownNameError
-from catena.hooks import hook
 from catena.joints import JointKind
 from catena.simulation.results.dense import SLACK
 from catena.simulation.results.energies import Energies
@@ -32,6 +30,7 @@ from catena.simulation.results.joining import (
     require_one_behind_the_other,
     structure_of,
 )
+from catena.simulation.results.presentable import PathLike, Presentable
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.states import StatesAt
 from catena.simulation.results.times import asked_times, increasing_times, start_offset
@@ -40,24 +39,16 @@ from catena.system import System
 from catena.validation import is_finite, is_one_of, real_array, shown
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from xarray import Dataset
-
     from catena.simulation.contacts.contact import Contact
-    from catena.simulation.results.audit import Audit
     from catena.simulation.results.contact_channel import ContactChannel
-    from catena.simulation.results.recording.table import RunTable
-    from catena.simulation.results.sizing import Sizing, TriedMotor
     from catena.simulation.sensors import Sensor
-    from catena.view.live.view import View
 
-PathLike = str | os.PathLike[str]
 Ask = Callable[[Segment], np.ndarray]
 # So many changes are listed when a run is printed.
 LISTED = 8
 
 
-class Trajectory(Energies):
+class Trajectory(Energies, Presentable):
     """A motion, or a batch of motions, over time: `segments` in the order of their times, each with one structure and
     beginning where the one before it ends; `transitions` tell what happened between them, and `note` why the motion
     stopped early, if the last segment does not say.
@@ -508,14 +499,6 @@ class Trajectory(Energies):
             if all(name in part.work for part in self.segments)
         }  # fmt: skip
 
-    def sizing(self, motors: Mapping[str, TriedMotor] | None = None) -> Sizing:
-        """Return what the motion asks of each motor: effort, speed and power, peak, mean and regenerated, at the
-        motor's side of its gear and against its limits. Print it, or `plot()` it. `motors` tries others, by joint:
-        {"elbow": {"gear": 50, "limits": 2.0, "no_load_speed": 300}}. A joint that is not there asks for nothing."""
-        from catena.simulation.results.sizing import sizing
-
-        return sizing(self, motors)
-
     # Loops.
 
     @cached_property
@@ -610,88 +593,6 @@ class Trajectory(Energies):
                 "the next: samples do not tell when. Ask the run that was not resampled."
             )
         return np.clip(asked, part.t[0], part.t[-1])
-
-    # Looking at it, keeping it.
-
-    def audit(self) -> Audit:
-        """Check energy, momentum, loops, quaternions, limits and actuators of this run, and what happened between its
-        segments; print the result. Of several segments it tells the worst of each kind, and `parts` all of each."""
-        from catena.simulation.results.audit import audit
-
-        return audit(self)
-
-    def plot(self, *what: str | Sequence[str], show: bool = False, path: PathLike | None = None) -> Figure:
-        """Draw the run with matplotlib and return the figure: by default positions, velocities, control forces, energy
-        and loops. `what` chooses: "positions", "velocities", "forces", "energy", "power", "reactions", "closure",
-        "contacts", the name of a joint or a list of joints, or the name of a frame or body for its path. Curves pause
-        where a joint is not there. `path` writes a file."""
-        return hook("plot")(self, *what, show=show, path=path)
-
-    def report(self, path: PathLike | None = None, title: str | None = None) -> None:
-        """Write one self-contained page, run.html unless a path is given: the motion to be played, what was simulated
-        and how, what changed and when, plots, events, and the audit in words."""
-        hook("report")(self, path, title)
-
-    def view(self, **options: Any) -> View:
-        """Play the run in a browser or a notebook and return the view, whose `url` is on this computer only.
-
-        `ghost` is another run to compare with, `traces` are frames or bodies whose ways are drawn, `motion` says which
-        of a batch is the main one, `forces=False` leaves out the arrows; `show` opens it at once, `host` and `port` say
-        where it is served. The others of a batch accompany the main motion.
-        """
-        return hook("view")(self, **options)
-
-    def save_html(self, path: PathLike, **options: Any) -> None:
-        """Write one self-contained page: the motion in space and plots beside it, with one time cursor. It opens from
-        disk and asks no network for anything. Options are those of `view`."""
-        hook("save_html")(self, path, **options)
-
-    def save_video(self, path: PathLike, **options: Any) -> None:
-        """Write the motion as a film: .mp4 (needs `pip install "catena-dynamics[view]"`), .gif or .webp. `size` are
-        pixels, `rate` pictures a second, `speed` how fast it goes, `camera` the elevation and azimuth of the eye
-        [degrees]."""
-        hook("save_video")(self, path, **options)
-
-    def to_xarray(self) -> Dataset:
-        """Return the run as an `xarray.Dataset` with named coordinates; needs `pip install
-        "catena-dynamics[record]"`. Where q has the same joints it holds q, v and tau, otherwise the columns of `table`
-        by joint."""
-        from catena.simulation.results.recording.dataset import to_dataset
-
-        return to_dataset(self)
-
-    def table(
-        self,
-        reactions: bool | Sequence[str] = False,
-        frames: bool | Sequence[str] = (),
-        power: bool = False,
-        acceleration: bool = False,
-    ) -> RunTable:
-        """Return the run as columns with names and units, as tables in files have it: t, q.joint, v.joint, tau.joint,
-        energies. `reactions` and `frames` add those of all joints or frames (True) or of those named, `power` and
-        `acceleration` what they say. `dict(run.table())` is what data frames are made of."""
-        from catena.simulation.results.recording.table import table
-
-        return table(self, reactions, frames, power, acceleration)
-
-    def save(
-        self,
-        path: PathLike,
-        reactions: bool | Sequence[str] = False,
-        frames: bool | Sequence[str] = (),
-        power: bool = False,
-        acceleration: bool = False,
-        units: bool = False,
-    ) -> None:
-        """Write the run to a file; the ending of its name says the format: .nc or .h5 (NetCDF 4, which is HDF5, with
-        the mechanisms in it; `load_run` reads it back to the last digit), or a table: .csv, .xlsx (Excel), .parquet or
-        .mat (MATLAB). The others choose what a table has, as in `table`; `units` puts them into the names of a .csv
-        file. The file appears complete or not at all."""
-        from catena.simulation.results.recording import save_run
-
-        save_run(
-            self, path, units, reactions=reactions, frames=frames, power=power, acceleration=acceleration
-        )
 
     @staticmethod
     def load(

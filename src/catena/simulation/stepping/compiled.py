@@ -10,22 +10,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics import most_modes
 from catena.dynamics.contacts.impulse_law import held_size
-from catena.dynamics.loops.elimination import sort_for
-from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import SimulationError
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.program import ONLY_FIRST
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand, algorithm_for
 from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import (
     collapse_message,
@@ -34,16 +29,16 @@ from catena.simulation.stepping.faults import (
     too_long_message,
     undecided_message,
 )
+from catena.simulation.stepping.first_steps import gather_past
 from catena.simulation.stepping.integrators import ADAPTIVE
-from catena.simulation.stepping.methods.method import PAST, method_of
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
 from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
 from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
-from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
-from catena.structure import Plan
+from catena.simulation.stepping.variant_for import variant_for
 from catena.system.sticking import DryFriction, dry_friction, loop_senses
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
@@ -106,34 +101,7 @@ class CompiledSteps:
         self.rtol, self.atol, self.horizon = problem.rtol, problem.atol, horizon
         self.adaptive, self.fixed_step = self.method in ADAPTIVE, problem.step
         self.controls = excitation.is_asked_always and law is None
-        sticks = friction_sticks(problem, self.method)
-        variant = StepVariant(
-            self.method,
-            sort_for(self.system.mechanics.effective_plan, sticks)
-            if drift.couples and not drift.in_python
-            else None,
-            bool(excitation.placed),
-            law.shape if law else None,
-            projects=drift.projects,
-            fragile=drift.is_fragile and not drift.in_python,
-            driven=bool(excitation.motion),
-            feedback=drift.feedback is not None and not drift.in_python,
-            counts=counts_work(excitation, drift),
-            paths=excitation.compiled_motion and bool(excitation.paths and excitation.paths.motion),
-            guided=excitation.guide is not None,
-            wrench_paths=len(excitation.forces) if excitation.compiled_wrenches else 0,
-            pushed=excitation.push is not None,
-            pulls=drift.pulls and not drift.in_python,
-            modes=most_modes(self.system.plan),
-            touches=problem.touching.nodes if problem.touching else (),
-            least=problem.touching is not None and problem.touching.least,
-            turns=bool(excitation.counted) and not excitation.has_python_elements,
-            sticks=sticks,
-            rows=problem.landing.units if problem.landing is not None else (),
-            loops_stick=sticks
-            and not drift.in_python
-            and bool(dry_loops(self.system.mechanics.effective_plan)),
-        )
+        variant = variant_for(excitation, drift, law, self.method)
         self.counts, self.reuses, self.turns = variant.counts, reuses_last_stage(variant), variant.turns
         self.judges, self.sticks, self.loops_stick = (
             judges_works(variant),
@@ -302,7 +270,12 @@ class CompiledSteps:
         if self.sticks:
             self.take_senses(q, v)
         if self.method == "abm4" and not self.past:
-            self._gather_past(t, q, v, tau, ends, nodes)
+            if self._starter is None:
+                self._starter = CompiledSteps(
+                    self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
+                )
+                self._starter.failing = self.failing
+            gather_past(self, self._starter, t, q, v, tau, ends, nodes)
         if self.method in ("implicit_leapfrog", "time_stepping") and not self.past:
             # Without a past the first step is one of first order, which leaves the order of the run.
             self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
@@ -634,51 +607,6 @@ class CompiledSteps:
             going = np.isfinite(t[who])
             who, doubtful = who[going], doubtful[going]
 
-    # Methods with a past.
-
-    def _gather_past(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, ends: np.ndarray, nodes: StepRecord | None
-    ) -> None:  # fmt: skip
-        """Take the first steps of a method that needs a past by one that does not, and remember them."""
-        if self._starter is None:
-            self._starter = CompiledSteps(
-                self.excitation, self.drift, self.law, self.horizon, self.tick, "rk4"
-            )
-            self._starter.failing = self.failing
-        starter, h = self._starter, self.kept["h"]
-        starter.begin(len(t), 1.0)
-        starter.fixed_step = math.inf
-        starter.carry(self.works())
-        past, powers = [], []
-        for _ in range(PAST):
-            going = ends - t > h[:, 0] * (1.0 + 1e-9)
-            if not going.any():
-                break
-            passed = StepRecord(t, q, v, tau, self.works())
-            now = np.where(np.isfinite(t), np.where(going, t + h[:, 0], t), 0.0)
-            before = (q.copy(), v.copy())
-            t[:], q[:], v[:] = starter.advance(t, q, v, tau, now, passed)
-            past.append((*before, passed.last_accelerations()))
-            powers.append(starter.power_start.copy())
-            if nodes is not None:
-                nodes.extend(passed)
-        self.steps += starter.steps
-        starter.steps = 0
-        if len(past) < PAST:
-            # The end is near: the rest goes by the other method too.
-            starter.fixed_step = self.fixed_step
-            t[:], q[:], v[:] = starter.advance(t, q, v, tau, ends, nodes)
-            self.steps += starter.steps
-            self.carry(starter.works())
-            return
-        self.carry(starter.works())
-        if self.counts:
-            self.past |= {"power_past_1": powers[-1], "power_past_2": powers[-2]}
-        for j, (q_past, v_past, a_past) in enumerate(reversed(past), start=1):
-            for name, x in (("q_past", q_past), ("v_past", v_past), ("a_past", a_past)):
-                self.past[f"{name}_{j}"] = x
-        assert set(self.past) >= set(method_of(self.method).past)
-
     # Progress.
 
     def _give_up(self, faults: Iterable[tuple[int, str]], t: np.ndarray) -> None:
@@ -737,21 +665,3 @@ class CompiledSteps:
                 continue
             own = self.system.variants.state(int(self.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
-
-
-def friction_sticks(problem: Problem, method: str) -> bool:
-    """Return whether the dry friction of joints sticks in steps of a method: one without a past, in which contacts do
-    not hold on to bodies."""
-    is_told = problem.sticks and problem.touching is None and method not in ("abm4", "time_stepping")
-    return is_told and _has_dry_friction(problem.system.plan)
-
-
-@lru_cache(maxsize=64)
-def _has_dry_friction(plan: Plan) -> bool:
-    return bool(np.any(plan.friction > 0.0) or dry_loops(plan))
-
-
-def counts_work(excitation: ActingForces, drift: Drift) -> bool:
-    """Return whether something exchanges energy with the mechanism, and all of it compiles, so that its work is
-    counted."""
-    return excitation.exchanges_energy and not (excitation.has_python_elements or drift.in_python)
