@@ -496,3 +496,15 @@ def test_what_is_seen_through_says_so_in_its_colour():
     s = m.system()
     colours = [p.colour for p in scene(s, s.neutral()).parts if p.role == "body"]
     assert colours[0] == "#ff000080" and len(colours[1]) == 7
+
+
+def test_a_body_no_larger_than_the_joints_at_its_one_place_does_not_come_out_of_them():
+    """The hip of a walker, a small block on two hinges at one point, is inside what is drawn of the hinges."""
+    s = generators.walker(0).system()
+    shown = picture_at(s, s.neutral())
+    hip, roll = (
+        corners(part(shown, "front_left/hip", "body")),
+        corners(part(shown, "front_left/roll", "joint")),
+    )
+    middle = (roll.min(axis=0) + roll.max(axis=0)) / 2
+    assert np.linalg.norm(hip - middle, axis=1).max() < np.linalg.norm(roll - middle, axis=1).max()

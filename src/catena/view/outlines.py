@@ -17,6 +17,10 @@ Floats = NDArray[np.float64]
 FLAT, LARGE = 0.02, 1.9
 
 
+NO_LARGER = 3.5
+"""How far [radii of bars] the corners of a block are from its joints that these hide."""
+
+
 def carried_points(
     mechanism: Mechanism, body: str, poses: Mapping[str, Floats], sites: Mapping[str, Site]
 ) -> list[Floats]:
@@ -73,6 +77,13 @@ def body_outline(
     if body.mass > 0.0 and (len(ends) < 2 or _distance_to_bars(np.array(ends), centre) > 1.5 * r):
         ends = distinct([*ends, centre], 0.8 * r)
     block = _likely_box(body, pose, centre, ends, r, extent, len(holding))
+    if (
+        len(holding) > 1
+        and len(ends) == 1
+        and np.all(np.linalg.norm(block - ends[0], axis=1) < NO_LARGER * r)
+    ):
+        # What is about as large as the joints at its one place would come out of them here and there.
+        return [ball(ends[0], 1.2 * r)]
     if len(block):
         solids = [rounded_hull(block, 0.7 * r)]
         for end in ends:
