@@ -128,7 +128,8 @@ def _split(C: np.ndarray, given: np.ndarray | None) -> Split | None:
     R, order = qr(C, mode="r", pivoting=True)
     pivots = np.abs(np.diagonal(R))
     rank = int(np.count_nonzero(pivots > CERTAIN * pivots[0]))
-    if pivots[0] == 0.0 or np.any(pivots[rank:] > NONE * pivots[0]):
+    # In these units a constraint that holds something is about 1; all of them may be rounding.
+    if pivots[0] <= CERTAIN or np.any(pivots[rank:] > NONE * pivots[0]):
         return None
     independent = np.sort(order[rank:]) if given is None else given
     dependent = np.setdiff1d(np.arange(nv), independent)
