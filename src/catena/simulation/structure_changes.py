@@ -443,6 +443,8 @@ def resampled(run: Segment, times: np.ndarray | None) -> Segment:
         return run
     slack = SAME * (times[-1] - times[0])
     inside = times[(times > run.t[0] + slack) & (times < run.t[-1] - slack)]
+    if not len(inside):
+        return run.picked(np.array([0, len(run.t) - 1]))
     return run.resample(np.unique(np.concatenate([run.t[:1], inside, run.t[-1:]])))
 
 

@@ -175,8 +175,9 @@ class Deciding:
         places = self.free_motion.places
         W, u = now.mobility(near), picked(now.u, near)
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
-        comes = u[:, 2] < -np.maximum(RESTS * self.length, DEAD)
-        e = np.where(comes, picked(places.restitution, near), 0.0)
+        e = picked(places.restitution, near)
+        if e.any():
+            e = np.where(u[:, 2] < -max(RESTS * self.length, DEAD), e, 0.0)
         free = [None] * len(near)
         p = impact(W, u, mu, e, names, places.law, lambda c: now.pressed(near, c, mu, free))
         flat = p.reshape(-1)
@@ -212,33 +213,48 @@ class Deciding:
         self, now: ContactSituation, staying: list[int], parts: int, slips: int
     ) -> tuple[Standing, list[int]]:
         """Return what contacts that touch and do not part do, and those whose slips friction stops at once."""
-        places, count = self.free_motion.places, len(self.free_motion.places.contacts)
-        W, c = now.mobility(staying), now.accelerations(staying)
-        u = picked(now.u, staying)
-        sliding = [self._direction(x, y) for x, y, _ in u.tolist()]
-        mu, names = picked(places.friction, staying), [places.labels[k] for k in staying]
-        own = staying
+        count, c = len(now.gap), now.accelerations(staying)
+        u = picked(now.u, staying).tolist()
+        sliding = [self._direction(x, y) for x, y, _ in u]
         try:
-            found = now.pressed(staying, c, mu, sliding) or pressed(W, c, mu, sliding, names)
-            found, staying = self._at_the_edge(W, c, sliding, found, staying, parts, slips)
+            found = self._law(now, staying, c, sliding)
+            found, left = self._at_the_edge(now, c, sliding, found, staying, parts, slips)
         except JammedError:
-            if np.hypot(u[:, 0], u[:, 1]).max() > SLOW_SLIP * self.h * self.weight:
+            if max(hypot(x, y) for x, y, _ in u) > SLOW_SLIP * self.h * self.weight:
                 raise
             return self._seized(now, staying, sliding), []
-        modes, slip, yields = [OPEN] * count, np.zeros((count, 2)), np.zeros(count)
-        for k, mode, along in zip(staying, found.modes, found.slip, strict=True):
-            modes[k] = mode
-            if mode == SLIDE:
-                slip[k] = along
-        near = [own.index(k) for k in staying]
-        across = W.reshape(3 * len(own), -1).diagonal().tolist()
-        for k, i in zip(staying, near, strict=True):
+        modes, slip, slow = [OPEN] * count, np.zeros((count, 2)), list[int]()
+        yields, turns = [0.0] * count, [0.0] * count
+        across = now.mobility(staying).reshape(len(c) * 3, -1).diagonal().tolist()
+        rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
+        for k, mode, along, presses, (rx, ry, _) in rows:
+            i, modes[k] = staying.index(k), mode
             yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
-        slow, turns = list[int](), np.zeros(count)
-        if SLIDE in modes:
-            slow, turns[staying] = self._stiff(yields[staying], found, u[near], places.friction[staying])
-        standing = Standing(tuple(modes), slip, False, turns, yields, now.u, now.gap)
-        return standing, [staying[i] for i in slow]
+            if mode != SLIDE:
+                continue
+            slip[k] = along
+            # Friction of light bodies stops slips at once, and would turn those that begin.
+            rate, (x, y, _) = self._friction[k] * presses * yields[k], u[i]
+            if rate > self._light and sliding[i] is None:
+                turns[k] = BEGINS * self.h * rate
+            elif rate > self._light and ends_at_once(
+                speed := hypot(x, y), -(rx * x + ry * y) / speed, self.length
+            ):
+                slow.append(k)
+        return Standing(tuple(modes), slip, False, np.array(turns), np.array(yields), now.u, now.gap), slow
+
+    def _law(
+        self, now: ContactSituation, some: list[int], c: np.ndarray, sliding: list[np.ndarray | None],
+        mu: np.ndarray | None = None, start: np.ndarray | None = None,
+    ) -> Pressed:  # fmt: skip
+        """Return the forces of some contacts by Coulomb's law, which accelerate by c (n, 3) without; with other
+        coefficients mu (n,) than theirs, and from a `start` (n, 3), if these are given."""
+        mu = picked(self.free_motion.places.friction, some) if mu is None else mu
+        found = now.pressed(some, c, mu, sliding)
+        if found is not None:
+            return found
+        names = [self.free_motion.places.labels[k] for k in some]
+        return pressed(now.mobility(some), c, mu, sliding, names, start)
 
     def _seized(
         self, now: ContactSituation, staying: list[int], sliding: list[np.ndarray | None]
@@ -265,58 +281,31 @@ class Deciding:
         """Return the acceleration [m/s^2] that others are compared with: gravity, if there is any."""
         return max(float(np.linalg.norm(self.free_motion.system.mechanics.gravity)), self.length)
 
-    def _stiff(
-        self, yields: np.ndarray, found: Pressed, u: np.ndarray, mu: np.ndarray
-    ) -> tuple[list[int], list[float]]:
-        """Return which slips friction of light bodies stops at once, and below which speeds [m/s] it would turn those
-        that begin."""
-        slow, turns = list[int](), [0.0] * len(found.modes)
-        for i, mode in enumerate(found.modes):
-            rate = mu[i] * found.f[i, 2] * yields[i]
-            if mode != SLIDE or rate <= self._light:
-                continue
-            speed = hypot(*u[i, :2].tolist())
-            slower = -float(found.r[i, :2] @ u[i, :2]) / max(speed, 1e-300)
-            if speed > SLIPS * self.length:
-                if ends_at_once(speed, slower, self.length):
-                    slow.append(i)
-            else:
-                turns[i] = BEGINS * self.h * rate
-        return slow, turns
-
     def _at_the_edge(
-        self, W: np.ndarray, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed, staying: list[int],
-        parts: int, slips: int,
+        self, now: ContactSituation, c: np.ndarray, sliding: list[np.ndarray | None], found: Pressed,
+        staying: list[int], parts: int, slips: int,
     ) -> tuple[Pressed, list[int]]:  # fmt: skip
         """Return the forces of contacts, and which they are, where one has come to the edge of what it can hold and
         would be found to hold just so: it lets go, or begins to slide."""
-        places = self.free_motion.places
         if parts in staying and found.modes[staying.index(parts)] != OPEN:
-            k = staying.index(parts)
-            rest = [i for i in range(len(staying)) if i != k]
-            left = [staying[i] for i in rest]
+            rest = [i for i, k in enumerate(staying) if k != parts]
             if not rest:
                 return Pressed(np.zeros((0, 3)), np.zeros((0, 3)), (), np.zeros((0, 2))), []
-            names = [places.labels[i] for i in left]
-            again = pressed(
-                W[np.ix_(rest, range(3), rest, range(3))], c[rest], places.friction[left], [sliding[i] for i in rest],
-                names,
-            )  # fmt: skip
-            return again, left
+            left = [staying[i] for i in rest]
+            return self._law(now, left, c[rest], [sliding[i] for i in rest]), left
         if slips in staying and found.modes[staying.index(slips)] == STICK:
             k = staying.index(slips)
-            names = [places.labels[i] for i in staying]
             # With a little less friction it slides, and the direction is that in which it does.
-            less = places.friction[staying].copy()
+            less = self.free_motion.places.friction[staying]
             less[k] *= 1.0 - EDGE
-            again = pressed(W, c, less, sliding, names, found.f)
+            again = self._law(now, staying, c, sliding, less, found.f)
             if again.modes[k] == SLIDE:
                 return again, staying
             along = -found.f[k, :2]
             size = hypot(*along.tolist())
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
-                return pressed(W, c, places.friction[staying], pushed, names), staying
+                return self._law(now, staying, c, pushed), staying
         return found, staying
 
     def _direction(self, x: float, y: float) -> np.ndarray | None:

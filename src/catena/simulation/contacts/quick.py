@@ -7,6 +7,7 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +26,7 @@ from catena.simulation.contacts.quick_path import Path, Quick
 from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
+from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
@@ -54,6 +56,8 @@ class QuickStretch:
         self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
         self.path: Path | None = None
+        self.told_from: list[tuple[float, np.ndarray]] = []
+        """What steps were told of contacts, from each time on."""
 
     def go(
         self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
@@ -110,7 +114,7 @@ class QuickStretch:
         near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
         self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
         holding.begin_sliding(slip)
-        self._tell()
+        self._tell(t)
         quick.look_often(bool(holding.closed))
         quick.steps, tried, since = 0, 0, t
         path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
@@ -144,8 +148,20 @@ class QuickStretch:
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
 
-    def _tell(self) -> None:
-        """Tell steps what contacts do."""
+    def forces_at(self, run: Segment) -> np.ndarray | None:
+        """Return the forces (samples, contacts, 3) of contacts at the samples of a run within the motion, in the axes
+        of contacts; None where Python has something to say at each of them."""
+        quick, found, times = self.quick, list[np.ndarray](), [t for t, _ in self.told_from]
+        if quick.asks:
+            return None
+        for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
+            quick.tell(self.told_from[max(0, bisect_right(times, t) - 1)][1])
+            quick.tau = tau
+            found.append(quick.look(t, q, v)[:, :3])
+        return np.array(found)
+
+    def _tell(self, t: float) -> None:
+        """Tell steps what contacts do from a time on."""
         quick, holding = self.quick, self.holding
         numbers = quick.inside.told(holding, self.deep)
         if self.light is not None:
@@ -154,6 +170,7 @@ class QuickStretch:
             numbers[:, heavy] = self.heavy / np.maximum(self.light, 1e-300)
             numbers[:, way] = ENDS * self.length
         quick.tell(numbers)
+        self.told_from.append((t, numbers))
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
 
     def _begin_again(self, path: Path) -> None:
@@ -162,7 +179,7 @@ class QuickStretch:
         speed = np.hypot(told[:, 3], told[:, 4])
         holding.slow = np.where(speed > holding.slow, SLOW * self.length, holding.slow)
         holding.go_on_sliding(path.t[-1], told[:, 3:5])
-        self._tell()
+        self._tell(path.t[-1])
 
     def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""

@@ -280,13 +280,15 @@ class ContactRun:
         if self.by_python is self.standing:
             return None
         modes = holding.standing.modes
-        made = None if modes in self.redundant else self._moved_quickly(holding, False)
-        if made is None and holding.closed:
+        stretch = self._prepared(holding, modes in self.redundant)
+        made = self._moved_quickly(stretch)
+        if made is None and holding.closed and not stretch.quick.least:
             self.redundant.add(modes)
-            made = self._moved_quickly(holding, True)
+            stretch = self._prepared(holding, True)
+            made = self._moved_quickly(stretch)
         if made is None:
             return None
-        run = self._keep_quick(made, holding)
+        run = self._keep_quick(made, holding, stretch)
         for quick in self.quick.values():
             quick.turnover += float(np.abs(made.work[-1]).sum())
         if not holding.closed:
@@ -303,26 +305,30 @@ class ContactRun:
         stiff = SLOWLY if holding.rubs else STUCK
         return self._ended(run) if made.ended else self._after(made.change, stiff if made.stiff else "")
 
-    def _moved_quickly(self, holding: Holding, least: bool) -> Quick | None:
-        """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant; None where
-        they cannot vouch for it."""
-        t, q, v = self.now, self.q, self.v
+    def _prepared(self, holding: Holding, least: bool) -> QuickStretch:
+        """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant."""
         if least not in self.quick:
-            tick, at_hand = self.changing.following.tick, energy_at_hand(self.system, q[None], v[None])
+            # Works are judged by the energy at hand where joints are driven.
+            driven, state = self.free_motion.excitation.motion, (self.q[None], self.v[None])
             self.quick[least] = QuickSteps(
-                self.free_motion, self.inside, self.window, self.length, self.h, at_hand, tick, least
-            )
-        stretch = QuickStretch(self.quick[least], holding)
+                self.free_motion, self.inside, self.window, self.length, self.h,
+                energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least,
+            )  # fmt: skip
+        return QuickStretch(self.quick[least], holding)
+
+    def _moved_quickly(self, stretch: QuickStretch) -> Quick | None:
+        """Return a motion by compiled steps, None where they cannot vouch for it."""
+        t, q, v = self.now, self.q, self.v
         try:
             first = self.first
-            if np.any(holding.standing.turns):
+            if np.any(stretch.holding.standing.turns):
                 first = min(first, STABLE * BEGINS * self.h)
             return stretch.go(t, q, v, first, self._events(t, q, v))
         except BaseException:
             # Whatever went wrong in a user's function, what there is must not be lost.
             made = stretch.so_far()
             if made is not None:
-                self._keep_quick(made, holding)
+                self._keep_quick(made, stretch.holding, stretch)
             raise
 
     def _come_to(self, run: Segment) -> None:
@@ -526,7 +532,7 @@ class ContactRun:
             self.places.append(holding.free_motion.places)
             self.drives.append(None)
 
-    def _keep_quick(self, made: Quick, holding: Holding) -> Segment:
+    def _keep_quick(self, made: Quick, holding: Holding, stretch: QuickStretch) -> Segment:
         run = quick_trajectory(self.free_motion, made, holding)
         if len(made.t) < 2:
             return run
@@ -534,10 +540,10 @@ class ContactRun:
 
         def forces_in(run: Segment) -> np.ndarray:
             k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
-            if not np.array_equal(times[k], run.t):
+            own = forces[k] if np.array_equal(times[k], run.t) else stretch.forces_at(run)
+            if own is None:
                 return by_modes(run)
-            touches = places.at(run.q, run.v) if places.round.any() else None
-            return forces[k] if touches is None else touches.told(forces[k])
+            return places.at(run.q, run.v).told(own) if places.round.any() else own
 
         self._keep(run, holding)
         by_modes = self.contact_forces[-1]

@@ -120,15 +120,15 @@ class BetweenSamples:
         found = between(part.t, part.tau, times)
         return np.where(self._drives, found, part.tau[..., k, :]) if part.held else found
 
-    def wrenches_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+    def wrenches_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
         part = self.part
         return {name: between(part.t, wrench, times) for name, wrench in part.wrenches.items()}
 
-    def works_at(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+    def works_at(self, times: np.ndarray) -> dict[str, np.ndarray]:
         """Return the works at other times, cubic between samples with the powers as slopes."""
         part = self.part
         if not part.work or len(part.t) == 1:
-            return part.work
+            return dict(part.work)
         end = {name: wrench[..., 1:, :] for name, wrench in part.wrenches.items()}
         q, v, tau = part.q[..., 1:, :], part.v[..., 1:, :], self._end_forces
         last = loads.powers(part.system, q, v, tau, end, part.driven, self._end_besides)

@@ -252,8 +252,10 @@ class Segment(Energies):
         q, v = self.at(asked)
         besides = self.between.besides_at(asked, q)
         return replace(
-            self, t=asked, q=q, v=v, tau=self.between.forces_at(asked), work=self.between.works_at(asked),
-            wrenches=self.between.wrenches_at(asked), driven=self.between.driven_at(asked), loop_forces=besides.motors,
+            self, t=asked, q=q, v=v, tau=self.between.forces_at(asked),
+            work=OnDemand(tuple(self.work), lambda: self.between.works_at(asked)),
+            wrenches=OnDemand(tuple(self.wrenches), lambda: self.between.wrenches_at(asked)),
+            driven=self.between.driven_at(asked), loop_forces=besides.motors,
             stop_forces=besides.stops, loop_positions=besides.near,
             contact_forces={name: between(self.t, f, asked) for name, f in self.contact_forces.items()},
             held=self.held and bool(np.isin(self.t, asked).all()),
@@ -269,8 +271,7 @@ class Segment(Energies):
         found: dict[str, Any] = {what: rows(given, -2) for what, given in self._rows.items()}
         return replace(
             self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
-            work=rows(self.work, -1), **found,
-            held=self.held and bool(np.isin(self.t, self.t[k]).all()),
+            work=rows(self.work, -1), **found, held=self.held and len(k) == len(self.t),
         )  # fmt: skip
 
     @property
