@@ -268,7 +268,7 @@ class Segment(Energies):
             # What nobody has looked at yet stays so.
             return OnDemand(tuple(given), lambda: {n: np.take(x, k, axis=axis) for n, x in given.items()})
 
-        found: dict[str, Any] = {what: rows(given, -2) for what, given in self._rows.items()}
+        found: dict[str, Any] = {what: rows(given, -2) for what, given in self._rows.items() if len(given)}
         return replace(
             self, t=self.t[k], q=self.q[..., k, :], v=self.v[..., k, :], tau=self.tau[..., k, :],
             work=rows(self.work, -1), **found, held=self.held and len(k) == len(self.t),
