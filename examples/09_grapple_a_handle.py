@@ -27,6 +27,8 @@ def main(arguments: list[str]) -> None:
 
     # The handle is where the hand comes by.
     handle = ct.simulate(s, q, v, MEETING).position("hand")[-1]
+    m.add_visual("ground", ct.shapes.Cylinder(0.03, 0.3, pose=ct.Pose(p=handle)))
+    s = m.system()
 
     def distance(here: ct.Instant) -> float:
         return float(here.position("hand")[0] - handle[0])
