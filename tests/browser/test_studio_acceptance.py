@@ -42,7 +42,7 @@ def test_1_to_10_start_dead_points_and_typed_numbers(person):
     assert {"Blank plane", "Blank space"} <= {
         b.split("\n")[0] for b in page.locator(".start .card").all_inner_texts()
     }
-    assert all(page.evaluate("() => [...document.images].slice(0, 6).map((i) => i.naturalWidth > 0)"))
+    page.wait_for_function("() => [...document.images].slice(0, 6).every((i) => i.naturalWidth > 0)")
     drawn_four_bar(person, guided=False)
     # 8: the rocker is dragged to its dead point: told, with what drives it on.
     person.press("v")
@@ -51,7 +51,7 @@ def test_1_to_10_start_dead_points_and_typed_numbers(person):
     page.mouse.down()
     for k in range(30):
         page.mouse.move(start[0] + 4 * k, start[1] + k)
-        page.wait_for_timeout(30)
+        page.wait_for_function("() => !catena.stage.busy")
     page.wait_for_function("() => /dead point/.test(document.querySelector('.message')?.textContent)")
     assert "A, which can drive" in page.locator(".message").inner_text()
     person.shot("08-dead-point")
