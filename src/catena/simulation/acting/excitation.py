@@ -14,6 +14,7 @@ from catena.forces import PlacedForce
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.elements import driven
 from catena.questions.actuator_limits import ActuatorLimits
+from catena.simulation.acting.commands import forces_by_name, forces_given, require_actuated
 from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
 from catena.simulation.acting.paths import Paths
 from catena.simulation.problem import Problem
@@ -21,7 +22,6 @@ from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
-from catena.simulation.stepping.faults import joint_of
 from catena.spatial.scalars import array
 from catena.structure import Plan
 from catena.system import System, tree_forces
@@ -320,31 +320,37 @@ class ActingForces(RunPart):
         given = self.limits.given(tau[..., :nv], v)
         return given if tau.shape[-1] == nv else np.concatenate([given, tau[..., nv:]], axis=-1)
 
+    def _checked(
+        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
+    ) -> np.ndarray:
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
+        move at v (states, nv)."""
+        if not isinstance(given, Mapping):
+            tau, fault = forces_given(self.system, self.control, t, given, batch)
+            if fault and not trial:
+                raise SimulationError(fault)
+            self.fault = (t, fault) if fault else self.fault
+            return self._wide(self.limited(tau, v))
+        try:
+            own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], self.system.nv))
+            tau = self._checked(t, own, batch, q, v, trial)
+            for joint, force in there.items():
+                columns = self.loop_columns[joint]
+                wide = np.broadcast_to(force, (*batch, columns.stop - columns.start))
+                tau[:, columns] = wide.reshape(len(tau), -1)
+        except SimulationError:
+            raise
+        except CatenaError as error:
+            raise SimulationError(f"The controller gave forces by name at t = {t:.9g} s: {error}") from error
+        return tau
+
     def by_name(
         self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return forces (..., nv) at joints of the tree from those given by joint at q (..., nq) and v (..., nv), and
         those at loop joints by joint, (..., nv of the joint), within the limits of their actuators."""
-        system = self.system
-        own = {joint: x for joint, x in given.items() if joint not in system.loops}
-        closing = {joint: x for joint, x in given.items() if joint in system.loops}
-        for motor in system.mechanism.actuators.values():
-            if motor.joint in closing:
-                at = list(motor.components)
-                rate = system.joint_velocity(q, v, motor.joint)
-                force = np.atleast_1d(real_array(closing[motor.joint]))
-                force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
-                low, high = motor.joint_limits.T
-                limits = ActuatorLimits(low, high, motor.joint_speed)
-                force[..., at] = limits.given(force[..., at], rate[..., at])
-                closing[motor.joint] = force
-        at_tree = tree_forces(system, q, own) if own else np.zeros(system.nv)
-        if not closing:
-            return at_tree, {}
-        # What is wrong with forces at loop joints is said as for those of the tree.
-        tree_forces(system, q, closing)
-        found = {joint: np.atleast_1d(real_array(x)) for joint, x in closing.items()}
-        joints, actuators = system.mechanism.joints, system.mechanism.actuators
+        at_tree, found = forces_by_name(self.system, given, q, v)
+        joints, actuators = self.system.mechanism.joints, self.system.mechanism.actuators
         for joint, x in found.items():
             forced = x.reshape(-1, x.shape[-1]).any(axis=0)
             if forced.any():
@@ -352,62 +358,6 @@ class ActingForces(RunPart):
             if np.any(forced & ~driven(joints[joint], actuators)):
                 self.idle_at_loops.add(joint)
         return at_tree, found
-
-    def _checked(
-        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
-    ) -> np.ndarray:
-        """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
-        move at v (states, nv)."""
-        nv = self.system.nv
-        if isinstance(given, Mapping):
-            try:
-                own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], nv))
-                tau = self._checked(t, own, batch, q, v, trial)
-                for joint, force in there.items():
-                    columns = self.loop_columns[joint]
-                    wide = np.broadcast_to(force, (*batch, columns.stop - columns.start))
-                    tau[:, columns] = wide.reshape(len(tau), -1)
-                return tau
-            except SimulationError:
-                raise
-            except CatenaError as error:
-                raise SimulationError(
-                    f"The controller gave forces by name at t = {t:.9g} s: {error}"
-                ) from error
-        wanted = f"one for each velocity component of the joints {', '.join(self.system.joints[:8])}"
-        who = f"The controller{self._called}"
-        try:
-            given = real_array(given if given is not None else "nothing")
-        except ValueError:
-            raise SimulationError(
-                f"{who} gave {shown(given)} at t = {t:.9g} s; it must give numbers, {wanted}."
-            ) from None
-        if given.shape[-1:] != (nv,):
-            raise SimulationError(
-                f"{who} gave shape {given.shape} at t = {t:.9g} s; it must end in {nv}, {wanted}."
-            )
-        try:
-            tau = np.array(np.broadcast_to(given, (*batch, nv)).reshape(-1, nv))
-        except ValueError as error:
-            raise SimulationError(
-                f"The controller gave shape {given.shape} at t = {t:.9g} s; it must fit to {(*batch, nv)}."
-            ) from error
-        if not np.isfinite(tau).all():
-            component = int(np.argwhere(~np.isfinite(tau))[0][1])
-            message = (
-                f"The controller gave {tau[~np.isfinite(tau)][0]} for joint {joint_of(self.system, component)!r} at "
-                f"t = {t:.9g} s; the trajectory so far is in the attribute `trajectory` of this error."
-            )
-            if not trial:
-                raise SimulationError(message)
-            self.fault = t, message
-        return self._wide(self.limited(tau, v))
-
-    @property
-    def _called(self) -> str:
-        """Return the name of the controller, if it has one, as messages add it."""
-        name = getattr(self.control, "__name__", "")
-        return f" {name!r}" if name and name != "<lambda>" else ""
 
     def begun(self, t: float, q: np.ndarray, v: np.ndarray, held: Any = None) -> np.ndarray:
         """Return what the controller gives to begin with, (n, nv), or what it is `held` to have given before, and
@@ -419,21 +369,7 @@ class ActingForces(RunPart):
             tau = self.command(t, q, v)
         else:
             tau = self._checked(t, held, self.batch, q.reshape(*self.batch, -1), v)
-        idle = ~self.system.plan.actuated
-        for joint in sorted(self.idle_at_loops):
-            raise SimulationError(
-                f"The controller gave a force for joint {joint!r} at t = {t:.9g} s, which is not actuated: add the "
-                f"joint with actuated=True, or let the controller give zero."
-            )
-        for component in np.flatnonzero(idle & np.any(tau[:, : self.system.nv] != 0.0, axis=0)):
-            force = tau[np.flatnonzero(tau[:, component])[0], component]
-            joint = joint_of(self.system, int(component))
-            own = self.system.slice_v(joint)
-            part = f"component {component - own.start} of " if self.system.plan.actuated[own].any() else ""
-            raise SimulationError(
-                f"The controller gave {force:.6g} for {part}joint {joint!r} at t = {t:.9g} s, "
-                f"which is not actuated: add the joint with actuated=True, or let the controller give zero."
-            )
+        require_actuated(self.system, t, tau[:, : self.system.nv], sorted(self.idle_at_loops))
         return tau
 
     def told_wrenches(self, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False) -> np.ndarray:
