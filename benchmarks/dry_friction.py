@@ -14,6 +14,7 @@ from catena.mechanism.generators import arm7, four_bar, humanoid, random_mechani
 FRICTIONS = (0.01, 0.1, 1.0, 10.0)
 WAYS: dict[str, dict[str, Any]] = {"adaptive": {}, "rk4": {"integrator": "rk4", "step": 2e-3}}
 BATCH = 32
+BEARING, SLIDE = ct.BearingFriction(0.1, 0.02), ct.SlideFriction(0.1)
 ROUNDS = 5
 
 
@@ -28,6 +29,8 @@ def report() -> str:
                 words = f"{name}, {'one state' if states == 1 else f'{states} states'}, {way}"
                 rows.append(Figure(f"{words}: median", statistics.median(found), "x the run without", "<= 3"))
                 rows.append(Figure(f"{words}: worst", max(found), "x the run without", "<= 3"))
+                loaded = _ratio(mechanism, rubbing, None, states, settings)
+                rows.append(Figure(f"{words}: by load", loaded, "x the run without", ""))
     return figure_table(
         f"Friction of {', '.join(map(str, FRICTIONS))} N or N m in joints, half a second from a random velocity",
         rows,
@@ -52,10 +55,17 @@ def _family() -> Iterator[tuple[str, ct.Mechanism, list[str]]]:
     yield "Stewart platform", platform, [j.name for j in platform.joints.values() if 0 < j.dof < 6]
 
 
-def _ratio(mechanism: ct.Mechanism, rubbing: list[str], friction: float, states: int, settings: Any) -> float:
+def _ratio(
+    mechanism: ct.Mechanism, rubbing: list[str], friction: float | None, states: int, settings: Any
+) -> float:
     plain, dry = mechanism, mechanism
     for joint in rubbing:
-        dry = dry.with_joint(joint, friction=friction)
+        given: dict[str, Any] = {"friction": friction}
+        if friction is None:
+            S = mechanism.joints[joint].kind.motion_space(mechanism.joints[joint].kind.neutral()).array
+            turns = [any(x != 0.0 for x in column[:3]) for column in S.T]
+            given = {"load_friction": [BEARING if turn else SLIDE for turn in turns]}
+        dry = dry.with_joint(joint, **given)
     seconds = best_of(
         {"plain": _run(plain, states, settings), "dry": _run(dry, states, settings)},
         rounds=ROUNDS,

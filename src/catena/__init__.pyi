@@ -58,9 +58,11 @@ from .flying import (
     identify_inertia as identify_inertia,
 )
 from .forces import (
+    BearingFriction as BearingFriction,
     ForceKind as ForceKind,
     FrameForce as FrameForce,
     JointForce as JointForce,
+    SlideFriction as SlideFriction,
 )
 from .formats import (
     convert as convert,

@@ -17,7 +17,9 @@ def slips(sense: Any) -> Any:
     return absolute(sense) > 0.5
 
 
-def slip_friction(friction: Any, fading: Any, fall: Any, v: Any) -> Any:
-    """Return what friction takes of a component that slips at v: `friction`, and besides what has not faded yet of what
-    holds at rest, fading / (1 + fall v^2)."""
-    return friction + fading / (1.0 + fall * v * v)
+def slip_friction(
+    friction: Any, fading: Any, fall: Any, v: Any, load: Any = 0.0, load_fading: Any = 0.0
+) -> Any:
+    """Return what friction takes of a component that slips at v: `friction`, what its `load` makes, and besides what
+    has not faded yet of what holds at rest, (fading + load_fading load) / (1 + fall v^2)."""
+    return friction + load + (fading + load_fading * load) / (1.0 + fall * v * v)

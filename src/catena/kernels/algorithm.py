@@ -293,6 +293,31 @@ class Pause(Sweep):
         """Do nothing: a pause calls no step."""
 
 
+@dataclass(frozen=True)
+class LeaveOut(Sweep):
+    """Leaves out so many sweeps behind it, `count`, where the field of the ground is zero in all lanes. Sweeps that are
+    left out must change nothing in lanes where it is zero: plain runs call them."""
+
+    step: Step = field(default=_nothing, init=False)
+    name: str
+    count: int
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return ("pause",)
+
+    def calls(self, layout: "Layout") -> Calls:
+        from catena.kernels.driver import LEAVE_OUT
+
+        place = np.array([layout.ground_fields[self.name][0] * layout.slot_bytes])
+        nothing = np.array([-1])
+        # How many calls are left out is known when all are there.
+        return Calls(nothing, np.array([ADD]), (place,), nothing, np.array([LEAVE_OUT]), ((0,),))
+
+    def play(self, run: "PlainRun") -> None:
+        """Do nothing: all sweeps behind it are played."""
+
+
 def has_own_flows(roles: tuple[str, ...]) -> bool:
     """Return whether a step gets the flows of its owner, a body, at the second place."""
     return roles[0] == "body" and (len(roles) == 1 or roles[1] == "parent")

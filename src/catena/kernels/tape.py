@@ -22,6 +22,7 @@ from catena.kernels.algorithm import (
     POSITION,
     VELOCITY,
     Algorithm,
+    LeaveOut,
     OnMatrices,
     Pause,
 )
@@ -85,6 +86,7 @@ def build_tape(
     used: list[Any] = units.used
     is_known = True
     blocks: dict[int, np.ndarray] = {}
+    leaving: dict[int, int] = {}
     for position, sweep in enumerate(algorithm.sweeps):
         index = algorithm.first(position)
         if index != position:
@@ -94,6 +96,8 @@ def build_tape(
         block = np.zeros((len(calls.owner), 6), dtype=np.int64)
         if calls.kernel is not None:
             is_known = False
+            if isinstance(sweep, LeaveOut):
+                leaving[position] = len(values)
             _call_kernels(block, calls, units, len(values))
             told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
             values = np.concatenate([values, told.view(np.float64)])
@@ -111,6 +115,12 @@ def build_tape(
             block[:, 5] = -(place + block[:, 5] * lanes)
         blocks[index] = block
         tape.append(block)
+    for position, place_of_count in leaving.items():
+        sweep = algorithm.sweeps[position]
+        assert isinstance(sweep, LeaveOut)
+        # The first block is the ground's.
+        behind = tape[position + 2 : position + 2 + sweep.count]
+        values.view(np.int64)[place_of_count] = sum(len(block) for block in behind)
     inputs = _inputs(algorithm, plan, layout, units, absent)
     if varying:
         tape[0][:, 5] = -place

@@ -66,7 +66,14 @@ def _freed(mechanism: Mechanism, fixed: Joint) -> Mechanism:
     free = replace(free, limits=None, limit_stiffness=None, limit_damping=None)
     return with_joint_replaced(
         mechanism,
-        replace(free, armature=None, velocity_limit=None, static_friction=None, stribeck_velocity=None),
+        replace(
+            free,
+            armature=None,
+            velocity_limit=None,
+            static_friction=None,
+            stribeck_velocity=None,
+            load_friction=None,
+        ),
     )
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OF_BODY = ("mass", "com", "inertia", "density", "visuals", "collisions", "physical", "flexible")
 OF_JOINT = (
     "kind", "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
-    "armature", "velocity_limit", "static_friction", "stribeck_velocity",
+    "armature", "velocity_limit", "static_friction", "stribeck_velocity", "load_friction",
 )  # fmt: skip
 OF_JOINT_SPRING = ("stiffness", "rest", "damping")
 OF_POINT_SPRING = ("stiffness", "rest_length", "damping")
@@ -129,10 +129,11 @@ def without_forces(mechanism: Mechanism) -> Mechanism:
 
 def _idle(joint: Joint) -> Joint:
     """Return a joint that neither rubs nor has stops."""
-    if joint.limits is None and not (joint.damping.any() or joint.friction.any()):
+    rubs = joint.damping.any() or joint.friction.any() or joint.load_friction
+    if joint.limits is None and not rubs:
         return joint
     none = np.zeros_like(joint.damping)
-    joint = replace(joint, static_friction=None, stribeck_velocity=None)
+    joint = replace(joint, static_friction=None, stribeck_velocity=None, load_friction=None)
     return replace(joint, damping=none, friction=none, limits=None, limit_stiffness=None, limit_damping=None)
 
 
@@ -199,6 +200,7 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
             "velocity_limit",
             "static_friction",
             "stribeck_velocity",
+            "load_friction",
         ):
             there.pop(name, None)
         if isinstance(there["actuated"], list):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from catena.bodies.contract import FlexibleBody
 from catena.errors import ModelError
 from catena.forces import ForceKind, Servo
+from catena.forces.load_friction import LoadFriction
 from catena.hooks import hook
 from catena.joints import JointKind
 from catena.mechanism import bases, changes, edits, locking, naming, validation
@@ -291,6 +292,7 @@ class Mechanism:
         velocity_limit: ArrayLike | None = None,
         static_friction: ArrayLike | None = None,
         stribeck_velocity: ArrayLike | None = None,
+        load_friction: LoadFriction | Iterable[LoadFriction | None] | None = None,
     ) -> Joint:
         """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child). `parent` and `child` may be frames, from which the poses then count.
@@ -301,12 +303,14 @@ class Mechanism:
         the joint, or that for each velocity coordinate: (False, True). `armature` is the inertia of rotors as
         the joint feels it; `velocity_limit` is kept for files and plans of motions, and dynamics does not know it.
         Friction that sticks holds with up to `static_friction` in runs, `friction` if None, and what is more than
-        `friction` falls with the slip v as 1 / (1 + (v / stribeck_velocity)^2), or at once.
+        `friction` falls with the slip v as 1 / (1 + (v / stribeck_velocity)^2), or at once. `load_friction` is friction
+        in proportion to the load besides, `BearingFriction` or `SlideFriction`, or that or None for each coordinate.
         """
         naming.require_new_joint(self, name)
         joint = make_joint(
             self, name, parent, child, kind, in_parent, in_child, damping, friction, limits, actuated,
             limit_stiffness, limit_damping, armature, velocity_limit, static_friction, stribeck_velocity,
+            load_friction,
         )  # fmt: skip
         self._joints[name] = joint
         self._revision += 1

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from catena.bodies.contract import FlexibleBody
 from catena.errors import CatenaError, ModelError
+from catena.forces.load_friction import LoadFriction
 from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.elements import Actuator
@@ -85,6 +86,7 @@ def make_joint(
     damping: ArrayLike, friction: ArrayLike, limits: ArrayLike | None, actuated: bool | Iterable[bool],
     limit_stiffness: ArrayLike | None, limit_damping: ArrayLike, armature: ArrayLike | None,
     velocity_limit: ArrayLike | None, static_friction: ArrayLike | None, stribeck_velocity: ArrayLike | None,
+    load_friction: LoadFriction | Iterable[LoadFriction | None] | None = None,
 ) -> Joint:  # fmt: skip
     """Return a joint between bodies or frames of a mechanism as `add_joint` describes it."""
     who = f"joint {name!r}"
@@ -103,7 +105,8 @@ def make_joint(
     outer = in_parent if body == parent else base * in_parent
     inner = in_child if other == child else other_base * in_child
     rubs = validation.coefficients(who, "friction", friction, kind.nv)
-    holds, falls = validation.static_friction(who, static_friction, stribeck_velocity, rubs)
+    loaded = validation.load_friction(who, load_friction, kind)
+    holds, falls = validation.static_friction(who, static_friction, stribeck_velocity, rubs, loaded)
     stops = validation.stops(who, limits, limit_stiffness, limit_damping, kind.nv)
     return Joint(
         name, body, other, kind, outer, inner,
@@ -117,6 +120,7 @@ def make_joint(
         validation.velocity_limit(who, velocity_limit, kind.nv),
         holds,
         falls,
+        loaded,
     )  # fmt: skip
 
 

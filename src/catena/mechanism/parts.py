@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.bodies.contract import FlexibleBody
+from catena.forces.load_friction import LoadFriction
 from catena.joints import JointKind
 from catena.mechanism.shapes import Shape
 from catena.spatial import Pose
@@ -54,7 +55,8 @@ class Joint:
     speed that must not be exceeded, infinite where there is none, or None. The latter is kept for files and plans of
     motions; dynamics does not know it. In runs friction that sticks holds with up to `static_friction` (nv,), and falls
     with the slip v as friction + (static_friction - friction) / (1 + (v / stribeck_velocity)^2), or at once; None where
-    it holds with no more than `friction`.
+    it holds with no more than `friction`. `load_friction` says for each velocity coordinate which friction comes from
+    the load of the joint, None where none does; None as a whole where there is none at all.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Joint:
     velocity_limit: NDArray[np.float64] | None = None
     static_friction: NDArray[np.float64] | None = None
     stribeck_velocity: NDArray[np.float64] | None = None
+    load_friction: tuple[LoadFriction | None, ...] | None = None
 
     @property
     def actuated(self) -> bool:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import ModelError, UnknownNameError
+from catena.forces.load_friction import LoadFriction, turning_components
 from catena.joints import JointKind
 from catena.spatial import Pose, is_one_pose
-from catena.validation import entries, real_array, real_number, shown
+from catena.validation import entries, listed, real_array, real_number, shown
 
 INERTIA_TOLERANCE = 1e-9
 LONGEST_NAME = 500
@@ -223,11 +224,48 @@ def armature(who: str, value: Any, kind: JointKind) -> NDArray[np.float64] | Non
     return found
 
 
+def load_friction(who: str, value: Any, kind: JointKind) -> tuple[LoadFriction | None, ...] | None:
+    """Return the friction in proportion to the load of a joint for each of its nv velocity coordinates, None where no
+    coordinate has any."""
+    if value is None:
+        return None
+    try:
+        given = (value,) * kind.nv if isinstance(value, LoadFriction) else listed(value)
+    except ValueError:
+        given = (value,)
+    if any(one is not None and not isinstance(one, LoadFriction) for one in given):
+        raise ModelError(
+            f"{who}: load_friction is {shown(value)}: give BearingFriction(mu, radius) or SlideFriction(mu), or a "
+            f"sequence of these and None"
+        )
+    if len(given) != kind.nv:
+        raise ModelError(
+            f"{who}: load_friction has {len(given)} entries: give one, or {kind.nv} for its velocity coordinates"
+        )
+    if kind.nv == 6 and any(given):
+        raise ModelError(f"{who}: load_friction needs a load, and this joint holds nothing: leave it out")
+    turning = turning_components(kind)
+    for k, one in enumerate(given):
+        turns = bool(turning[k])
+        if one is not None and one.turns != turns:
+            sort, wanted = ("turns", "BearingFriction") if turns else ("slides", "SlideFriction")
+            raise ModelError(
+                f"{who}: load_friction is {shown(one)}, but velocity coordinate {k} {sort}: give {wanted}"
+            )
+    return given if any(given) else None
+
+
 def static_friction(
-    who: str, value: Any, velocity: Any, friction: NDArray[np.float64]
+    who: str,
+    value: Any,
+    velocity: Any,
+    friction: NDArray[np.float64],
+    loaded: tuple[LoadFriction | None, ...] | None = None,
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """Return the friction (nv,) that holds a joint at rest and the velocities (nv,) with which it falls to that of a
     slip, each None where it is not given."""
+    if value is None and velocity is not None and any(one and one.static_mu for one in loaded or ()):
+        value = friction
     if value is None:
         if velocity is not None:
             raise ModelError(f"{who}: stribeck_velocity needs a static_friction that falls with it")

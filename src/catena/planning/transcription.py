@@ -28,6 +28,7 @@ from catena.planning.objectives import Expression, Objective, objective_of
 from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
+from catena.system.load_friction import require_none
 from catena.validation import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
@@ -91,6 +92,7 @@ def plan_motion(
     square of their distance, so that twice as many are four times as exact. If the solver fails, a warning says why,
     and of all motions it had the one that misses conditions least is returned.
     """
+    require_none(system, "plan_motion")
     spans = _spans(duration, objective, track)
     _check(system, nodes, smooth, iterations, track_from, rest, track, guess, end, spans)
     _, q0, v0 = system.mechanics.states(start, np.zeros(system.nv) if velocity is None else velocity)

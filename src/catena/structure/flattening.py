@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from catena.forces.load_friction import NUMBERS, numbers_of, with_trace
 from catena.joints import Fixed, JointKind, WithRotor
 from catena.mechanism import VIRTUAL_ROOT, Body, Frame, Joint, Mechanism
 from catena.mechanism.elements import driven
@@ -131,7 +132,8 @@ def flatten(
         placement_p=placement_p,
         inertia=_inertias(bodies, nodes, body_R, body_p, n),
         damping=np.concatenate([j.damping for j in moving]) if moving else np.zeros(0),
-        friction=np.concatenate([j.friction for j in moving]) if moving else np.zeros(0),
+        friction=np.concatenate([with_trace(j) for j in moving]) if moving else np.zeros(0),
+        bearing=_bearing(moving, dict(zip(names[1:], flipped, strict=True))),
         actuated=np.concatenate([np.zeros(0, dtype=bool), *(driven(j, mechanism.actuators) for j in moving)]),
         body_node=dict(zip(body_index, body_node, strict=True)),
         body_pose=placements,
@@ -262,10 +264,22 @@ def _loop(
         constraints=6 - joint.dof,
         params=params,
         damping=joint.damping if moves else np.zeros(0),
-        friction=joint.friction if moves else np.zeros(0),
+        friction=with_trace(joint) if moves else np.zeros(0),
+        bearing=numbers_of(joint, False) if moves else None,
         actuated=joint.actuated and moves,
         armature=np.zeros(0) if joint.armature is None or not moves else joint.armature,
     )
+
+
+def _bearing(moving: Sequence[Joint], flipped: dict[str, bool]) -> Floats | None:
+    """What compiled code is told of friction by load, (7, nv); None where no joint of the tree has any."""
+    if all(joint.load_friction is None for joint in moving):
+        return None
+    told = [numbers_of(joint, flipped.get(joint.name, False)) for joint in moving]
+    wide = [
+        np.zeros((len(NUMBERS), j.kind.nv)) if x is None else x for j, x in zip(moving, told, strict=True)
+    ]
+    return np.concatenate(wide, axis=1)
 
 
 def _geared(joint: Joint, kind: JointKind) -> JointKind:

@@ -67,6 +67,7 @@ class Loop:
     friction: Floats
     actuated: bool
     armature: Floats = field(default_factory=lambda: np.zeros(0))
+    bearing: Floats | None = None
 
     @property
     def rubs(self) -> bool:
@@ -110,7 +111,8 @@ class Plan:
     Where bodies are flexible, `owner` (n,) is the node whose coordinates a node has: its own number, or for points of a
     flexible body that of the node of its floating frame; None where every node has its own. `parts` are then the
     bodies and joints that the plan is made of, stars in the place of flexible bodies.
-    Per velocity coordinate (nv,): `damping`, `friction`, `actuated`. Coordinates follow the order in which
+    Per velocity coordinate (nv,): `damping`, `friction`, `actuated`, and `bearing` (7, nv), what compiled code is told
+    of friction by load (`forces.load_friction`), None where there is none. Coordinates follow the order in which
     joints were added. `couplings` tie positions of joints of the tree or of loops. `soft` asks for a larger
     regularisation of all loops when they are eliminated.
     """
@@ -149,6 +151,7 @@ class Plan:
     owner: Ints | None = None
     parts: Parts | None = None
     soft: bool = False
+    bearing: Floats | None = None
 
     @property
     def idle(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
+from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree, settle
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.flexible import flexible_elimination
@@ -25,6 +26,7 @@ from catena.dynamics.loops.prescribed import prescribed_accelerations
 from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces.dry import slip_friction
+from catena.forces.load_friction import NUMBERS
 from catena.forces.smooth import smooth_sign
 from catena.kernels import Algorithm, arrays
 from catena.kinematics.loops.closure import forces_at_tree
@@ -68,17 +70,23 @@ class Sticking:
 class DryFriction:
     """The dry friction of joints, of those of the tree each (nv,), of those that close loops each (loops, 6), with
     zeros behind: that of a slip, by how much more holds at rest (`excess`), how much of this falls with the slip
-    (`fading`), and how fast, one over Stribeck's velocity squared (`fall`)."""
+    (`fading`), and how fast, one over Stribeck's velocity squared (`fall`); of friction by load its `NUMBERS` (7, ...),
+    or None."""
 
     friction: np.ndarray
     excess: np.ndarray
     fading: np.ndarray
     fall: np.ndarray
+    bearing: np.ndarray | None = None
 
     @staticmethod
     def of(system: System) -> DryFriction:
         """Return that of the tree of a system."""
-        found = DryFriction(system.plan.friction, *np.zeros((3, system.nv)))
+        bearing = np.zeros((len(NUMBERS), system.nv)) if bears(system) else None
+        if bearing is not None and system.plan.bearing is not None:
+            bearing[:] = system.plan.bearing
+        excess, fading, fall = np.zeros((3, system.nv))
+        found = DryFriction(system.plan.friction, excess, fading, fall, bearing)
         for name in system.joints:
             found._take(system, name, system.slice_v(name))
         return found
@@ -87,9 +95,14 @@ class DryFriction:
     def of_loops(system: System) -> DryFriction:
         """Return that of the loops of a system; couplings come after them, and have none."""
         plan = system.mechanics.evaluator.plan
-        found = DryFriction(*np.zeros((4, len(plan.loop_joints) + len(plan.couplings), COMPONENTS)))
+        wide = (len(plan.loop_joints) + len(plan.couplings), COMPONENTS)
+        bearing = np.zeros((len(NUMBERS), *wide)) if bears(system) else None
+        friction, excess, fading, fall = np.zeros((4, *wide))
+        found = DryFriction(friction, excess, fading, fall, bearing)
         for k in dry_loops(plan):
             loop = plan.loop_joints[k]
+            if bearing is not None and loop.bearing is not None:
+                bearing[:, k, : loop.kind.nv] = loop.bearing
             found.friction[k, : loop.kind.nv] = loop.friction
             found._take(system, loop.name, (k, slice(loop.kind.nv)))
         return found
@@ -99,7 +112,8 @@ class DryFriction:
         would take fades at once."""
         none = np.where(still, -self.friction, 0.0)
         excess, fading = (np.where(still, none, x) for x in (self.excess, self.fading))
-        return DryFriction(self.friction, excess, fading, np.where(still, 0.0, self.fall))
+        bearing = None if self.bearing is None else np.where(still, 0.0, self.bearing)
+        return DryFriction(self.friction, excess, fading, np.where(still, 0.0, self.fall), bearing)
 
     def _take(self, system: System, name: str, own: Any) -> None:
         """Take the numbers of a joint."""
@@ -114,12 +128,15 @@ class DryFriction:
     def told(self) -> dict[str, np.ndarray]:
         """Return what steps are told of the tree besides the friction of slips, where there is something to tell."""
         found = {"excess": self.excess, "fading": self.fading, "fall": self.fall}
-        return {name: x for name, x in found.items() if np.any(x)}
+        told = {name: x for name, x in found.items() if np.any(x)}
+        return told if self.bearing is None else told | dict(zip(NUMBERS, self.bearing, strict=True))
 
     @property
     def told_loops(self) -> dict[str, np.ndarray]:
         """Return what steps are told of loops besides the friction of slips."""
         found = {"loop_excess": self.excess, "loop_fading": self.fading, "loop_fall": self.fall}
+        if self.bearing is not None:
+            found |= {f"loop_{name}": x for name, x in zip(NUMBERS, self.bearing, strict=True)}
         return {name: x.ravel() for name, x in found.items()}
 
     @property
@@ -127,9 +144,29 @@ class DryFriction:
         """Return with how much components hold at rest."""
         return np.asarray(self.friction + self.excess)
 
-    def of_slip(self, v: np.ndarray) -> np.ndarray:
-        """Return what components take that slip at v (..., nv)."""
-        return np.asarray(slip_friction(self.friction, self.fading, self.fall, v))
+    @property
+    def rubs(self) -> np.ndarray:
+        """Return which components have dry friction."""
+        return (
+            self.limit > 0.0
+            if self.bearing is None
+            else (self.limit > 0.0) | (self.bearing[:3] > 0.0).any(axis=0)
+        )
+
+    def limit_under(self, load: np.ndarray) -> np.ndarray:
+        """Return with how much components hold at rest whose load makes so much friction of a slip."""
+        return self.limit if self.bearing is None else np.asarray(self.limit + (1.0 + self.bearing[5]) * load)
+
+    def of_slip(self, v: np.ndarray, load: np.ndarray | float = 0.0) -> np.ndarray:
+        """Return what components take that slip at v (..., nv) and whose load makes so much of it."""
+        fading = 0.0 if self.bearing is None else self.bearing[6]
+        return np.asarray(slip_friction(self.friction, self.fading, self.fall, v, load, fading))
+
+
+def bears(system: System) -> bool:
+    """Return whether some joint has friction in proportion to its load."""
+    plan = system.mechanics.evaluator.plan
+    return plan.bearing is not None or any(loop.bearing is not None for loop in plan.loop_joints)
 
 
 def loop_rates(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -156,7 +193,7 @@ def loop_senses(
     had `before` (states, n), or 0."""
     rates = loop_rates(system, q, v)
     rest = 0.0 if before is None else before.reshape(rates.shape)
-    senses = np.where(dry.limit > 0.0, np.where(rates != 0.0, np.sign(rates), rest), 1.0)
+    senses = np.where(dry.rubs, np.where(rates != 0.0, np.sign(rates), rest), 1.0)
     return senses.reshape(len(senses), dry.limit.size)
 
 
@@ -165,6 +202,14 @@ def sticking(
     near: Mapping[str, ArrayLike] | None,
 ) -> Sticking:  # fmt: skip
     """Return how a mechanism goes on from states q (..., nq), v (..., nv) under joint forces tau (..., nv)."""
+    return sense_search(system, q, v, tau, f_ext, None, prescribed, near).found()
+
+
+def sense_search(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Mapping[str, ArrayLike] | None, base_acceleration: Any,
+    prescribed: Given | None, near: Mapping[str, ArrayLike] | None,
+) -> SenseSearch:  # fmt: skip
+    """Return the search for what sticks in states q (..., nq), v (..., nv) under joint forces tau (..., nv)."""
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     driven, given, drives = prescribed_accelerations(
         system.mechanism, system.plan, {} if prescribed is None else prescribed
@@ -181,19 +226,40 @@ def sticking(
     q, v, tau = (
         system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items()
     )
-    outside = system._outside(f_ext, None)
+    outside = system._outside(f_ext, base_acceleration)
     shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
     if outside["f_ext"] is not None:
         shaped["f_ext"] = outside["f_ext"]
     batch = arrays.batch_shape(shaped)
-    acting = system._with_own(q, v, tau, near)
     shape = (*batch, system.nv)
-    v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, acting, given))
+    if bears(system):
+        tau, outside["f_ext"] = _in_place(system, q, v, tau, outside["f_ext"], batch, near)
+    else:
+        tau = system._with_own(q, v, tau, near)
+    v, acting, given = (np.array(np.broadcast_to(x, shape)) for x in (v, tau, given))
     q = np.broadcast_to(q, (*batch, system.nq))
-    return _SenseSearch(system, q, v, acting, driven, given, outside).found()
+    return SenseSearch(system, q, v, acting, driven, given, outside)
 
 
-class _SenseSearch:
+def _in_place(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Any, batch: tuple[int, ...], near: Any
+) -> tuple[np.ndarray, Any]:
+    """Return joint forces (..., nv) and wrenches on nodes (..., n, 6) with the forces of the mechanism where they act:
+    joints bear what wrenches do, and not what joint forces in their place would do."""
+    elements = system.mechanics.elements
+    if not system.mechanics.acts or elements.is_empty:
+        return tau, f_ext
+    at, rate = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x, n in ((q, system.nq), (v, system.nv)))
+    own = elements.told(at, rate, near=system._near_rows(near, batch))
+    pushed = {name: x.reshape(*batch, 6) for name, x in own.f_ext.items()}
+    tau = tau + own.tau.reshape(*batch, system.nv)
+    if not pushed:
+        return tau, f_ext
+    pushed_nodes = system._outside(pushed, None)["f_ext"]
+    return tau, pushed_nodes if f_ext is None else pushed_nodes + f_ext
+
+
+class SenseSearch:
     """Which components of states q (..., nq), v (..., nv) stick, those of the tree first and those of loops behind."""
 
     def __init__(
@@ -206,32 +272,52 @@ class _SenseSearch:
         self.loops = dry_loops(plan)
         self.dry, of_loops = dry_friction(system, q.reshape(-1, system.nq)[0] if q.size else system.neutral())
         self.of_loops = of_loops if self.loops else None
-        self.algorithm = _algorithm(plan, bool(self.loops))
-        rates, limit, slipping = (
-            at_rest(v, v) if system.mechanics.constrained else v,
-            self.dry.limit,
-            self.dry.of_slip(v),
-        )
+        self.bears = bears(system)
+        self.algorithm = _algorithm(plan, bool(self.loops), self.bears)
+        rates, rubs = at_rest(v, v) if system.mechanics.constrained else v, self.dry.rubs
         if self.of_loops is not None:
-            flat = (*v.shape[:-1], self.of_loops.limit.size)
             loops = loop_rates(system, q, v)
-            rates = np.concatenate([rates, loops.reshape(flat)], axis=-1)
-            limit = np.concatenate([limit, self.of_loops.limit.ravel()])
-            slipping = np.concatenate([slipping, self.of_loops.of_slip(loops).reshape(flat)], axis=-1)
-        self.rates, self.limit, self.slipping = rates, np.broadcast_to(limit, rates.shape), slipping
+            rates = np.concatenate([rates, loops.reshape(*v.shape[:-1], self.of_loops.limit.size)], axis=-1)
+            rubs = np.concatenate([rubs, self.of_loops.rubs.ravel()])
+        self.rates, self.has_friction = rates, np.broadcast_to(rubs, rates.shape)
         free = np.zeros(rates.shape[-1], dtype=bool)
         free[: system.nv] = driven
-        self.rubs = (self.limit > 0.0) & ~free
+        self.rubs = self.has_friction & ~free
+        self.load, self.settled = np.zeros(rates.shape), True
+        """What the load of each component makes of friction, and whether it is the one that friction itself makes."""
+        self._take_load()
+
+    def _take_load(self) -> None:
+        """Let friction be what the load makes it."""
+        nv, flat = self.system.nv, self.rates.shape[:-1]
+        parts = [(self.dry, self.v, self.load[..., :nv])]
+        if self.of_loops is not None:
+            shape = (*flat, *self.of_loops.limit.shape)
+            parts.append(
+                (self.of_loops, self.rates[..., nv:].reshape(shape), self.load[..., nv:].reshape(shape))
+            )
+        self.limit = np.concatenate(
+            [
+                np.broadcast_to(dry.limit_under(load), load.shape).reshape(*flat, dry.limit.size)
+                for dry, _, load in parts
+            ],
+            axis=-1,
+        )
+        self.slipping = np.concatenate(
+            [dry.of_slip(v, load).reshape(*flat, dry.limit.size) for dry, v, load in parts], axis=-1
+        )
 
     def found(self) -> Sticking:
         """Return which senses go on together, and how."""
-        sense = np.where(self.limit > 0.0, np.sign(self.rates), 0.0)
+        sense = np.where(self.has_friction, np.sign(self.rates), 0.0)
         for turn in range(PIVOTS):
             stuck = self.rubs & (sense == 0.0)
-            vdot, rises, held = self._tried(sense, stuck)
+            vdot, rises, held = self._settled(sense, stuck) if self.bears else self._tried(sense, stuck)
             backwards = self.rubs & (self.rates == 0.0) & (sense * rises < -STILL)
             wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, backwards)
             if not wrong.any():
+                if not self.settled:
+                    raise SimulationError(no_load_message(self.system))
                 force = np.where(stuck, held, -self.slipping * sense)
                 if self.system.mechanics.constrained:
                     rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= self._still(vdot))
@@ -245,22 +331,97 @@ class _SenseSearch:
             f"without end."
         )
 
+    def smooth(self) -> np.ndarray:
+        """Return the forces (..., nv) at joints of the tree that do what friction by load does where it goes smoothly
+        through rest."""
+        sign, rates = smooth_sign(self.rates), self.rates
+        constant = np.zeros(rates.shape)
+        if self.of_loops is not None:
+            constant[..., self.system.nv :] = np.broadcast_to(
+                self.of_loops.friction.ravel(), rates[..., self.system.nv :].shape
+            )
+
+        def told(load: np.ndarray) -> np.ndarray:
+            return self._at_tree(-sign * (load + constant))
+
+        def bearing(load: np.ndarray) -> np.ndarray:
+            none = np.zeros(rates.shape, dtype=bool)
+            return self._evaluated(self.acting + told(load), none, np.ones(rates.shape), True)[3]
+
+        load, settled = settle(bearing, self.load, np.ones(rates.shape, dtype=bool))
+        if not settled.all():
+            raise SimulationError(no_load_message(self.system))
+        return self._at_tree(-sign * load)
+
+    def _at_tree(self, force: np.ndarray) -> np.ndarray:
+        """Return forces of components as forces (..., nv) at joints of the tree."""
+        nv = self.system.nv
+        if self.of_loops is None:
+            return force[..., :nv]
+        across = force[..., nv:].reshape(*force.shape[:-1], *self.of_loops.limit.shape)
+        loops = self.system.mechanics.evaluator.plan.loop_joints
+        efforts = np.concatenate([across[..., k, : loop.kind.nv] for k, loop in enumerate(loops)], axis=-1)
+        q = self.inputs["q"]
+        return np.asarray(force[..., :nv] + forces_at_tree(self.system.mechanics.evaluator, q, efforts))
+
+    def _settled(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `_tried` does where loads and friction agree; `settled` says whether they do."""
+        found: list[tuple[np.ndarray, ...]] = []
+
+        def bearing(load: np.ndarray) -> np.ndarray:
+            self.load = load
+            self._take_load()
+            found[:] = [self._tried(sense, stuck)]
+            return self.bearing
+
+        load, settled = settle(bearing, self.load, self.rubs & (sense != 0.0))
+        self.settled = bool(settled.all())
+        # What sticks holds by the load that it has then.
+        self.load = np.where(stuck, self.bearing, load)
+        self._take_load()
+        vdot, rises, held = found[0]
+        return vdot, rises, held
+
     def _tried(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the accelerations (..., nv) with these senses, those of all components, and what is held with."""
         nv = self.system.nv
         total = self.acting + self.dry.friction * smooth_sign(self.v) - (self.slipping * sense)[..., :nv]
+        vdot, rises, held, self.bearing = self._evaluated(total, stuck, sense)
+        return vdot, rises, held
+
+    def _evaluated(
+        self, total: np.ndarray, stuck: np.ndarray, sense: np.ndarray, without_loops: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the accelerations (..., nv) under joint forces, those of all components, what is held with, and the
+        friction that loads make; `without_loops` friction of loop joints is left out."""
+        nv = self.system.nv
         inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
+        if self.bears:
+            inputs |= {name: x for name, x in self.dry.told.items() if name in NUMBERS}
         if self.of_loops is not None:
             # A component without friction slips, with none.
-            loop_sense = np.where(self.limit > 0.0, sense, 1.0)[..., nv:]
+            loop_sense = np.where(self.has_friction, sense, 1.0)[..., nv:]
             inputs |= {"loop_sense": loop_sense, **self.of_loops.told_loops}
+            if self.bears:
+                inputs["loop_load"] = self.load[..., nv:]
+            if without_loops:
+                taken: dict[str, Any] = {
+                    "loop_fading": -self.of_loops.friction.ravel(),
+                    "loop_fall": 0.0,
+                    "loop_load": 0.0,
+                }
+                inputs |= {name: np.broadcast_to(x, loop_sense.shape) for name, x in taken.items()}
         found = self.system.mechanics.evaluator.evaluate(self.algorithm, inputs)
         vdot, held = found["qdd"], found["drive"] - total
+        bearing = found["bears"] if self.bears else np.zeros_like(vdot)
         if self.of_loops is None:
-            return vdot, vdot, held
+            return vdot, vdot, held, bearing
         flat = (*vdot.shape[:-1], self.of_loops.limit.size)
         rise, hold = (found[name].reshape(flat) for name in ("rise", "hold"))
-        return vdot, np.concatenate([vdot, rise], axis=-1), np.concatenate([held, hold], axis=-1)
+        of_loops = found["loop_bears"].reshape(flat) if self.bears else np.zeros_like(rise)
+        wide = ((vdot, rise), (held, hold), (bearing, of_loops))
+        rises, held, bearing = (np.concatenate(pair, axis=-1) for pair in wide)
+        return vdot, rises, held, bearing
 
     def _still(self, vdot: np.ndarray) -> np.ndarray:
         """Return accelerations (..., 1) that are rounding beside those of the tree."""
@@ -316,10 +477,20 @@ def dry_friction(system: System, q: np.ndarray) -> tuple[DryFriction, DryFrictio
         return tree, loops
     if system.variants.laid_out not in _still:
         # It is the same wherever a mechanism stands, so it is looked at once.
-        limit = np.concatenate([tree.limit, loops.limit.ravel()])
+        limit = np.concatenate([tree.rubs, loops.rubs.ravel()]) * 1.0
         _still[system.variants.laid_out] = never_moving(system.variants.state(0), q, limit)
     still = _still[system.variants.laid_out]
     return tree.without(still[: system.nv]), loops.without(still[system.nv :].reshape(loops.limit.shape))
+
+
+def no_load_message(system: System) -> str:
+    """Return the words where no friction belongs to the loads that it makes."""
+    names = [name for name, joint in system.mechanism.joints.items() if joint.load_friction is not None]
+    return (
+        f"No friction was found that fits the loads of the joints of {system.mechanism.name!r} that it makes itself "
+        f"({', '.join(map(repr, names))}): where mu and lever arms are large, rigid bodies that slip have no answer or "
+        f"several (Painleve's paradox). Give a smaller mu, or a longer guide."
+    )
 
 
 def friction_limits(system: System, q: np.ndarray) -> dict[str, np.ndarray]:
@@ -365,15 +536,35 @@ def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, Arra
     )
     dry = DryFriction.of(system)
     sense = np.where(v == 0.0, np.sign(vdot), np.sign(v))
-    least = taken - dry.friction * smooth_sign(v) + dry.of_slip(v) * sense
-    free = np.where(sense == 0.0, dry.limit, 0.0)
+    load = np.zeros(())
+    if bears(system):
+        load = tree_loads(system, q, v, vdot, f_ext, None)
+        taken = taken - load * smooth_sign(v)
+    least = taken - dry.friction * smooth_sign(v) + dry.of_slip(v, load) * sense
+    free = np.where(sense == 0.0, dry.limit_under(load), 0.0)
     return np.stack([least - free, least + free], axis=-1)
 
 
-def _algorithm(plan: Plan, loops_stick: bool) -> Algorithm:
-    """Return the dynamics in which some accelerations are given, and joints of loops may stick."""
+def tree_loads(
+    system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, ArrayLike] | None, base_acceleration: Any
+) -> np.ndarray:
+    """Return the friction of slips (..., nv) that the loads of joints make where a tree accelerates by vdot."""
+    dry, plan = DryFriction.of(system), system.plan
+    outside = system._outside(f_ext, base_acceleration)
+    batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1], np.shape(vdot)[:-1])
+    tau, outside["f_ext"] = _in_place(system, q, v, np.zeros(system.nv), outside["f_ext"], batch, None)
+    inputs = {"q": q, "qd": v, "tau": tau, "qdd_given": vdot, "driven": np.ones(system.nv), **outside}
+    inputs |= dict(zip(NUMBERS, dry.bearing, strict=True))  # type: ignore[arg-type]
+    return system.mechanics.evaluator.evaluate(_algorithm(plan, False, True), inputs)["bears"]
+
+
+def _algorithm(plan: Plan, loops_stick: bool, loaded: bool = False) -> Algorithm:
+    """Return the dynamics in which some accelerations are given, and joints of loops may stick; with `loaded` it tells
+    what loads make of friction."""
     if not plan.loop_joints and not plan.couplings:
-        return dynamics.tree_dynamics(plan, drives=True)
+        tree = dynamics.tree_dynamics(plan, drives=True)
+        return loaded_tree(tree) if loaded else tree
     sort, modes = sort_for(plan, loops_stick), dynamics.most_modes(plan)
     found = flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
-    return with_dry_loops(found) if loops_stick else found
+    found = loaded_elimination(found, modes) if loaded else found
+    return with_dry_loops(found, loaded) if loops_stick else found

@@ -43,7 +43,7 @@ from catena.questions.response import Responder
 from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import closed_states, reaction_forces, wrenches
+from catena.system import closed_states, load_friction, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.beam_resultants import beam_resultants
 from catena.system.by_name import Given, State, as_arrays
@@ -52,6 +52,7 @@ from catena.system.driving import Drive, drive
 from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
 from catena.system.forces import ForcesOfSystem
 from catena.system.frame_axes import in_axes, require_axes
+from catena.system.load_friction import with_load_friction
 from catena.system.modes import Modes, modes
 from catena.system.own_forces import (
     Near,
@@ -62,7 +63,7 @@ from catena.system.own_forces import (
     with_own_load,
 )
 from catena.system.reaching import inverse_kinematics
-from catena.system.sticking import Sticking, interval, sticking
+from catena.system.sticking import Sticking, bears, interval, sticking
 from catena.system.variants import Variants
 from catena.validation import is_one_of, shown
 
@@ -153,6 +154,7 @@ class System:
         self._without_forces: System | None = None
         self._varied: dict[tuple[Any, ...], System] = {}
         self._acts = self.mechanics.acts
+        self._bears = bears(self)
         self._driven_in_part = bool(made.partly_driven.any())
         self._open_loops = OpenLoops(self._counted.described)
         self._responder = Responder(self.mechanics)
@@ -565,6 +567,19 @@ class System:
             )
         if type(method) is not str:
             raise StateError(f"method is {shown(method)}; give a word, such as 'auto'.")
+        if self._bears:
+            if self._states is not None:
+                outside: dict[str, Any] = {
+                    "f_ext": f_ext,
+                    "base_acceleration": base_acceleration,
+                    "near": near,
+                }
+                chosen: dict[str, Any] = {"method": method, "member": member, "independent": independent}
+                return ask_each(self, "forward_dynamics", q, v, tau, **chosen, **outside)
+            tau = with_load_friction(self, q, v, tau, f_ext, base_acceleration, None, near)
+            return forward_dynamics(
+                self.variants.unloaded, q, v, tau, method, f_ext, base_acceleration, member, near, independent
+            )
         if (
             f_ext is None
             and base_acceleration is None
@@ -624,7 +639,9 @@ class System:
             return bare.inverse_dynamics(q, v, vdot, f_ext, base_acceleration, actuated)
         if isinstance(q, Mapping) or isinstance(v, Mapping):
             q, v, _, _ = as_arrays(self, q, v)
-        if actuated is not None or self._closed or self._driven_in_part:
+        if self._bears and self._states is None:
+            return load_friction.inverse_dynamics(self, q, v, vdot, f_ext, base_acceleration, actuated)
+        if actuated is not None or self._bears or self._closed or self._driven_in_part:
             if self._states is not None:
                 given: dict[str, Any] = {
                     "f_ext": f_ext,
@@ -691,6 +708,8 @@ class System:
         if self._states is not None and (self._closed or self.mechanics.inertia.lacking is not None):
             given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
             return ask_each(self, "hybrid_dynamics", q, v, tau, prescribed, **given)
+        if self._bears:
+            return load_friction.hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
 
     def bias_force(
@@ -791,6 +810,11 @@ class System:
         require_near(near)
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
+        if self._bears:
+            tau = with_load_friction(self, q, v, tau, f_ext, base_acceleration, None, near)
+            return self.variants.unloaded.reactions(
+                q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops, near=near
+            )
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
 
     @one_by_one
@@ -899,6 +923,8 @@ class System:
         earlier call returned: for large batches, making new ones takes longer than computing. `elements` is that of
         `forward_dynamics`.
         """
+        if elements:
+            load_friction.require_none(self, "forward_dynamics_derivatives")
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.forward_dynamics_derivatives(q, v, tau, f_ext, base_acceleration, out)
         given = {"q": q, "qd": v, "tau": tau, **self._outside(f_ext, base_acceleration)}
@@ -919,6 +945,8 @@ class System:
         """Return the joint forces tau = H vdot + bias of the tree by q, by v and by vdot (which is H), each of shape
         (..., nv, nv): entry (i, k) is the derivative of tau[i] by a step q (+) e_k, by v[k], by vdot[k]. Loops take
         no part. `out` and `elements` are those of `forward_dynamics_derivatives`."""
+        if elements:
+            load_friction.require_none(self, "inverse_dynamics_derivatives")
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.inverse_dynamics_derivatives(q, v, vdot, f_ext, base_acceleration, out)
         if self._states is not None and self._acts:
@@ -956,6 +984,8 @@ class System:
         Names are those of `equations`: "load.mass", "crank.com.x", "elbow.damping", "gravity". Loops are respected.
         `elements` is that of `forward_dynamics`; the numbers of what is left out change nothing.
         """
+        if elements:
+            load_friction.require_none(self, "parameter_derivatives")
         wanted = arrays.as_list("names", names, str, "names of parameters")
         if not arrays.as_switch("elements", elements):
             return of_bare(self, wanted, lambda s, kept: s.parameter_derivatives(q, v, given, kept, of))
@@ -981,6 +1011,8 @@ class System:
         """Return the motion near one state q (nq,), v (nv,) (at rest if None) as x' = A x + B u in the independent
         components, loops respected. The mechanism's own forces act unless `elements` is False, and besides them what
         the actuators give when asked for tau (nv,): where a limit holds them, B is zero."""
+        if elements:
+            load_friction.require_none(self, "linearise")
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.linearise(q, v, tau)
         q, v = self._one_state(q, v)
@@ -1042,6 +1074,7 @@ class System:
         `f_ext`, and an acceleration of the ground, become arguments. Springs, stops, wrenches and all other forces of
         the mechanism are in them; `elements=False` leaves them out.
         """
+        load_friction.require_none(self, "equations")
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.equations(
                 name, symbols, frame, method, at, f_ext, base_acceleration, independent=independent
@@ -1066,6 +1099,7 @@ class System:
         Compiling goes on in the background, and the general code serves until it is done; what was compiled is kept on
         disk. `variants.specialiser.wait()` waits for it.
         """
+        load_friction.require_none(self, "specialise")
         from catena.system.specialising import specialised
 
         self.mechanics.evaluator.check_current()

@@ -40,6 +40,16 @@ class Variants:
         return self._system if self._system._states is None else self._system._states.base
 
     @property
+    def unloaded(self) -> System:
+        """Return the system whose joints have no friction by load, in the same coordinates; itself where none have."""
+        if not self._system._bears:
+            return self._system
+        # Copies of a system are planned anew.
+        found = object.__new__(type(self._system))
+        found.__dict__.update(self._system.__dict__ | {"_bears": False})
+        return found
+
+    @property
     def laid_out(self) -> System:
         """Return the system whose tapes this one uses, with loops elsewhere (`with_loops_at`); itself if it has its
         own."""

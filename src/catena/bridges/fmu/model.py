@@ -32,6 +32,7 @@ from catena.kinematics.loops.scales import scales_of
 from catena.simulation.arguments import initial_state
 from catena.simulation.guards.events import Event
 from catena.system import System
+from catena.system.load_friction import require_none
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +142,7 @@ def _require_open(system: System) -> None:
             f"close loops, and there angles are told within half a turn of zero. Where such a joint turns further, "
             f"keep it in the tree: m.system(keep=[...])."
         )
+    require_none(system, "an FMU")
     rubbing = [joint for joint in system.joints if np.any(system.plan.friction[system.slice_v(joint)])]
     if rubbing:
         warn(

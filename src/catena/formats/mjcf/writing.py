@@ -491,6 +491,8 @@ class _MjcfWriter:
         for joint in m.joints.values():
             if joint.velocity_limit is not None:
                 self.lost.add("limits of speed of the joints", joint.name)
+            if joint.load_friction is not None:
+                self.lost.add("friction by load of the joints", joint.name)
             if joint.static_friction is not None:
                 self.lost.add("friction at rest beyond that of slips of the joints", joint.name)
             if joint.limit_stiffness is not None:

@@ -207,6 +207,8 @@ class _SdfWriter:
             limit["effort"] = motor.limits[0, 1]
         if joint.velocity_limit is not None and np.isfinite(joint.velocity_limit[k]):
             limit["velocity"] = joint.velocity_limit[k]
+        if joint.load_friction is not None:
+            self.lost.add("friction by load of the joints", joint.name)
         if joint.static_friction is not None:
             self.lost.add("friction at rest beyond that of slips of the joints", joint.name)
         if joint.limit_stiffness is not None:

@@ -45,6 +45,12 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("in_parent", "in_child", "pose", "at", "base", "tool"), {"$ref": "#/$defs/pose"}),
     **dict.fromkeys(("axis", "axis1", "axis2", "normal"), AXIS),
     "actuated": {"anyOf": [SWITCH, {"type": "array", "items": SWITCH}]},
+    "load_friction": {
+        "anyOf": [
+            {"$ref": "#/$defs/load_friction"},
+            {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/load_friction"}, {"const": {}}]}},
+        ]
+    },
     **dict.fromkeys(("physical", "rotary", "interface"), SWITCH),
     **{word: {"$ref": f"#/$defs/{word}"} for word in ("beam", "beam_frame", "finite_elements")},
     "ends": TEXT,
@@ -144,6 +150,7 @@ def _definitions() -> Schema:
     repeat["properties"] |= {**inner, "initial": {"type": "object"}}
     found["repeat"] = repeat | {"oneOf": [{"required": ["count"]}, {"required": ["values"]}]}
     found["beam"] = _keyed(*BEAM)
+    found["load_friction"] = {"anyOf": [_keyed(*KEYS[f"{sort} friction"]) for sort in ("bearing", "slide")]}
     named: Schema = {
         "type": "object",
         "additionalProperties": {"$ref": "#/$defs/numbers"},

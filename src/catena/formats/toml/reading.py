@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from catena.errors import FormatError
+from catena.forces.load_friction import BearingFriction, LoadFriction, SlideFriction
 from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.toml.bodies import add_body, add_ground
@@ -224,6 +225,8 @@ def _add_joint(mechanism: Mechanism, table: FileTable) -> Mechanism:
             options[side] = table.pose(side)
     if "actuated" in table:
         options["actuated"] = table.switches("actuated")
+    if "load_friction" in table:
+        options["load_friction"] = _load_friction(table)
     name, parent, child = (table.text(key) for key in ("name", "parent", "child"))
     kind = joint_kind(table, word)
     with table.at_fault():
@@ -234,6 +237,21 @@ def _add_joint(mechanism: Mechanism, table: FileTable) -> Mechanism:
     position = table.numbers("locked_at")
     with table.at_fault("locked_at"):
         return mechanism.lock(name, position)
+
+
+def _load_friction(table: FileTable) -> LoadFriction | list[LoadFriction | None]:
+    """The friction that comes from the load of a joint, one for all coordinates or one for each, {} where none does."""
+    if isinstance(table.content["load_friction"], list):
+        return [_one_load_friction(one) if one.content else None for one in table.tables("load_friction")]
+    return _one_load_friction(table.inner("load_friction", f"{table.who}: load_friction"))
+
+
+def _one_load_friction(table: FileTable) -> LoadFriction:
+    word = "bearing friction" if "radius" in table else "slide friction"
+    table.check_keys(*KEYS[word])
+    kind = BearingFriction if "radius" in table else SlideFriction
+    with table.at_fault():
+        return kind(**{key: table.number_in(key, value) for key, value in table.content.items()})
 
 
 def joint_kind(table: FileTable, word: str) -> JointKind:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from catena.bodies import FiniteElements
 from catena.errors import FormatError, ModelError
+from catena.forces.load_friction import LoadFriction
 from catena.formats.shape_files import path_from
 from catena.formats.toml.blocks import Block, inline, key_text, rows_text, string_text, value_text
 from catena.formats.toml.bodies import describe_shape
@@ -222,8 +224,21 @@ def _joint(joint: Joint, file: str) -> Pairs:
         yield "static_friction", _spread(joint.static_friction)
     if joint.stribeck_velocity is not None:
         yield "stribeck_velocity", _spread(joint.stribeck_velocity)
+    if joint.load_friction is not None:
+        yield "load_friction", _load_friction(joint.load_friction)
     if joint.locked_at is not None:
         yield "locked_at", _single(joint.locked_at)
+
+
+def _load_friction(given: tuple[LoadFriction | None, ...]) -> str:
+    """One table where all coordinates have the same, else one for each, {} where there is none."""
+    words = [
+        inline({f.name: value_text(x) for f in fields(one) if (x := getattr(one, f.name)) != f.default})
+        if one
+        else "{}"
+        for one in given
+    ]
+    return words[0] if len(set(words)) == 1 else f"[{', '.join(words)}]"
 
 
 def _frame(frame: Frame) -> Pairs:

@@ -244,6 +244,8 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: SimpleMotion | None, na
         if damping or friction or armature:
             more = f' armature="{number(armature)}"' if armature else ""
             lines.append(f'    <dynamics damping="{number(damping)}" friction="{number(friction)}"{more}/>')
+        if joint.load_friction is not None:
+            lost.add("friction by load of the joints", joint.name)
         if joint.static_friction is not None:
             lost.add("friction at rest beyond that of slips of the joints", joint.name)
         if joint.limit_stiffness is not None:

@@ -70,12 +70,19 @@ def at_loops(system: System, besides: Besides) -> Wrenches:
     return found
 
 
+def _besides_friction(system: System, besides: Besides) -> System:
+    """Return the system that goes with what is known of joints: where that has all of their friction, friction by load
+    is among it."""
+    return system.variants.unloaded if besides.stops else system
+
+
 def accelerations(
     system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Wrenches, driven: Wrenches,
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
     tau, near = given(system, q, tau, besides), besides.near or None
+    system = _besides_friction(system, besides)
     if not driven:
         return system.forward_dynamics(q, v, tau, f_ext=wrenches or None, near=near)
     return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None, near=near)[0]
@@ -87,7 +94,8 @@ def with_drives(
 ) -> np.ndarray:  # fmt: skip
     """Return the joint forces tau (..., nv) and, at `driven` joints, what makes them accelerate so."""
     total, near = given(system, q, tau, besides), besides.near or None
-    taken = system.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
+    knows = _besides_friction(system, besides)
+    taken = knows.hybrid_dynamics(q, v, total, driven, f_ext=wrenches or None, near=near)[1]
     found = np.array(np.broadcast_to(tau, taken.shape))
     for joint in driven:
         own = system.slice_v(joint)
@@ -144,7 +152,7 @@ def reactions(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the wrench (..., 6) that each joint passes to its child. What sits in a joint (motors, springs, stops)
     passes its force through it, in the tree or where it closes a loop; `vdot` are accelerations that are known."""
-    return system.reactions(
+    return _besides_friction(system, besides).reactions(
         q, v, with_stops(system, tau, besides), f_ext=wrenches or None, vdot=vdot,
         at_loops=at_loops(system, besides),
         near=besides.near or None,
@@ -160,7 +168,7 @@ def coupling_forces(
     besides: Besides = NOTHING,
 ) -> dict[str, np.ndarray]:
     """Return the force (...) that each coupling carries."""
-    return system.coupling_forces(
+    return _besides_friction(system, besides).coupling_forces(
         q,
         v,
         with_stops(system, tau, besides),

@@ -33,13 +33,13 @@ from catena.simulation.stepping.first_steps import gather_past
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import judges_works, reuses_last_stage, start_acceleration
-from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS
+from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_INPUTS, STICKING_NUMBERS, UNFIT
 from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.paused import PausedSteps
 from catena.simulation.stepping.record import StepRecord, leads
 from catena.simulation.stepping.variant_for import variant_for
-from catena.system.sticking import DryFriction, dry_friction, loop_senses
+from catena.system.sticking import DryFriction, dry_friction, loop_senses, no_load_message
 
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
@@ -108,6 +108,7 @@ class CompiledSteps:
             variant.sticks,
             variant.loops_stick,
         )
+        self.bears = variant.bears
         self.landing, self.held_width = problem.landing, held_size(variant.rows)
         self.near_width = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
         self.motors = excitation.told_motors
@@ -190,9 +191,11 @@ class CompiledSteps:
             self.kept |= {"held": np.zeros((states, self.held_width))} if self.held_width else {}
         if self.sticks:
             self.kept["sense"] = np.ones((states, self.system.nv))
+            self.kept |= {"by_load": np.zeros((states, self.system.nv))} if self.bears else {}
             self.kept |= {name: np.zeros((states, 1)) for name in STICKING_NUMBERS}
         if self.loop_friction is not None and self.loops_stick:
             self.kept["loop_sense"] = np.ones((states, self.loop_friction.friction.size))
+            self.kept |= {"loop_load": np.zeros_like(self.kept["loop_sense"])} if self.bears else {}
         self._near = np.zeros((states, self.near_width))
         if self.turns:
             self.kept[NEAR] = self._near
@@ -308,7 +311,7 @@ class CompiledSteps:
             before = self.kept["loop_sense"] if self.begun else None
             self.kept["loop_sense"] = loop_senses(self.system, q, v, self.loop_friction, before)
         assert self.dry is not None
-        rubs = self.dry.limit > 0.0
+        rubs = self.dry.rubs
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
         self.kept["sense"] = np.where(rubs, sense, 1.0)
         self.begun = True
@@ -317,6 +320,8 @@ class CompiledSteps:
     def _require_senses(self, who: np.ndarray, t: np.ndarray) -> None:
         """Raise for states in which no senses of friction go on."""
         for state in who[self.kept["pivots"][who, 0] > PIVOTS][:1]:
+            if self.kept["pivots"][state, 0] >= UNFIT:
+                raise SimulationError(f"At t = {t[state]:.9g} s: {no_load_message(self.system)}")
             raise SimulationError(undecided_message(self.system, int(state), float(t[state])))
 
     # Many steps in one call.

@@ -15,6 +15,8 @@ from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.structure import Plan
+from catena.system.load_friction import require_none
+from catena.system.sticking import bears
 
 
 def variant_for(
@@ -23,6 +25,8 @@ def variant_for(
     """Return what a step by a method is compiled for, with a law for the joint forces inside it or none."""
     problem, system = excitation.problem, excitation.system
     sticks = _friction_sticks(problem, method)
+    if not sticks:
+        require_none(system, "a run with contacts or rigid stops, or by abm4 or time_stepping,")
     return StepVariant(
         method,
         sort_for(system.mechanics.effective_plan, sticks) if drift.couples and not drift.in_python else None,
@@ -43,6 +47,7 @@ def variant_for(
         least=problem.touching is not None and problem.touching.least,
         turns=bool(excitation.counted) and not excitation.has_python_elements,
         sticks=sticks,
+        bears=sticks and not drift.in_python and bears(system),
         rows=problem.landing.units if problem.landing is not None else (),
         loops_stick=sticks and not drift.in_python and bool(dry_loops(system.mechanics.effective_plan)),
     )

@@ -24,9 +24,10 @@ from catena.dynamics.loops.elimination.feedback import start_with_feedback
 from catena.dynamics.loops.elimination.least_change import start_open, start_opening
 from catena.dynamics.loops.elimination.steps import REGULARISATION, drag, drag_by, mobility, relative, start
 from catena.forces.dry import slip_friction, sticks
+from catena.forces.load_friction import NUMBERS, load_friction
 from catena.kernels import Algorithm, Entry, OnCall, Schedule, on_call
 from catena.kinematics.along import gram_inverse
-from catena.spatial import ForceSpace, Motion, cross
+from catena.spatial import Force, ForceSpace, Motion, cross
 from catena.spatial.scalars import array, where
 from catena.structure import Plan
 
@@ -36,7 +37,11 @@ TOLD = ("loop_sense", "loop_excess", "loop_fading", "loop_fall")
 """What loops are told of each component: its sense, by how much friction at rest is more than that of a slip, the part
 of this that fades with the slip, and how fast it does."""
 FOUND = ("rate", "rise", "hold")
+LOADED_TOLD = (*TOLD, "loop_load", *(f"loop_{name}" for name in NUMBERS))
+"""What loops are told besides where friction comes from load: what their load is taken to make, and `NUMBERS`."""
+LOADED_FOUND = (*FOUND, "loop_bears")
 VIEW = dict.fromkeys((*TOLD, *FOUND), ArrayView((COMPONENTS,)))
+LOADED_VIEW = dict.fromkeys((*LOADED_TOLD, *LOADED_FOUND), ArrayView((COMPONENTS,)))
 """Fields of the view `multiplier` of loops besides those of the elimination."""
 
 
@@ -133,13 +138,22 @@ start_opening_held = _holding(start_opening, lambda motion: motion.rates)
 @on_call
 def drag_dry(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     """The friction of a loop's own joint: damping, and where it slips dry friction with its sense."""
+    _drag(loop, child, parent, ground, False)
+
+
+@on_call
+def drag_loaded(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The same, with what the load of the joint makes."""
+    _drag(loop, child, parent, ground, True)
+
+
+def _drag(loop: Any, child: Any, parent: Any, ground: Any, loaded: bool) -> None:
     motion = LoopMotion(loop, child, parent)
-    v = motion.rates
-    effort = [
-        loop.damping[k] * v[k]
-        + loop.loop_sense[k] * slip_friction(loop.friction[k], loop.loop_fading[k], loop.loop_fall[k], v[k])
-        for k in range(loop.joint.nv)
-    ]
+    v, effort = motion.rates, []
+    for k in range(loop.joint.nv):
+        load = (loop.loop_load[k], loop.loop_bear_fading[k]) if loaded else ()
+        slipping = slip_friction(loop.friction[k], loop.loop_fading[k], loop.loop_fall[k], v[k], *load)
+        effort.append(loop.damping[k] * v[k] + loop.loop_sense[k] * slipping)
     drag_by(loop, child, parent, ground, motion.X, motion.T, array(effort), v)
 
 
@@ -154,6 +168,16 @@ def tell(loop: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
+def tell_loaded(loop: Any, child: Any, parent: Any) -> None:
+    """The same, and the friction that the wrench of its constraints makes."""
+    tell.step(loop, child, parent)
+    motion = LoopMotion(loop, child, parent)
+    Phi, S = loop.joint.constraint_space(motion.q), loop.joint.motion_space(motion.q)
+    held = Force(Phi.array @ loop.total[: Phi.n])
+    loop.loop_bears = padded(load_friction(loop, "loop_", S, motion.X, held))
+
+
+@on_call
 def tell_rate(loop: Any, child: Any, parent: Any) -> None:
     """How a loop joint moves."""
     loop.rate = padded(LoopMotion(loop, child, parent).rates)
@@ -164,6 +188,7 @@ INSTEAD = {
     start_opening: start_opening_held, drag: drag_dry,
 }  # fmt: skip
 """The steps of loops that may stick in the places of those of loops that do not."""
+LOADED = {**INSTEAD, drag: drag_loaded}
 
 
 class _Holding:
@@ -198,28 +223,39 @@ def at_dry_loops(step: OnCall, at: Any) -> list[Entry]:
     return found
 
 
-def holding(order: Callable[[Any], list[Entry]], telling: bool) -> Callable[[Any], list[Entry]]:
-    """Return the calls of a schedule with loops that may stick, and, if `telling`, what these tell in the end."""
+def holding(
+    order: Callable[[Any], list[Entry]], telling: bool, loaded: bool = False
+) -> Callable[[Any], list[Entry]]:
+    """Return the calls of a schedule with loops that may stick, and, if `telling`, what these tell in the end; with
+    `loaded` friction comes from load too."""
+    instead = LOADED if loaded else INSTEAD
 
     def held(at: Any) -> list[Entry]:
         dry = dry_loops(at.plan)
         entries = [
-            replace(e, sweep=INSTEAD[e.sweep]) if e.sweep in INSTEAD and e.owner in dry else e
+            replace(e, sweep=instead[e.sweep]) if e.sweep in instead and e.owner in dry else e
             for e in order(_Holding(at) if dry else at)
         ]
-        return entries + (at_dry_loops(tell, at) if telling else [])
+        return entries + (at_dry_loops(tell_loaded if loaded else tell, at) if telling else [])
 
     return held
 
 
 @lru_cache(maxsize=16)
-def with_dry_loops(base: Algorithm) -> Algorithm:
-    """Return an elimination in which the joints of loops may stick, with the inputs `TOLD` and the results `FOUND`."""
+def with_dry_loops(base: Algorithm, loaded: bool = False) -> Algorithm:
+    """Return an elimination in which the joints of loops may stick, with the inputs `TOLD` and the results `FOUND`, or
+    with those of joints whose friction comes from load."""
     begin = start_with_feedback if start_with_feedback in base.sweeps else start
     steps = [sweep for sweep in base.sweeps if not isinstance(sweep, Schedule)]
-    orders = [Schedule(holding(sweep.order, True)) for sweep in base.sweeps if isinstance(sweep, Schedule)]
-    views = {**base.views, "multiplier": {**base.views["multiplier"], **VIEW}}
+    orders = [
+        Schedule(holding(sweep.order, True, loaded)) for sweep in base.sweeps if isinstance(sweep, Schedule)
+    ]
+    own = LOADED_VIEW if loaded else VIEW
+    views = {**base.views, "multiplier": {**base.views["multiplier"], **own}}
+    rub, told, found = (drag_loaded, LOADED_TOLD, LOADED_FOUND) if loaded else (drag_dry, TOLD, FOUND)
+    end = tell_loaded if loaded else tell
     return replace(
-        base, name=f"{base.name}_with_dry_loops", sweeps=(*steps, INSTEAD[begin], drag_dry, tell, *orders), views=views,
-        multiplier_inputs=TOLD, multiplier_outputs=(*base.multiplier_outputs, *FOUND),
+        base, name=f"{base.name}_with_dry_loops{'_loaded' if loaded else ''}",
+        sweeps=(*steps, INSTEAD[begin], rub, end, *orders), views=views,
+        multiplier_inputs=told, multiplier_outputs=(*base.multiplier_outputs, *found),
     )  # fmt: skip

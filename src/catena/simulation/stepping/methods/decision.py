@@ -37,7 +37,13 @@ def keep_first_doubt(ground: Any) -> None:
     ground.first_doubt = ground.doubt
 
 
-def decide(method: Tableau | None, corrections: int, foresees: bool = False, sticks: bool = False) -> Sweep:
+def decide(
+    method: Tableau | None,
+    corrections: int,
+    foresees: bool = False,
+    sticks: bool = False,
+    bears: bool = False,
+) -> Sweep:
     """Return the step of the ground that accepts or rejects the step of the method and chooses the next size. One that
     `foresees` goes on shrinking as it did (Gustafsson), towards the end of a slip for instance, where half of all
     steps were rejected otherwise; it needs no corrections. Where friction `sticks`, a step ends where it does so or
@@ -95,7 +101,7 @@ def decide(method: Tableau | None, corrections: int, foresees: bool = False, sti
                 ground.h = where(moving, where(ground.accepted > 0.5, grown, shorter), ground.h)
                 sure = ground.accepted >= 0.0
         if sticks:
-            sure = weigh_senses(ground, method is not None and method.is_adaptive, before, sure)
+            sure = weigh_senses(ground, method is not None and method.is_adaptive, before, sure, bears)
         # A state that has halted, or come to its end, takes no step, whatever a step of no length looks like.
         ground.accepted = where(ground.dt > 0.0, ground.accepted, 0.0)
         taken = ground.accepted > 0.5

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from catena.dynamics import articulated_body, flexible_dynamics
+from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.elements.force_sweeps import force_sweeps
 from catena.dynamics.loops.elimination import loop_elimination
@@ -16,7 +17,7 @@ from catena.dynamics.loops.elimination.steps import articulate
 from catena.dynamics.tree.damped_dynamics import damped_dynamics, resist
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
-from catena.simulation.stepping.methods import sticking, turns, work
+from catena.simulation.stepping.methods import loads, sticking, turns, work
 from catena.simulation.stepping.methods.decision import certify
 from catena.simulation.stepping.methods.method import Method
 from catena.simulation.stepping.methods.projection import (
@@ -71,9 +72,12 @@ class Stages:
     @cached_property
     def dynamics(self) -> Algorithm:
         """Return the algorithm for the accelerations."""
-        found = _dynamics(self.variant)
+        found, variant = _dynamics(self.variant), self.variant
+        if variant.bears:
+            implicit = self.method.is_implicit
+            found = loaded_elimination(found, variant.modes, implicit) if variant.sort else loaded_tree(found)
         if self.variant.loops_stick:
-            found = with_dry_loops(found)
+            found = with_dry_loops(found, variant.bears)
         found = telling(found) if self.variant.pulls else found
         if self.variant.touches or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
@@ -112,7 +116,13 @@ class Stages:
         variant = self.variant
         last = "qdd" if variant.sort is None else "qdd_last"
         return sticking.Judging(
-            self.method.first, last, middle, variant.driven, self.method.is_adaptive, variant.loops_stick
+            self.method.first,
+            last,
+            middle,
+            variant.driven,
+            self.method.is_adaptive,
+            variant.loops_stick,
+            variant.bears,
         )
 
     @cached_property
@@ -145,7 +155,11 @@ class Stages:
             Pause("forces"),
             *self._acting(stage_time),
         ]
-        sweeps += [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
+        moving = [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
+        sweeps += moving
+        if variant.bears:
+            again = [at_ground(dynamics.ground), self._rubbing, *moving]
+            sweeps += loads.rounds(again, begun == 0, variant.loops_stick)
         sweeps += [*touching, *([certify] if variant.sort else [])]
         if variant.pulls:
             sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
@@ -153,7 +167,9 @@ class Stages:
         if variant.counts and self.method.lands:
             sweeps += work.count_damped(variant.forces)
         elif variant.counts:
-            sweeps += work.count(variant.forces, variant.driven, variant.sort is not None, variant.sticks)
+            sweeps += work.count(
+                variant.forces, variant.driven, variant.sort is not None, variant.sticks, variant.bears
+            )
             sweeps += [contact_forces.count_contacts] if touching else []
         self.first = self.first if begun else len(sweeps)
         return sweeps
@@ -181,8 +197,15 @@ class Stages:
         sweeps += force_sweeps(count=variant.counts) if variant.forces else []
         sweeps += [resist] if variant.forces and self.method.lands else []
         if variant.sticks:
-            sweeps.append(sticking.rub("tau" if variant.forces else "given", variant.driven))
+            sweeps += [sticking.keep_acting] if variant.bears and variant.forces else []
+            sweeps.append(self._rubbing)
         return sweeps
+
+    @cached_property
+    def _rubbing(self) -> Sweep:
+        """Return the step by which friction with a sense acts."""
+        acts = ("unrubbed" if self.variant.bears else "tau") if self.variant.forces else "given"
+        return sticking.rub(acts, self.variant.driven, self.variant.bears)
 
     def heeded(self) -> list[Sweep]:
         """Return what is done with what was evaluated last."""
@@ -192,9 +215,10 @@ class Stages:
         if self.formulas.law is not None and self.count == 1:
             sweeps.append(keep_force(self.target))
         if self.variant.sticks and self.count - 1 in (0, self.middle):
-            sweeps.append(sticking.keep_hold("hold_0" if self.count == 1 else "hold_1"))
+            sweeps.append(sticking.keep_hold("hold_0" if self.count == 1 else "hold_1", self.variant.bears))
             if self.variant.loops_stick:
-                keep = sticking.keep_start if self.count == 1 else sticking.keep_middle
+                start, middle = sticking.keeping(self.variant.bears)
+                keep = start if self.count == 1 else middle
                 sweeps.append(Schedule(partial(at_dry_loops, keep)))
                 if self.count == 1 and not self.method.times[0]:
                     sweeps.append(Schedule(partial(at_dry_loops, sticking.keep_rate)))

@@ -20,7 +20,11 @@ def inputs(stages: Stages) -> dict[str, Any]:
         found |= GIVEN
         del found["tau"], found["f_ext"]
     if stages.variant.sticks:
-        found |= {"given": VELOCITY, **STICKING_INPUTS}
+        found |= {
+            "given": VELOCITY,
+            **STICKING_INPUTS,
+            **({"by_load": VELOCITY} if stages.variant.bears else {}),
+        }
         found.pop("tau", None)
         # Which joints do not yield is found by the step; it is told those that are prescribed.
         del found["driven"]
@@ -44,6 +48,8 @@ def outputs(stages: Stages) -> dict[str, Any]:
     found["tau"] = VELOCITY
     if stages.variant.sticks:
         found["sense"] = VELOCITY
+    if stages.variant.bears:
+        found["by_load"] = VELOCITY
     if stages.formulas.law is not None:
         found |= {stages.target: VELOCITY, "tau_start": VELOCITY}
     return found

@@ -46,6 +46,7 @@ from catena.simulation.stepping.methods import (
     adams,
     implicit_leapfrog,
     leapfrog,
+    loads,
     runge_kutta,
     semi_implicit,
     sticking,
@@ -168,7 +169,10 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
     if not method.lands:
-        sweeps += [decide(method.tableau, _corrections(stages), touching, variant.sticks), settle]
+        sweeps += [
+            decide(method.tableau, _corrections(stages), touching, variant.sticks, variant.bears),
+            settle,
+        ]
     sweeps += stages.judging.switch if variant.sticks else ()
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -186,13 +190,20 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         inputs=inputs(stages), outputs=outputs(stages), ground_inputs=given, ground_outputs=ground_outputs(stages),
         optional=dynamics.optional | GIVEN.keys() | (sticking.STICKING_INPUTS.keys() - {"sense"}),
         views=_views(stages), multiplier_inputs=dynamics.multiplier_inputs,
-        multiplier_outputs=("loop_sense",) if variant.loops_stick else (),
+        multiplier_outputs=_told_of_loops(variant),
         columns=dynamics.columns, link_rows=dynamics.link_rows, rewritten=_rewritten(stages), replayed=True,
         rests="going" if method.lands else "dt", occasional=occasional,
         force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages),
         component_fields=_component_fields(stages),
         code=variant.name if meets else "",
     )  # fmt: skip
+
+
+def _told_of_loops(variant: StepVariant) -> tuple[str, ...]:
+    """Return what is kept of loops from step to step."""
+    if not variant.loops_stick:
+        return ()
+    return ("loop_sense", "loop_load") if variant.bears else ("loop_sense",)
 
 
 def _component_fields(stages: Stages) -> dict[str, str]:
@@ -235,7 +246,8 @@ def _called(stages: Stages) -> list[Sweep]:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.loops_stick:
             sweeps += [start_open_held, start_opening_held, tell_rate]
-            sweeps += [sticking.keep_rate, sticking.keep_start, sticking.keep_middle]
+            sweeps += [sticking.keep_rate, *sticking.keeping(variant.bears)]
+            sweeps += loads.LOOP_STEPS if variant.bears else ()
             sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
@@ -309,7 +321,8 @@ def _views(stages: Stages) -> dict[str, Any]:
     """Return the fields of neighbours that are no bodies."""
     views, variant = dict(stages.dynamics.views), stages.variant
     if variant.loops_stick:
-        views["multiplier"] = {**views["multiplier"], **sticking.LOOP_VIEW}
+        own = {**sticking.LOOP_VIEW, **(loads.LOOP_VIEW if variant.bears else {})}
+        views["multiplier"] = {**views["multiplier"], **own}
     if stages.method.lands:
         views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
     return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
@@ -323,6 +336,11 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= OWN | {"Ux"} if stages.flexible else set()
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
+    found |= (
+        {"by_load", "bears", "bears_past", "gap_past", "felt_inertia", "felt_force"}
+        if variant.bears
+        else set()
+    )
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
     if stages.method.lands:

@@ -28,9 +28,10 @@ import numpy as np
 
 from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.blocks import ArrayView
-from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, tell_rate
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, padded, tell_rate
 from catena.dynamics.loops.elimination.least_change import stand
 from catena.forces.dry import slip_friction, slips, sticks
+from catena.forces.load_friction import NUMBERS
 from catena.forces.smooth import smooth_sign
 from catena.kernels import (
     VELOCITY,
@@ -63,6 +64,8 @@ REST, STILL, ROUNDED = 1e-12, 1e-11, 1e-12
 ENDED, FINE = 10.0, 1e-9
 # All wrong senses change together so often, and then one at a time; after that no senses are found.
 TOGETHER, PIVOTS = 8, 400
+UNFIT = 1e6
+"""What stands for as many changes where no friction fits the loads that it makes."""
 # A force that holds may bend within a step by these parts of its change, or of what it is from its limit.
 STRAIGHT, FAR_OFF = 0.2, 0.1
 # The least part of a step that is left of it, and how often the root of a polynomial is improved.
@@ -97,40 +100,69 @@ def take_over(body: Any) -> None:
     body.tau = body.given
 
 
-def rub(acts: str, beside_drives: bool) -> Sweep:
+@each_body
+@but_particles
+def keep_acting(body: Any) -> None:
+    """Keep the joint force without friction that has a sense."""
+    body.unrubbed = body.tau
+
+
+def rub(acts: str, beside_drives: bool, bears: bool) -> Sweep:
     """Return the step that puts friction with a sense in the place of the smooth one, which the dynamics takes off."""
 
     def act(body: Any) -> None:
         acting = getattr(body, acts)
-        body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives)
+        body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives, bears)
 
     return each_body(but_particles(act))
 
 
-def beyond_smooth(body: Any, beside_drives: bool) -> np.ndarray:
-    """Return the joint force (nv,) by which friction with a sense differs from the smooth one."""
+def beyond_smooth(body: Any, beside_drives: bool, bears: bool) -> np.ndarray:
+    """Return the joint force (nv,) by which friction with a sense, of load where a joint `bears` some, differs from the
+    smooth one."""
     found = []
     for k, v in enumerate(body.qd):
         sense = body.sense[k]
         if beside_drives:
             sense = where(body.prescribed[k] > 0.5, where(v > 0.0, 1.0, where(v < 0.0, -1.0, 0.0)), sense)
-        slipping = slip_friction(body.friction[k], body.fading[k], body.fall[k], v)
+        load = (body.by_load[k], body.bear_fading[k]) if bears else ()
+        slipping = slip_friction(body.friction[k], body.fading[k], body.fall[k], v, *load)
         found.append(body.friction[k] * smooth_sign(v) - sense * slipping)
     return array(found)
 
 
-def keep_hold(name: str) -> Sweep:
+def keep_hold(name: str, bears: bool) -> Sweep:
     """Return the step that keeps the forces of drives, and so of friction that holds, at a stage."""
 
     def keep(body: Any) -> None:
-        setattr(body, name, held(body))
+        setattr(body, name, held(body, bears))
 
     return each_body(but_particles(keep))
 
 
-def held(body: Any) -> np.ndarray:
-    """Return the force (nv,) with which friction holds where a component sticks."""
-    return array([a - b for a, b in zip(body.drive, body.tau, strict=True)])
+def held(body: Any, bears: bool) -> np.ndarray:
+    """Return the force (nv,) with which friction holds where a component sticks, as a part of what it can hold where
+    that comes from load."""
+    force = array([a - b for a, b in zip(body.drive, body.tau, strict=True)])
+    if not bears or not is_dry(body):
+        return force
+    return _of_limit(force, body.friction, body.excess, body.bears, body.bear_static)
+
+
+def held_in_loop(loop: Any, bears: bool) -> Any:
+    """Return that of a joint that closes a loop."""
+    if not bears:
+        return loop.hold
+    told = loop.loop_excess, loop.loop_bears, loop.loop_bear_static
+    return padded(_of_limit(loop.hold, loop.friction, *told))
+
+
+def _of_limit(force: Any, friction: Any, excess: Any, load: Any, static: Any) -> np.ndarray:
+    found = []
+    for k in range(len(friction)):
+        limit = friction[k] + excess[k] + (1.0 + static[k]) * load[k]
+        found.append(force[k] / where(limit > 0.0, limit, 1.0))
+    return array(found)
 
 
 @at_ground
@@ -191,8 +223,9 @@ class Component:
 class Judging:
     """How senses are judged: `first` and `last` name the accelerations with which a step began and ended, the part
     `middle` of the step is when forces were kept besides (zero where they are known at its start only), beside drives
-    (`driven`) what is prescribed does not count, `adaptive` steps are as short as forces that hold need it, and with
-    `loops` the joints of loops are judged too."""
+    (`driven`) what is prescribed does not count, `adaptive` steps are as short as forces that hold need it, with
+    `loops` the joints of loops are judged too, and where friction comes from load (`bears`) forces that hold are parts
+    of what can be held."""
 
     first: str
     last: str
@@ -200,6 +233,7 @@ class Judging:
     driven: bool
     adaptive: bool
     loops: bool
+    bears: bool
 
     def look(self, body: Any, ground: Any) -> None:
         """Look where the senses of a joint do not go on."""
@@ -229,10 +263,10 @@ class Judging:
         """Return the components of a joint of the tree."""
         if not is_dry(body):
             return []
-        end, found = held(body), []
+        end, found = held(body, self.bears), []
         for k, sense in enumerate(body.sense):
-            limit = body.friction[k] + body.excess[k]
-            rubs = both(limit > 0.0, body.prescribed[k] < 0.5) if self.driven else limit > 0.0
+            limit, at_all = self._limit(body, "", body.friction[k] + body.excess[k], k)
+            rubs = both(at_all, body.prescribed[k] < 0.5) if self.driven else at_all
             between = body.hold_1[k] if self.middle else 0.0
             found.append(
                 Component(
@@ -244,16 +278,23 @@ class Judging:
 
     def _of_loop(self, loop: Any) -> list[Component]:
         """Return the components of a joint that closes a loop."""
-        found = []
+        end, found = held_in_loop(loop, self.bears), []
         for k in range(loop.joint.nv):
-            limit = loop.friction[k] + loop.loop_excess[k]
+            limit, rubs = self._limit(loop, "loop_", loop.friction[k] + loop.loop_excess[k], k)
             found.append(
                 Component(
-                    loop.loop_sense[k], limit, limit > 0.0, loop.rate_0[k], loop.rate[k], loop.rise_0[k], loop.rise[k],
-                    loop.loop_hold_0[k], loop.loop_hold_1[k], loop.hold[k],
+                    loop.loop_sense[k], limit, rubs, loop.rate_0[k], loop.rate[k], loop.rise_0[k], loop.rise[k],
+                    loop.loop_hold_0[k], loop.loop_hold_1[k], end[k],
                 )
             )  # fmt: skip
         return found
+
+    def _limit(self, owner: Any, prefix: str, constant: Any, k: int) -> tuple[Any, Any]:
+        """Return up to what the force of a component counts that holds, and whether it has friction at all."""
+        if not self.bears:
+            return constant, constant > 0.0
+        by_load = sum(getattr(owner, f"{prefix}{name}")[k] for name in NUMBERS[:3])
+        return 1.0, constant + by_load > 0.0
 
     def _look_at(self, own: Component, ground: Any) -> None:
         s, dt = own.sense, ground.dt
@@ -330,9 +371,15 @@ def keep_rate(loop: Any) -> None:
     loop.rate_0 = loop.rate
 
 
+def keeping(bears: bool) -> tuple[OnCall, OnCall]:
+    """Return the steps that keep how a loop joint accelerates and holds where a step begins, and how it holds in the
+    middle of one."""
+    return (_keep_loaded_start, _keep_loaded_middle) if bears else (keep_start, keep_middle)
+
+
 @on_call
 def keep_start(loop: Any) -> None:
-    """Keep how a loop joint accelerates and holds where a step begins, or in its middle."""
+    """Keep how a loop joint accelerates and holds where a step begins."""
     loop.rise_0, loop.loop_hold_0 = loop.rise, loop.hold
 
 
@@ -340,6 +387,16 @@ def keep_start(loop: Any) -> None:
 def keep_middle(loop: Any) -> None:
     """Keep how a loop joint holds in the middle of a step."""
     loop.loop_hold_1 = loop.hold
+
+
+@on_call
+def _keep_loaded_start(loop: Any) -> None:
+    loop.rise_0, loop.loop_hold_0 = loop.rise, held_in_loop(loop, True)
+
+
+@on_call
+def _keep_loaded_middle(loop: Any) -> None:
+    loop.loop_hold_1 = held_in_loop(loop, True)
 
 
 @each_body
@@ -360,7 +417,9 @@ def measured_rates(at: Any) -> list[Entry]:
     return [*bodies, *at_dry_loops(tell_rate, at)] if dry_loops(plan) else []
 
 
-def weigh_senses(ground: Any, is_adaptive: bool, before: Mapping[str, Any], sure: Any) -> Any:
+def weigh_senses(
+    ground: Any, is_adaptive: bool, before: Mapping[str, Any], sure: Any, bears: bool = False
+) -> Any:
     """Decide besides about a step: it is taken only if its senses go on, and what it was rejected for says nothing
     about the sizes planned `before`; the next one ends where the first of them changes. Return whether the step can be
     vouched for: it can where its senses are wrong anyway, as of a joint that sticks where it turns round while others
@@ -378,6 +437,10 @@ def weigh_senses(ground: Any, is_adaptive: bool, before: Mapping[str, Any], sure
     cap = where(taken, where(cut, ground.rests_in, FAR), where(ground.wrong > 0.5, FAR, sooner))
     ground.cap = where(moving, cap, ground.cap)
     pivots = where(taken, 0.0, where(ground.wrong > 0.5, ground.pivots + 1.0, ground.pivots))
+    if bears:
+        # A step that would be taken whose friction does not fit its loads ends in words.
+        pivots = where(both(taken, ground.unfit > 0.5), UNFIT, pivots)
+        ground.accepted = where(pivots > PIVOTS, 0.0, ground.accepted)
     ground.pivots = where(moving, pivots, ground.pivots)
     if not is_adaptive:
         ground.part = where(both(moving, taken), where(cut, ground.whole - ground.dt, 0.0), ground.part)

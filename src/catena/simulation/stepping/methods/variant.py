@@ -60,8 +60,8 @@ class StepVariant:
     that do, whether formulas give wrenches (`pushed`), whether forces pull loops together (`pulls`), the modes of
     the flexible body that has most (0: all are rigid), who meets in each contact (`touches`) and whether
     these may be redundant, so that the `least` forces are taken, whether forces look at loop joints whose `turns` are
-    counted, whether dry friction `sticks`, in joints that close loops too (`loops_stick`), and the units along whose
-    `rows` a step finds impulses."""
+    counted, whether dry friction `sticks`, in joints that close loops too (`loops_stick`), and comes from the load of
+    joints (`bears`), and the units along whose `rows` a step finds impulses."""
 
     method: str
     sort: EliminationShape | None
@@ -83,6 +83,7 @@ class StepVariant:
     guided: bool = False
     sticks: bool = False
     loops_stick: bool = False
+    bears: bool = False
     rows: tuple[Unit, ...] = ()
 
     @property
@@ -125,6 +126,7 @@ class StepVariant:
             "turns" if self.turns else "",
             "sticking" if self.sticks else "",
             "in_loops" if self.loops_stick else "",
+            "loaded" if self.bears else "",
             "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
             "rubbing" if self.rubs else "",
             law.name if law else "",

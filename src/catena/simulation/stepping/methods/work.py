@@ -69,7 +69,7 @@ def _count_given(target: str) -> Sweep:
     return with_ground(but_particles(count))
 
 
-def _count_joint(driven: bool, beside_forces: bool, sticks: bool) -> Sweep:
+def _count_joint(driven: bool, beside_forces: bool, sticks: bool, bears: bool) -> Sweep:
     """Add the power of friction in a joint and, where joints are `driven`, that of its drive: where control forces are
     all of tau, their share of it at driven joints counts as the drive's; `beside_forces` the others are no work of
     drives. What `sticks` rubs by its sense, as a part of tau."""
@@ -77,7 +77,7 @@ def _count_joint(driven: bool, beside_forces: bool, sticks: bool) -> Sweep:
     def count(body: Any, ground: Any) -> None:
         rubbing = friction_force(body)
         if sticks and is_dry(body):
-            rubbing = rubbing - beyond_smooth(body, driven)
+            rubbing = rubbing - beyond_smooth(body, driven, bears)
         ground.power_friction = ground.power_friction - rubbing @ body.qd
         if not driven:
             return
@@ -111,12 +111,12 @@ def _rub_in_loops(ground: Any) -> None:
     ground.power_friction = ground.power_friction - ground.lost
 
 
-def count(forces: bool, driven: bool, loops: bool, sticks: bool = False) -> list[Sweep]:
+def count(forces: bool, driven: bool, loops: bool, sticks: bool = False, bears: bool = False) -> list[Sweep]:
     """Return the sweeps that find the powers of a stage once its accelerations are known. Where `forces` act,
     `force_sweeps` has begun to count; `driven` joints, friction in `loops` and friction that `sticks` are counted where
-    there are any."""
+    there are any; with `bears` friction comes from load too."""
     begun: list[Sweep] = [] if forces else [forget_power, _count_given("given" if sticks else "tau")]
-    moving = _count_joint(driven, forces or sticks, sticks)
+    moving = _count_joint(driven, forces or sticks, sticks, bears)
     return [*begun, _no_drive, moving, *([_rub_in_loops] if loops else [])]
 
 
