@@ -28,7 +28,8 @@ def smooth_load_friction(
     near: Mapping[str, ArrayLike] | None,
 ) -> np.ndarray:  # fmt: skip
     """Return the forces (..., nv) at joints of the tree that do what friction by load does, in joints of loops too."""
-    return sense_search(system, q, v, tau, f_ext, base_acceleration, prescribed, near).smooth()
+    search = sense_search(system, q, v, tau, f_ext, base_acceleration, prescribed, near)
+    return search.at_tree(*search.smooth())
 
 
 def with_load_friction(
@@ -43,6 +44,33 @@ def with_load_friction(
             named[joint] = np.asarray(named.get(joint, 0.0)) + found[..., system.slice_v(joint)]
         return named
     return found if tau is None else np.asarray(tau) + found
+
+
+def reactions(
+    system: System, q: Any, v: Any, tau: Any, f_ext: Wrenches, base_acceleration: Any, vdot: Any,
+    at_loops: Mapping[str, ArrayLike] | None, near: Mapping[str, ArrayLike] | None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return what `System.reactions` does; friction by load passes through its joints, of the tree and of loops."""
+    given = tau
+    if at_loops:
+        plain = {} if tau is None else tau
+        if not isinstance(plain, Mapping):
+            plain = {j: np.asarray(tau)[..., system.slice_v(j)] for j in system.joints}
+        given = dict(plain)
+        given = {**given, **{name: np.asarray(x) + given.get(name, 0.0) for name, x in at_loops.items()}}
+    own, across = sense_search(system, q, v, given, f_ext, base_acceleration, None, near).smooth()
+    across = {name: x + np.asarray((at_loops or {}).get(name, 0.0)) for name, x in across.items()}
+    if isinstance(tau, Mapping):
+        acting: Any = {
+            **tau,
+            **{j: np.asarray(tau.get(j, 0.0)) + own[..., system.slice_v(j)] for j in system.joints},
+        }
+    else:
+        acting = own if tau is None else np.asarray(tau) + own
+    more = {**(at_loops or {}), **across}
+    return system.variants.unloaded.reactions(
+        q, v, acting, f_ext, base_acceleration, vdot, at_loops=more, near=near
+    )
 
 
 def hybrid_dynamics(

@@ -331,38 +331,36 @@ class SenseSearch:
             f"without end."
         )
 
-    def smooth(self) -> np.ndarray:
-        """Return the forces (..., nv) at joints of the tree that do what friction by load does where it goes smoothly
-        through rest."""
-        sign, rates = smooth_sign(self.rates), self.rates
-        constant = np.zeros(rates.shape)
-        if self.of_loops is not None:
-            constant[..., self.system.nv :] = np.broadcast_to(
-                self.of_loops.friction.ravel(), rates[..., self.system.nv :].shape
-            )
-
-        def told(load: np.ndarray) -> np.ndarray:
-            return self._at_tree(-sign * (load + constant))
+    def smooth(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return the forces of friction by load where it goes smoothly through rest: (..., nv) at joints of the tree,
+        and {joint: (..., nv of the joint)} at those that close loops."""
+        nv, sign = self.system.nv, smooth_sign(self.rates)
+        none, slip = np.zeros(self.rates.shape, dtype=bool), np.ones(self.rates.shape)
 
         def bearing(load: np.ndarray) -> np.ndarray:
-            none = np.zeros(rates.shape, dtype=bool)
-            return self._evaluated(self.acting + told(load), none, np.ones(rates.shape), True)[3]
+            total = self.acting - (sign * load)[..., :nv]
+            return self._evaluated(total, none, slip, (sign * load)[..., nv:])[3]
 
-        load, settled = settle(bearing, self.load, np.ones(rates.shape, dtype=bool))
+        load, settled = settle(bearing, self.load, ~none)
         if not settled.all():
             raise SimulationError(no_load_message(self.system))
-        return self._at_tree(-sign * load)
+        return -(sign * load)[..., :nv], self._by_loop(-(sign * load)[..., nv:])
 
-    def _at_tree(self, force: np.ndarray) -> np.ndarray:
-        """Return forces of components as forces (..., nv) at joints of the tree."""
-        nv = self.system.nv
-        if self.of_loops is None:
-            return force[..., :nv]
-        across = force[..., nv:].reshape(*force.shape[:-1], *self.of_loops.limit.shape)
+    def at_tree(self, force: np.ndarray, at_loops: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return forces (..., nv) at joints of the tree that do what these and those at loop joints do."""
         loops = self.system.mechanics.evaluator.plan.loop_joints
-        efforts = np.concatenate([across[..., k, : loop.kind.nv] for k, loop in enumerate(loops)], axis=-1)
-        q = self.inputs["q"]
-        return np.asarray(force[..., :nv] + forces_at_tree(self.system.mechanics.evaluator, q, efforts))
+        if not at_loops:
+            return force
+        none = (*force.shape[:-1],)
+        efforts = [at_loops.get(loop.name, np.zeros((*none, loop.kind.nv))) for loop in loops]
+        q, evaluator = self.inputs["q"], self.system.mechanics.evaluator
+        return np.asarray(force + forces_at_tree(evaluator, q, np.concatenate(efforts, axis=-1)))
+
+    def _by_loop(self, across: np.ndarray) -> dict[str, np.ndarray]:
+        """Return numbers of loop joints (..., n) by their names."""
+        joints = self.system.mechanics.evaluator.plan.loop_joints
+        wide = across.reshape(*across.shape[:-1], across.shape[-1] // COMPONENTS, COMPONENTS)
+        return {joints[k].name: wide[..., k, : joints[k].kind.nv] for k in self.loops}
 
     def _settled(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what `_tried` does where loads and friction agree; `settled` says whether they do."""
@@ -390,10 +388,10 @@ class SenseSearch:
         return vdot, rises, held
 
     def _evaluated(
-        self, total: np.ndarray, stuck: np.ndarray, sense: np.ndarray, without_loops: bool = False
+        self, total: np.ndarray, stuck: np.ndarray, sense: np.ndarray, smooth: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the accelerations (..., nv) under joint forces, those of all components, what is held with, and the
-        friction that loads make; `without_loops` friction of loop joints is left out."""
+        friction that loads make; `smooth` is what loads at loop joints take where friction passes rest smoothly."""
         nv = self.system.nv
         inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
         if self.bears:
@@ -404,12 +402,11 @@ class SenseSearch:
             inputs |= {"loop_sense": loop_sense, **self.of_loops.told_loops}
             if self.bears:
                 inputs["loop_load"] = self.load[..., nv:]
-            if without_loops:
-                taken: dict[str, Any] = {
-                    "loop_fading": -self.of_loops.friction.ravel(),
-                    "loop_fall": 0.0,
-                    "loop_load": 0.0,
-                }
+            if smooth is not None:
+                # One that slips takes what it is told to fade.
+                constant = self.of_loops.friction.ravel()
+                fades = smooth + constant * (smooth_sign(self.rates[..., nv:]) - 1.0)
+                taken: dict[str, Any] = {"loop_fading": fades, "loop_fall": 0.0, "loop_load": 0.0}
                 inputs |= {name: np.broadcast_to(x, loop_sense.shape) for name, x in taken.items()}
         found = self.system.mechanics.evaluator.evaluate(self.algorithm, inputs)
         vdot, held = found["qdd"], found["drive"] - total
@@ -440,17 +437,10 @@ class SenseSearch:
         return found
 
     def _told(self, vdot: np.ndarray, force: np.ndarray, sense: np.ndarray) -> Sticking:
-        nv, joints = self.system.nv, self.system.mechanics.evaluator.plan.loop_joints
-        across, loop_sense = (
-            x[..., nv:].reshape(*x.shape[:-1], (x.shape[-1] - nv) // COMPONENTS, COMPONENTS)
-            for x in (force, sense)
-        )
-        force = force[..., :nv]
-        names = {joints[k].name: (k, slice(joints[k].kind.nv)) for k in self.loops}
+        nv = self.system.nv
         return Sticking(
-            vdot, force, sense[..., :nv], np.array(self.limit[..., :nv]),
-            {name: across[..., k, own] for name, (k, own) in names.items()},
-            {name: loop_sense[..., k, own] for name, (k, own) in names.items()},
+            vdot, force[..., :nv], sense[..., :nv], np.array(self.limit[..., :nv]), self._by_loop(force[..., nv:]),
+            self._by_loop(sense[..., nv:]),
         )  # fmt: skip
 
 

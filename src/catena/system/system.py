@@ -811,10 +811,7 @@ class System:
         if not arrays.as_switch("elements", elements):
             return self.variants.bare.reactions(q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops)
         if self._bears:
-            tau = with_load_friction(self, q, v, tau, f_ext, base_acceleration, None, near)
-            return self.variants.unloaded.reactions(
-                q, v, tau, f_ext, base_acceleration, vdot, at_loops=at_loops, near=near
-            )
+            return load_friction.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
         return reaction_forces.reactions(self, q, v, tau, f_ext, base_acceleration, vdot, at_loops, near)
 
     @one_by_one
