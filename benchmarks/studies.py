@@ -1,6 +1,7 @@
 """Studies: what an event costs a batch, and what a study costs beyond the runs in it.
 
-`python -m benchmarks.studies 1000000 100000` runs a million cart-poles and a hundred thousand platforms.
+`python -m benchmarks.studies 1000000 100000 20` runs a million cart-poles, a hundred thousand platforms, and 20 chunks by
+processes and by Dask.
 """
 
 import resource
@@ -8,6 +9,8 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +23,38 @@ from catena.mechanism.generators import arm7, four_bar, stewart
 
 CHUNK, BATCH, ROUNDS = 4096, 1024, 3
 FIXED: dict[str, Any] = {"integrator": "rk4", "keep": "final", "check": False, "progress": False}
+VARY = {"pole.mass": ct.sobol(0.1, 0.3), "initial.hinge": ct.uniform(0.2, 0.8)}
 NEVER = ct.Event(lambda t, q, v: v[0] - 1e3, terminal=True)
 
 
-def report(cart_poles: int = 16_384, platforms: int = 2048) -> str:
-    """The tables of this benchmark as Markdown."""
-    return "\n".join([_events(), _cart_poles(cart_poles), _platforms(platforms)])
+def report(cart_poles: int = 16_384, platforms: int = 2048, chunks: int = 0) -> str:
+    """The tables of this benchmark as Markdown; executors are compared by so many chunks, not at all by none."""
+    tables = [_events(), _cart_poles(cart_poles), _platforms(platforms)]
+    return "\n".join([*tables, _executors(chunks)] if chunks else tables)
+
+
+def _executors(chunks: int) -> str:
+    """The rate of Dask with two workers against that of two processes, by turns, at chunks of about a second."""
+    from distributed import Client, LocalCluster
+
+    spent: dict[str, list[float]] = {"processes": [], "dask": []}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool,
+    ):
+        for turn in range(1 + ROUNDS):
+            for name, executor in (("processes", pool), ("dask", client)):
+                asked = {"samples": chunks * CHUNK, "chunk": CHUNK, "executor": executor, "progress": False}
+                taken = _timed(lambda asked=asked: ct.study(_swing(), VARY, **asked))
+                # In the first turn workers load and compile.
+                spent[name] += [taken] if turn else []
+    best = {name: min(x) for name, x in spent.items()}
+    rows = [
+        Figure("processes", best["processes"] / chunks, "s a chunk", ""),
+        Figure("Dask", best["processes"] / best["dask"], "of the processes' rate", ">= 0.85"),
+    ]
+    return figure_table(f"{chunks} chunks of {CHUNK} by two workers", rows, "other clusters.")
 
 
 def _events() -> str:
@@ -62,15 +91,13 @@ def _cart_poles(count: int) -> str:
     def raw() -> object:
         return ct.simulate(system, q, v, 10.0, step=1e-2, **FIXED, parameters={"pole.mass": masses})
 
-    scenario = ct.Scenario(mechanism, {"hinge": 0.5}, duration=10.0, integrator="rk4", step=1e-2)
-    vary = {"pole.mass": ct.sobol(0.1, 0.3), "initial.hinge": ct.uniform(0.2, 0.8)}
     raw()
     before = _timed(raw) / CHUNK
     folder = tempfile.mkdtemp()
     try:
         store = Path(folder) / "swing.zarr"
         spent = _timed(
-            lambda: ct.study(scenario, vary, samples=count, chunk=CHUNK, store=store, progress=False)
+            lambda: ct.study(_swing(), VARY, samples=count, chunk=CHUNK, store=store, progress=False)
         )
     finally:
         shutil.rmtree(folder)
@@ -130,6 +157,10 @@ def _timed(call: Any) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
+
+
+def _swing() -> ct.Scenario:
+    return ct.Scenario(cart_pole(), {"hinge": 0.5}, duration=10.0, integrator="rk4", step=1e-2)
 
 
 def cart_pole() -> ct.Mechanism:

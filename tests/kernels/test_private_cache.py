@@ -1,9 +1,11 @@
 """Compiled code on disk is taken only from files that nobody but this user can have written, and does not pile up."""
 
+import errno
 import os
 import stat
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -70,6 +72,64 @@ def test_a_folder_of_somebody_else_is_refused(place):
     found, said = read()
     assert found is None
     assert len(said) == 1 and "belongs to user 54321" in said[0]
+
+
+@as_root
+def test_what_an_image_ships_is_read_by_its_users_and_what_they_cannot_write_is_said_once(place, monkeypatch):
+    """A folder of the superuser's that nobody else can write, as seen by another user."""
+    place.chmod(0o755)
+    (place / f"{ENTRY}.bin").chmod(0o644)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    assert read() == ((CODE, ABOUT), [])
+    real = os.open
+
+    def refused(path, flags, *others, **named):
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "not yours")
+        return real(path, flags, *others, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            with cache.only_once(ENTRY):
+                cache.write(ENTRY, CODE, ABOUT)
+    assert len(seen) == 1 and "cannot be written" in str(seen[0].message)
+
+
+def test_of_several_that_need_an_entry_one_makes_it_and_the_others_wait(place, entry):
+    entry.unlink()
+    made = []
+
+    def make(number):
+        with cache.only_once(ENTRY):
+            if cache.read(ENTRY) is None:
+                made.append(number)
+                time.sleep(0.05)
+                cache.write(ENTRY, CODE, ABOUT)
+        assert cache.read(ENTRY) == (CODE, ABOUT)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(make, range(8)))
+    assert len(made) == 1
+
+
+COLD = """
+import json
+import catena as ct
+from catena.kernels import compilations
+s = ct.generators.arm7().system()
+ct.simulate(s, s.neutral(), [0.1] * s.nv, 0.01, integrator="rk4", step=1e-3, check=False)
+print(json.dumps(compilations()))
+"""
+
+
+@pytest.mark.slow
+def test_eight_cold_processes_compile_together_what_one_does(tmp_path, fresh_process):
+    alone = fresh_process(COLD, CATENA_CACHE=str(tmp_path / "alone"))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: fresh_process(COLD, CATENA_CACHE=str(tmp_path / "all")), range(8)))
+    assert sum(found) == alone > 0
 
 
 def put_in_place_of(entry, how):

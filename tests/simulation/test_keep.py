@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.simulation.keeping import room
 
 from .test_failing_states import cart_pole
 
@@ -165,6 +166,7 @@ MEMORY = """
 import resource, sys
 import numpy as np
 import catena as ct
+from catena.simulation.keeping import room
 from tests.simulation.test_failing_states import cart_pole
 
 s = cart_pole().system()
@@ -186,3 +188,13 @@ def test_memory_is_that_of_what_is_kept():
     """1000 steps of a compiled law with forces, states and velocities would be 48 kB a variant."""
     found = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert int(found.stdout) / 3000 < 6.0
+
+
+def test_what_would_not_fit_is_said_before_the_run(monkeypatch):
+    """With little memory left, by a made-up measure: a run of gigabytes is refused in words, what is small is not."""
+    monkeypatch.setattr(room, "available", lambda: 100_000_000)
+    s = cart_pole().system()
+    q = np.zeros((50_000, 2))
+    with pytest.raises(ct.StateError, match="need about 1.61 GB of memory, and 0.1 GB.*keep='final'"):
+        ct.simulate(s, q, 0.0 * q, 1.0, samples=126, check=False, progress=False)
+    ct.simulate(s, q[:10], 0.0 * q[:10], 0.01, samples=126, check=False)

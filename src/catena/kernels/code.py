@@ -20,7 +20,7 @@ from catena.joints.contract import JointKind
 from catena.kernels import cache, crew, driver, engine, shortcut, teamwork, tracing
 from catena.kernels.algorithm import Algorithm
 from catena.kernels.lowering import RECORDS, lower, prelude
-from catena.kernels.objects import compiled_object, kept_object
+from catena.kernels.objects import compiled_object, kept_object, shared_object
 from catena.kernels.platforms import Platform
 from catena.kernels.traced_records import TracedStep
 from catena.kernels.undisturbed import hold_in_forks
@@ -76,7 +76,7 @@ def loops(lanes: int) -> engine.Code:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
-            _, code = compiled_object(loops_text(lanes, engine.native_platform()))
+            code = shared_object(loops_text(lanes, engine.native_platform()))
             names = ["run", "run_one", "shortcut", "serve", "offer_and_run", "assist", "run_helped"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]

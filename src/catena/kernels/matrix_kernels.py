@@ -21,7 +21,8 @@ positive definite matrix of n rows, and `roots_n` does so by its factors. `solve
 and leaves out those that have nothing to do with a pivot in any lane.
 """
 
-from catena.kernels import cache, engine
+from catena.kernels import engine
+from catena.kernels.objects import shared_object
 
 MOST, ROW, PAIRS = 8, 1, 4
 """The most entries at a time, and how they lie: side by side, or in pairs that are four slots apart."""
@@ -47,11 +48,7 @@ _kernels: dict[int, engine.Code] = {}
 def kernels(lanes: int) -> engine.Code:
     """Return the compiled kernels for so many lanes, by name."""
     if lanes not in _kernels:
-        entry = cache.key("matrices", str(lanes))
-        found = cache.read(entry) if entry else None
-        code = found[0] if found else engine.compile_object(text(lanes))
-        if entry and not found:
-            cache.write(entry, code, {})
+        code = shared_object(text(lanes))
         _kernels[lanes] = engine.load_object(f"matrices-{lanes}", code, [*COMBINE.values(), *OTHERS])
     return _kernels[lanes]
 

@@ -5,6 +5,7 @@ depends on its text, on how texts are compiled, on LLVM's binding and on the pro
 """
 
 import hashlib
+from contextlib import nullcontext
 from functools import lru_cache
 
 from catena import sources
@@ -36,6 +37,16 @@ def compiled_object(text: str) -> tuple[str, bytes]:
         if name:
             cache.write(name, code, {})
     return name, code
+
+
+def shared_object(text: str) -> bytes:
+    """Return the machine code of a text that every process needs: one of those that begin together compiles it."""
+    name = object_name(text)
+    code = kept_object(name) if name else None
+    if code is None:
+        with cache.only_once(name) if name else nullcontext():
+            _, code = compiled_object(text)
+    return code
 
 
 @lru_cache(maxsize=1)
