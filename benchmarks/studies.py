@@ -1,7 +1,7 @@
 """Studies: what an event costs a batch, and what a study costs beyond the runs in it.
 
-`python -m benchmarks.studies 1000000 100000 20` runs a million cart-poles, a hundred thousand platforms, and 20 chunks by
-processes and by Dask.
+`python -m benchmarks.studies 1000000 100000 20` runs a million cart-poles, a hundred thousand platforms, and 20 chunks
+by processes and by Dask.
 """
 
 import resource

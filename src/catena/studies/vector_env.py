@@ -16,7 +16,8 @@ from catena.system import System
 from catena.validation import is_positive, shown
 
 if TYPE_CHECKING:
-    Base = AutoresetMode = Any
+    Base: Any = object
+    AutoresetMode: Any = None
 else:
     try:
         from gymnasium.vector import AutoresetMode, VectorEnv as Base
