@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.states import random_states
+from catena.mechanism.generators import chain
 
 SEEDS = range(12)
 
@@ -13,6 +14,35 @@ def test_composite_bodies_and_the_structurally_recursive_method_agree(mixed, agr
     system = mixed(seed).system()
     q = random_states(system, 3, seed).q
     agree(system.mass_matrix(q, "composite_body"), system.mass_matrix(q, "structurally_recursive"), 1e-14)
+
+
+@pytest.mark.parametrize("method", ["inertia_projection", "modified_composite_body"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_other_methods_of_the_thesis_agree(mixed, agree, seed, method):
+    system = mixed(seed).system()
+    q = random_states(system, 2, seed).q
+    H = system.mass_matrix(q)
+    agree(system.mass_matrix(q, method), H, 1e-13)
+    agree(system.mass_matrix(q[0], method), H[0], 1e-13)
+    if seed < 2:
+        agree(system.equations("mass_matrix", method=method)(q[0]), H[0], 1e-13)
+
+
+def test_what_the_methods_of_the_thesis_cost():
+    """Inertia projection is of third order in the number of joints, composite bodies of second (Lilly and Orin)."""
+    counts = {
+        (method, n): chain(n).system().equations("mass_matrix", method=method).count().folded.total
+        for method in ("inertia_projection", "modified_composite_body", "composite_body")
+        for n in (4, 8, 12)
+    }
+    for n in (8, 12):
+        assert counts["inertia_projection", n] > counts["composite_body", n] > 0
+        assert counts["inertia_projection", n] > counts["modified_composite_body", n]
+    third, second = (
+        [counts[method, n] for n in (4, 8, 12)]
+        for method in ("inertia_projection", "modified_composite_body")
+    )
+    assert third[2] / third[1] > second[2] / second[1]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -12,6 +12,8 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure as closure_algorithm
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.dynamics.loops.motion_problem import motion_problem
+from catena.dynamics.tree import INERTIA_METHODS
+from catena.dynamics.tree.joint_space import Joints
 from catena.dynamics.tree.rotors import with_rotors
 from catena.equations.closed_forms import (
     ConstraintChoice,
@@ -31,6 +33,7 @@ from catena.equations.unrolling import Unrolled
 from catena.errors import EquationsError, LoopError
 from catena.forces import PlacedForce
 from catena.kernels.evaluation import Evaluator
+from catena.kinematics.joint_motions import joint_motions
 from catena.kinematics.levers import levers
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
@@ -181,7 +184,13 @@ def _bias_force(request: Request) -> Outputs:
 
 
 def _mass_matrix(request: Request) -> Outputs:
-    d = request.derivation
+    d, method = request.derivation, request.method
+    _require_method(request, ("auto", "composite_body", *INERTIA_METHODS))
+    if method in INERTIA_METHODS:
+        found = d.play(joint_motions, ("q",))
+        H = INERTIA_METHODS[method](Joints(d.plan, found))
+        d.note(method, "joint space", H.ravel())
+        return {"H": with_rotors(d.plan, H)}
     return {"H": with_rotors(d.plan, d.play(dynamics.composite_body, ("q",))["H"])}
 
 
@@ -283,7 +292,10 @@ EQUATIONS: dict[str, Named] = {
         "joint forces tau (nv,) that produce vdot, with loops the least ones of the actuated joints",
         has_forces=True,
     ),
-    "mass_matrix": Named(("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree"),
+    "mass_matrix": Named(
+        ("q",), _mass_matrix, "joint-space inertia H (nv, nv) of the tree",
+        methods=("composite_body", *INERTIA_METHODS),
+    ),
     "bias_force": Named(
         ("q", "v"), _bias_force, "joint forces (nv,) at which nothing accelerates", has_forces=True
     ),

@@ -21,6 +21,8 @@ from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.closing.open_loops import OpenLoops
 from catena.dynamics.mechanics import Mechanics
+from catena.dynamics.tree import INERTIA_METHODS
+from catena.dynamics.tree.joint_space import state_by_state
 from catena.dynamics.tree.rotors import with_rotors
 from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, RenamedError, SingularDynamicsError, StateError, UnknownNameError
@@ -29,6 +31,7 @@ from catena.kernels import Algorithm, arrays, plain
 from catena.kernels.blas import by_one_blas_thread
 from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.kinematics import stacks
+from catena.kinematics.joint_motions import joint_motions
 from catena.kinematics.kind_values import nearest_coordinates
 from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.near_redundancy import ACCURACY
@@ -737,8 +740,9 @@ class System:
         method: str = "composite_body",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> np.ndarray:
-        """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body" or
-        "structurally_recursive". `parameters` are those of `forward_dynamics`."""
+        """Return the joint-space inertia H of the tree, shape (..., nv, nv). `method`: "composite_body",
+        or to compare with it "structurally_recursive", "inertia_projection" or "modified_composite_body", without
+        flexible bodies. `parameters` are those of `forward_dynamics`."""
         if parameters is not None:
             return self.vary(parameters).mass_matrix(q, method)
         if is_one_of(method, ("composite_body",)):
@@ -751,8 +755,15 @@ class System:
             self.mechanics.evaluator.check_current()
             H = structurally_recursive(self._plan, lambda frame: self.jacobian(q, frame), q.shape[:-1])
             return with_rotors(self._plan, H)
+        if is_one_of(method, INERTIA_METHODS):
+            if self._plan.owner is not None:
+                raise StateError(f"mass_matrix by {method!r} is for rigid bodies; choose composite_body.")
+            found = self._run(joint_motions, q=q)
+            H = state_by_state(INERTIA_METHODS[method], self._plan, found, found["X"].shape[:-2])
+            return with_rotors(self._plan, H)
         raise StateError(
-            f"There is no mass matrix method {shown(method)}; choose composite_body or structurally_recursive."
+            f"There is no mass matrix method {shown(method)}; choose composite_body, structurally_recursive, "
+            f"{' or '.join(INERTIA_METHODS)}."
         )
 
     def articulated_inertias(
