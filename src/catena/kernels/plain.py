@@ -107,7 +107,8 @@ class PlainRun:
         record = SimpleNamespace(
             joint=plan.kind[i], placement=Transform(plan.placement_R[i], plan.placement_p[i]),
             inertia=RigidInertia.from_entries(list(plan.inertia[i])),
-            damping=plan.damping[v], friction=plan.friction[v], has_constant_motion_space=_moves_alike(plan.kind[i]),
+            damping=plan.damping[v], friction=plan.friction[v],
+            has_constant_motion_space=_has_constant_motion_space(plan.kind[i]),
         )  # fmt: skip
         for name, extent in algorithm.inputs.items():
             given = inputs.get(name)
@@ -418,7 +419,7 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
 
 
 @lru_cache(maxsize=256)
-def _moves_alike(kind: JointKind) -> bool:
+def _has_constant_motion_space(kind: JointKind) -> bool:
     return kind.has_constant_motion_space
 
 

@@ -14,10 +14,10 @@ from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_e
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
 from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
-from catena.dynamics.tree.damped_dynamics import damped_dynamics, resist
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, OnCall, Pause, Schedule, Sweep, at_ground
 from catena.simulation.stepping.methods import loads, sticking, turns, work
+from catena.simulation.stepping.methods.damped_dynamics import damped_dynamics, resist
 from catena.simulation.stepping.methods.decision import certify
 from catena.simulation.stepping.methods.method import Method
 from catena.simulation.stepping.methods.projection import (
