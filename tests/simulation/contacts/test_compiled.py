@@ -49,7 +49,7 @@ def situation(seed, acts="nothing"):
         hip = s.joints[1]
         given["motion"] = {hip: lambda t: (q[s.slice_q(hip)], v[s.slice_v(hip)], [0.7])}
     if acts == "wrench":
-        given["forces"] = {"trunk": lambda t, q, v: [1.0, 2.0, 3.0, 4.0, 5.0, q[0]]}
+        given["forces"] = {"trunk": lambda t, q, v: [1.0, 2.0, 3.0, 4.0, 5.0, q[..., 0]]}
     if acts == "control":
         given["control"] = lambda t, q, v: np.sin(np.arange(s.nv))
     return s, q, v, FreeMotion(Problem(s, rtol=1e-6, atol=1e-8, **given), places), rng
