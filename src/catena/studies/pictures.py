@@ -84,6 +84,7 @@ def tornado(study: Study, outcome: str) -> Figure:
     axes = made.add_subplot()
     axes.barh(list(found)[::-1], list(found.values())[::-1])
     axes.set_xlim(-1.0, 1.0)
+    axes.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     axes.set_xlabel(f"rank correlation with {outcome}")
     return made
 
