@@ -67,12 +67,12 @@ def test_a_four_bar_is_drawn_undone_dragged_and_measured(person):
     page.mouse.down()
     for k in range(40):
         page.mouse.move(*person.at(0.95 + 0.06 * k, 0.4 - 0.02 * k))
-        page.wait_for_timeout(30)
+        page.wait_for_function("() => !catena.stage.busy")
     page.wait_for_function("() => !catena.stage.busy")
+    before = session.revision
     page.mouse.up()
+    person.settled(before)
     # Typed values: with a unit taken, else refused beside the field and nothing changes.
-    person.settled()
-    page.evaluate("() => catena.stage")
     for bar in ("A-B",):
         a, b = (session.reading.drawing()["points"][name]["at"] for name in bar.split("-"))
         page.mouse.click(*person.at(*np.mean([a, b], axis=0)))

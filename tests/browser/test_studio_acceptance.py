@@ -466,7 +466,7 @@ def test_28_python_is_killed_and_the_work_goes_on(browser, tmp_path):
         page.wait_for_function("() => catena.stage.drawing.bars['A-B']")
         assert "A-B" in json.dumps(page.evaluate(ASK, ["state", {}])[1]["drawing"])
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.wait(timeout=240)
         page.close()
 

@@ -584,16 +584,18 @@ class Player {
   // What moves the eye.
 
   pointers() {
-    const { canvas } = this, held = new Map(); let grip = null, apart = 0;
+    const { canvas } = this, held = new Map(); let grip = null, pressed = null, apart = 0;
     const place = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top, box.width, box.height]; };
     canvas.addEventListener("pointerdown", (event) => {
-      canvas.setPointerCapture(event.pointerId); held.set(event.pointerId, place(event));
+      canvas.setPointerCapture(event.pointerId); pressed = place(event); held.set(event.pointerId, pressed);
       if (held.size === 1 && event.button === 0 && this.live && this.live.grabs !== false && !event.shiftKey) { grip = this.grab(place(event)); if (grip) this.live.drag_start(grip); }
       if (held.size === 2) { const [a, b] = [...held.values()]; apart = Math.hypot(a[0] - b[0], a[1] - b[1]); }
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!held.has(event.pointerId)) { if (this.live && this.live.grabs !== false && event.pointerType === "mouse") this.hover(place(event)); return; }
       const was = held.get(event.pointerId), is = place(event), dx = is[0] - was[0], dy = is[1] - was[1]; held.set(event.pointerId, is);
+      // A hand that trembles while it clicks does not drag.
+      if (grip && pressed) { if (Math.hypot(is[0] - pressed[0], is[1] - pressed[1]) < 3) return; pressed = null; }
       if (grip) { this.live.drag(this.eye.at_distance((2 * is[0]) / is[2] - 1, 1 - (2 * is[1]) / is[3], grip.far)); return; }
       this.touched = true;
       if (held.size === 2) {
