@@ -13,7 +13,7 @@ from benchmarks.table import Figure, figure_table
 from catena.mechanism.generators import arm7, random_mechanism
 from catena.simulation.references import function
 
-RATE, DURATION, CALLS, MEMBERS = 1000.0, 0.3, 100, 3
+RATE, DURATION, CALLS, MEMBERS = 1000.0, 1.0, 100, 3
 WAYS: dict[str, dict[str, Any]] = {"rk4": {"integrator": "rk4", "step": 1.0 / RATE}, "adaptive": {}}
 
 
