@@ -79,3 +79,30 @@ def test_a_name_of_a_module_that_was_renamed_tells_the_new_one(where, old, new):
         getattr(module, old)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         module.nothing  # noqa: B018
+
+
+MOST_OPEN = 81
+"""Slots of public names whose type stays open: axes of joints, which are words or vectors before they are checked and
+tuples after it, models and spaces of other libraries, and what functions of users take and give."""
+
+
+def public_functions():
+    """Yield the public functions, and the public methods and properties of the public classes, each once."""
+    seen = set()
+    for name in dir(ct):
+        found = None if name.startswith("_") else getattr(ct, name)
+        if inspect.isfunction(found):
+            seen.add(found)
+        if inspect.isclass(found):
+            for member in dir(found):
+                if not member.startswith("_") or member == "__init__":
+                    own = inspect.getattr_static(found, member)
+                    own = own.fget if isinstance(own, property) else getattr(own, "__func__", own)
+                    seen.update([own] if inspect.isfunction(own) else [])
+    return [function for function in seen if function.__module__.startswith("catena")]
+
+
+def test_few_slots_of_public_names_leave_their_type_open():
+    """Numbers and symbols alike are `Scalar` and `Scalars`, which say so."""
+    found = {f"{f.__qualname__}: {slot}" for f in public_functions() for slot in any_of(f)}
+    assert len(found) <= MOST_OPEN, sorted(found)

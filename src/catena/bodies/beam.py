@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.bodies.contract import (
     FlexibleBody,
@@ -103,8 +104,9 @@ class Beam(FlexibleBody):
     interface: bool = False
 
     def __init__(
-        self, length: Any, area: Any, inertia: Any, density: Any, young: Any, shear: Any = None,
-        modes: int | Mapping[str, int] = 2, ends: str = "clamped-free", torsion: Any = None, damping: Any = 0.0,
+        self, length: float, area: ArrayLike, inertia: ArrayLike, density: ArrayLike, young: ArrayLike,
+        shear: ArrayLike | None = None, modes: int | Mapping[str, int] = 2, ends: str = "clamped-free",
+        torsion: ArrayLike | None = None, damping: ArrayLike = 0.0,
         stations: Sequence[float] = (), rotary: bool | None = None, interface: bool = False,
     ) -> None:  # fmt: skip
         given = {
@@ -214,7 +216,7 @@ class Beam(FlexibleBody):
             name: float(basis.piecewise(values, np.array([x]))[0]) for name, values in self._sections.items()
         }
 
-    def resultants(self, eta: Any, x: Any) -> dict[str, Floats]:
+    def resultants(self, eta: ArrayLike, x: ArrayLike) -> dict[str, Floats]:
         """Return the stress resultants at places x (n,) [m] for amplitudes eta (..., k): bending moments "My" and "Mz"
         [N m], shear forces "Qy" and "Qz", the axial force "N" [N] and the torque "T" [N m], each (..., n).
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.bodies.beam_element import GAUSS, BeamElement, Section
 from catena.bodies.contract import (
@@ -103,7 +104,7 @@ class BeamFrame(ReducedBody):
     masses: Mapping[str, float]
 
     def __init__(
-        self, nodes: Mapping[str, Any], members: Sequence[Member], interfaces: Sequence[str], modes: int = 4,
+        self, nodes: Mapping[str, ArrayLike], members: Sequence[Member], interfaces: Sequence[str], modes: int = 4,
         damping: float = 0.0, masses: Mapping[str, float] | None = None,
     ) -> None:  # fmt: skip
         places = _places(nodes)
@@ -307,7 +308,7 @@ class BeamFrame(ReducedBody):
         S, R, B = self._fields(best, np.array([at]))
         return Shapes(S[0], R[0], B[0])
 
-    def resultants(self, eta: Any, member: str, x: Any) -> dict[str, Floats]:
+    def resultants(self, eta: ArrayLike, member: str, x: ArrayLike) -> dict[str, Floats]:
         """Return the stress resultants of a member, told as "a-b" by its nodes, at places x (n,) [m] along it for
         amplitudes eta (..., k): bending moments "My" and "Mz" [N m], shear forces "Qy" and "Qz", the axial force "N"
         [N] and the torque "T" [N m], each (..., n), in the axes of the member."""

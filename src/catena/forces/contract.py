@@ -24,6 +24,7 @@ from catena.forces.deflection import deflection
 from catena.forces.parameters import Parametric
 from catena.joints import JointKind
 from catena.spatial import Force, Motion, Transform
+from catena.spatial.scalars import Scalar, Scalars
 
 NO_INPUTS = np.zeros(0)
 NO_INPUTS.flags.writeable = False
@@ -93,7 +94,7 @@ class ForceKind(Parametric, ABC):
         """Whether there is power that `energy` does not account for, as of a damper. Numbers."""
         return True
 
-    def under(self, gravity: Any) -> Self:
+    def under(self, gravity: Scalars) -> Self:
         """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""
         return self
 
@@ -101,7 +102,7 @@ class ForceKind(Parametric, ABC):
     def load(self, at: Any) -> Any:
         """Return what the force does in this state."""
 
-    def energy(self, at: Any) -> Any:
+    def energy(self, at: Any) -> Scalar:
         """Return the energy that is stored in this state, zero unless the kind `stores` some."""
         return 0.0
 

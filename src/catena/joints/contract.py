@@ -22,7 +22,7 @@ import numpy as np
 from catena.errors import ModelError, StateError
 from catena.joints.axes import Direction
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
-from catena.spatial.scalars import array, floor
+from catena.spatial.scalars import Scalar, Scalars, array, floor
 from catena.validation import real_number, shown
 
 IDENTITY = np.eye(3)
@@ -145,12 +145,12 @@ class JointKind(ABC):
 
         return derivatives.bias(self, q, v)
 
-    def restoring(self, q: np.ndarray) -> Any:
+    def restoring(self, q: np.ndarray) -> Scalars | None:
         """Return the joint force (nv,) that holds the joint away from its neutral position; None, the default, if the
         kind has no stiffness of its own."""
         return None
 
-    def energy(self, q: Any) -> Any:
+    def energy(self, q: Scalars) -> Scalar:
         """Return the energy that `restoring` takes from what moves, zero by default."""
         return 0.0
 

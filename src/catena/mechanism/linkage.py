@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.descent import Descent, largest, remembered
 from catena.errors import ModelError
@@ -116,7 +117,7 @@ class Linkage:
             self._bars[pair] = float(length)
         return self
 
-    def sketch(self, points: Mapping[str, Any]) -> Linkage:
+    def sketch(self, points: Mapping[str, ArrayLike]) -> Linkage:
         """Say roughly where points are, {"A": (x, z)}: that decides which way the linkage is put together."""
         given = self._mapping("sketch", points)
         self._sketch |= {name: _point(f"sketch of point {name!r}", x) for name, x in given.items()}
@@ -131,7 +132,7 @@ class Linkage:
         return given
 
     def slide(
-        self, point: str, along: Any = (1.0, 0.0), through: Any = (0.0, 0.0), mass: float = 0.0
+        self, point: str, along: ArrayLike = (1.0, 0.0), through: ArrayLike = (0.0, 0.0), mass: float = 0.0
     ) -> Linkage:
         """Let a point slide along a fixed line through a point in a direction, as the pin of a slider of this mass [kg]
         does."""

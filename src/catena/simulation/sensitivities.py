@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.forces.smooth import STANDSTILL
@@ -106,8 +107,8 @@ class Sensitivities:
 
 
 def sensitivities(
-    system: System, q: Any, v: Any, duration: float, *, tau: Any = None, parameters: Iterable[str] = (),
-    intervals: int | None = None, **options: Any,
+    system: System, q: ArrayLike, v: ArrayLike, duration: float, *, tau: ArrayLike | None = None,
+    parameters: Iterable[str] = (), intervals: int | None = None, **options: Any,
 ) -> Sensitivities:  # fmt: skip
     """Return how the motion from q (nq,) and v (nv,) over `duration` seconds changes with its start, with joint
     forces tau (nv,), constant and zero if None, and with parameters, by names as `System.equations` takes them.

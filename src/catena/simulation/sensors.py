@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.mechanism import Mechanism, MountedSensor
@@ -252,7 +253,7 @@ class Sensed(Controller):
         """Return the joints whose angles sensors tell."""
         return tuple(sensor.joint for sensor in self.sensors.values() if isinstance(sensor, Encoder))
 
-    def tell_near(self, near: Mapping[str, Any]) -> None:
+    def tell_near(self, near: Mapping[str, ArrayLike]) -> None:
         """Say what positions loop joints are next to when a run begins."""
         self._turns = TurnCounter(near)
 

@@ -16,6 +16,11 @@ NUMBERS = (float, int, np.floating, np.integer, np.bool_)
 # The types that numbers have as a rule.
 PLAIN = frozenset({float, int, np.float64})
 
+Scalar = Any
+"""A number or a symbol of CasADi: arithmetic is the same for both, which no type that Python has can say."""
+Scalars = Any
+"""An array or a sequence of them."""
+
 TINY = 1e-300
 """Added under a square root whose argument may vanish, so that quotients by the root stay finite."""
 

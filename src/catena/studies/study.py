@@ -40,7 +40,7 @@ class Study:
     failed, `run(k)` runs one of them again, all of it."""
 
     def __init__(
-        self, job: Job, design: Design, chunk: int | None, executor: Any, store: Any, key: str | None,
+        self, job: Job, design: Design, chunk: int | None, executor: object, store: Any, key: str | None,
         on_error: str,
     ) -> None:  # fmt: skip
         self.job, self.design, self.executor, self.on_error = job, design, executor, on_error
@@ -112,7 +112,7 @@ class Study:
         return max(FEWEST, min(MOST, 1 << max(0, wanted.bit_length() - 1)))
 
     def resume(
-        self, executor: Any = None, progress: bool | None | Callable[[dict[str, Any]], None] = None
+        self, executor: object = None, progress: bool | None | Callable[[dict[str, Any]], None] = None
     ) -> Study:
         """Compute what is not done yet, by another executor if one is given, and return this study."""
         done = self._store.done
@@ -133,7 +133,7 @@ class Study:
             shower.close()
         return self
 
-    def retry(self, executor: Any = None) -> Study:
+    def retry(self, executor: object = None) -> Study:
         """Compute the chunks with failed variants again, and return this study."""
         for chunk in sorted({k // self.chunk for k in self.failed}):
             self._store.again(chunk)
@@ -285,7 +285,7 @@ def study(
     seed: int = 0,
     outcomes: Mapping[str, Any] | None = None,
     keep: Any = "final",
-    executor: Any = None,
+    executor: object = None,
     store: str | os.PathLike[str] | None = None,
     key: str | None = None,
     chunk: int | None = None,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from catena.errors import FormatError, StateError
 from catena.formats.complete import file_path, write_complete
@@ -39,7 +39,7 @@ INK, THIN, THICK = "#000000", 0.8, 1.8
 def save_drawing(
     system: System,
     path: str | os.PathLike[str],
-    q: Any = None,
+    q: ArrayLike | None = None,
     *,
     labels: str | None = "joints",
     view: tuple[float, float] | None = None,

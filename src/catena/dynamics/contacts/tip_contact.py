@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.dynamics.loops.inertia_root import Rows, rooted
 from catena.dynamics.loops.problem import LoopProblem, row_scale, row_weight
@@ -104,7 +105,7 @@ class TipContact:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def sliding(cls, frame: str, coefficient: float, slip: Any, **options: Any) -> Self:
+    def sliding(cls, frame: str, coefficient: float, slip: ArrayLike, **options: Any) -> Self:
         """A point that slides on the support's x-y plane, which it touches from above, with Coulomb friction.
 
         `slip` is the direction (x, y) in which the tip slides over the support; the support feels `coefficient`

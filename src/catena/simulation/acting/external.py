@@ -14,7 +14,7 @@ from catena.errors import SimulationError, StateError
 from catena.kernels.formula_rows import formula_rows
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.simulation.symbols import stack
-from catena.spatial.scalars import array
+from catena.spatial.scalars import Scalar, Scalars, array
 from catena.system import System
 from catena.validation import is_finite, real_array, shown
 
@@ -83,7 +83,7 @@ class ExternalWrench:
         ]  # fmt: skip
         return len(needed) >= 3
 
-    def formula(self, t: Any, q: Any, v: Any) -> Any:
+    def formula(self, t: Scalar, q: Scalars, v: Scalars) -> Scalars:
         """Return what the function gives for numbers or symbols."""
         return self.function(t, q, v) if self.wants_state else self.function(t)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.control.following import Ahead, as_path, known_in_step
@@ -18,9 +19,9 @@ from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
 from catena.simulation.references.as_polynomial import InputPath, held
-from catena.simulation.references.protocol import as_system
+from catena.simulation.references.protocol import Reference, as_system
 from catena.simulation.symbols import join
-from catena.spatial.scalars import is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.validation import is_not_negative, shown
 
@@ -37,9 +38,9 @@ class ComputedTorque(Controller):
     def __init__(
         self,
         system: System,
-        reference: Any,
-        kp: Any,
-        kd: Any = None,
+        reference: Reference | ArrayLike,
+        kp: ArrayLike,
+        kd: ArrayLike | None = None,
         *,
         damping: float = 1.0,
         rate: float | None = None,
@@ -87,7 +88,7 @@ class ComputedTorque(Controller):
         """Return that nothing is remembered."""
         return 0
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return the reference and the gains: they are data, so that others compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
         along = self._ahead.at(t) if self._known is None else [self._known.table.at(t)]
@@ -99,7 +100,9 @@ class ComputedTorque(Controller):
             return None
         return (*self._known.paths, (held(self._constants), 0))
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return tau (..., nv) from the state, the reference and the gains."""
         nq, nv = self.system.nq, self.system.nv
         along, kp, kd = inputs[..., : -2 * nv], inputs[..., -2 * nv : -nv], inputs[..., -nv:]

@@ -13,7 +13,7 @@ from catena.simulation.control.tree_law import is_bare_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.simulation.references.protocol import as_system
-from catena.spatial.scalars import is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 
 
@@ -51,7 +51,7 @@ class Feedforward(Controller):
         """Return the reference where the step finds the forces along it by itself."""
         return self._known if is_bare_tree(self.system) else None
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return the forces (..., nv) at the time t, or at times, or what the step finds them from; joints without
         actuator get none."""
         along = self._along
@@ -65,7 +65,9 @@ class Feedforward(Controller):
         along = self._along
         return None if along is None else along.paths
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return the forces known ahead."""
         along = self._along
         if along is None:

@@ -13,7 +13,7 @@ from catena.simulation.control.protocol import Controller, checked_rate, require
 from catena.simulation.control.tree_law import is_bare_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
-from catena.spatial.scalars import is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.thresholds import RANK_ACTUATED
 from catena.validation import shown
@@ -74,7 +74,7 @@ class GravityCompensation(Controller):
         """Return that nothing is remembered."""
         return 0
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return that nothing is known ahead."""
         return np.zeros((*np.shape(t), 0))
 
@@ -82,7 +82,9 @@ class GravityCompensation(Controller):
         """Return that nothing is known ahead."""
         return ()
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return tau (..., nv) at rest."""
         if not is_symbolic(q):
             return self(t, q, v), memory

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints import JointKind
@@ -24,7 +25,7 @@ from catena.simulation.control.remembered import Remembered
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.protocol import as_system
 from catena.simulation.symbols import both, join, less, maximum, minimum, where
-from catena.spatial.scalars import is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.validation import entries, is_finite, is_one_of, shown
 
@@ -48,11 +49,11 @@ class PID(Controller):
         self,
         system: System,
         reference: Any,
-        kp: Any = 0.0,
-        ki: Any = 0.0,
-        kd: Any = 0.0,
+        kp: ArrayLike = 0.0,
+        ki: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
         *,
-        bias: Any = 0.0,
+        bias: ArrayLike = 0.0,
         joints: Iterable[str] | None = None,
         limits: Any = "actuators",
         anti_windup: str = "clamping",
@@ -110,7 +111,7 @@ class PID(Controller):
         """Return how many integrals there are."""
         return len(self._at) if self.integral else 0
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return the reference of the controlled joints, gains and limits: they are data, so that other gains
         compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
@@ -125,7 +126,9 @@ class PID(Controller):
             return None
         return (*self._known.paths, (held(self._constants), 0))
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return tau (..., nv) and the next integrals."""
         n, nq = len(self._at), len(self._at_q)
         along, rest = inputs[..., : -7 * n], inputs[..., -7 * n :]

@@ -15,6 +15,7 @@ from catena.simulation.references import Constant, Reference, as_polynomial, is_
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
 from catena.simulation.symbols import maximum, minimum, stack
+from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 from catena.validation import shown
 
@@ -72,7 +73,7 @@ class ServoSignals(Controller):
         """Return that nothing is remembered."""
         return 0
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return the signals (..., k) at the time t, or at times."""
         if not self._references:
             return np.zeros((*np.shape(t), 0))
@@ -85,7 +86,9 @@ class ServoSignals(Controller):
             None if any(one is None for one in found) else tuple((one, 0) for one in found if one is not None)
         )
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return what the servos do."""
         tau: list[Any] = [0.0 * v[..., k] for k in range(self.system.nv)]
         for k, (servo, at_q, at_v) in enumerate(self._servos):

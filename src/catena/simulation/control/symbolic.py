@@ -14,7 +14,7 @@ from catena.simulation.control.remembered import Remembered
 from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.symbols import stack
-from catena.spatial.scalars import array, is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
 from catena.validation import can_take, is_count, real_array, shown
 
@@ -74,7 +74,7 @@ class SymbolicControl(Controller):
         """Return the number of memory entries."""
         return self._size
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return what the user's inputs are at the time t, or at times."""
         if self._inputs is None:
             return np.zeros((*np.shape(t), 0))
@@ -95,7 +95,9 @@ class SymbolicControl(Controller):
             return ()
         return None if self._polynomial is None else ((self._polynomial, 0),)
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return tau and the next memory."""
         extra = ([memory] if self._size else []) + ([inputs] if self._inputs is not None else [])
         found = self.function(t, q, v, *extra)

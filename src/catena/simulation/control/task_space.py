@@ -31,7 +31,7 @@ from catena.simulation.references.rotation import rotations
 from catena.simulation.references.task_path import FrameTask
 from catena.simulation.symbols import join
 from catena.spatial import Pose, quaternion
-from catena.spatial.scalars import is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.validation import real_number, shown
 
@@ -124,7 +124,7 @@ class TaskSpace(Controller):
         """Return that nothing is remembered."""
         return 0
 
-    def inputs(self, t: Any) -> np.ndarray:
+    def inputs(self, t: Scalar) -> np.ndarray:
         """Return the path, the gains and the posture: they are data, so that others compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]
         along = self._task.goal(t) if self._known is None else [self._known.table.at(t)]
@@ -136,7 +136,9 @@ class TaskSpace(Controller):
             return None
         return (*self._known.paths, (held(self._constants), 0))
 
-    def evaluate(self, t: Any, q: Any, v: Any, memory: Any, inputs: Any) -> tuple[Any, Any]:
+    def evaluate(
+        self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
+    ) -> tuple[Any, Any]:
         """Return tau (..., nv) from the state, the path and the gains."""
         count = self._constants.shape[-1]
         along, constants = inputs[..., :-count], inputs[..., -count:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.references.protocol import ReferenceMotion, as_times
@@ -37,6 +38,6 @@ class Constant:
         )
 
 
-def constant(position: Any, nv: int | None = None) -> Constant:
+def constant(position: ArrayLike, nv: int | None = None) -> Constant:
     """Return a reference that stays at a position; nv says how many velocities there are where nq differs."""
     return Constant(position, nv)

@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.references.as_polynomial import as_polynomial
@@ -67,7 +68,7 @@ class JointPath:
         self.given(np.zeros(()))
         self._inverse: InverseKinematics | None = None
 
-    def given(self, t: Any) -> ReferenceMotion:
+    def given(self, t: ArrayLike) -> ReferenceMotion:
         """Return q (..., nq), v and vdot (..., nv) in which only the joints named are right; the others rest."""
         if isinstance(t, float) and isfinite(t) and self.in_step is not None:
             found = ReferenceMotion(*self.in_step.at(t))
@@ -146,7 +147,7 @@ class JointPath:
         where = self.system.slice_q(name), *2 * (self.system.slice_v(name),)
         return all(len(x) == w.stop - w.start for x, w in zip(known.at(0.0), where, strict=True))
 
-    def at(self, t: Any) -> ReferenceMotion:
+    def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv) of the whole system, its loops closed."""
         if not self.system.plan.total_constraints:
             return self.given(t)

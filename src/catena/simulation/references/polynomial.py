@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.simulation.references.piecewise import PiecewisePolynomial, hermite
 from catena.simulation.references.protocol import as_knots, as_points
 
 
-def cubic(times: Any, points: Any, velocities: Any = None) -> PiecewisePolynomial:
+def cubic(times: ArrayLike, points: ArrayLike, velocities: ArrayLike | None = None) -> PiecewisePolynomial:
     """Return the motion through `points` (n, k), or (n,) for one coordinate, at `times` (n,) along cubics.
 
     `velocities` (n, k) at the points are zero unless given: the motion rests at every point.
@@ -24,7 +25,10 @@ def cubic(times: Any, points: Any, velocities: Any = None) -> PiecewisePolynomia
 
 
 def quintic(
-    times: Any, points: Any, velocities: Any = None, accelerations: Any = None
+    times: ArrayLike,
+    points: ArrayLike,
+    velocities: ArrayLike | None = None,
+    accelerations: ArrayLike | None = None,
 ) -> PiecewisePolynomial:
     """Return the motion through `points` (n, k), or (n,) for one coordinate, at `times` (n,) along quintics.
 

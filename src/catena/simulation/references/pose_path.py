@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.references.constant import Constant
 from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
 from catena.simulation.references.rotation import orientation, rotations
-from catena.spatial import is_one_pose
+from catena.spatial import Pose, is_one_pose
 from catena.validation import entries, shown
 
 
@@ -36,7 +38,7 @@ class PosePath:
                 )
 
     @classmethod
-    def through(cls, times: Any, poses: Any, law: str = "quintic") -> PosePath:
+    def through(cls, times: ArrayLike, poses: Sequence[Pose], law: str = "quintic") -> PosePath:
         """Return the path through poses that rests at each of them: straight lines and shortest turns."""
         from catena.simulation.references.polynomial import cubic, quintic
         from catena.simulation.references.rotation import turns
@@ -64,7 +66,7 @@ class PosePath:
             return None
         return min(span[0] for span in known), max(span[1] for span in known)
 
-    def at(self, t: Any) -> ReferenceMotion:
+    def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return (..., 7), (..., 6) and (..., 6)."""
         return posed(self.position.at(t), self.rotation.at(t))
 

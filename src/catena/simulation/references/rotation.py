@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints.contract import check_unit_quaternion
@@ -71,13 +72,13 @@ class Turns:
         return turned(self.orientations[i], (s - i[..., None]) * xi, rate * xi, rate2 * xi)
 
 
-def turning(vector: Reference, start: Any = (1.0, 0.0, 0.0, 0.0)) -> Turning:
+def turning(vector: Reference, start: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Turning:
     """Return the orientation that is turned from `start` (w, x, y, z) by the rotation vector that a reference of three
     coordinates gives: for a spherical joint, or the orientation of a tool."""
     return Turning(vector, start)
 
 
-def turns(times: Any, orientations: Any, law: str = "quintic") -> Turns:
+def turns(times: ArrayLike, orientations: ArrayLike, law: str = "quintic") -> Turns:
     """Return the shortest turns through `orientations` (n, 4), unit quaternions, at `times` (n,), resting at each.
 
     `law` is "quintic" or "cubic".

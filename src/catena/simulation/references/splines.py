@@ -6,6 +6,7 @@ from math import factorial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.simulation.references.piecewise import PiecewisePolynomial
@@ -15,7 +16,7 @@ from catena.validation import is_count, is_one_of, shown
 ENDS = ("rest", "natural", "free", "periodic")
 
 
-def spline(times: Any, points: Any, degree: int = 3, ends: str = "rest") -> PiecewisePolynomial:
+def spline(times: ArrayLike, points: ArrayLike, degree: int = 3, ends: str = "rest") -> PiecewisePolynomial:
     """Return the spline of degree 3 or 5 through `points` (n, k), or (n,) for one coordinate, at `times` (n,).
 
     It has continuous derivatives up to degree - 1. `ends`: "rest" begins and ends with zero velocity (and, for degree

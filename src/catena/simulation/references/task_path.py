@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.kinematics import stacks
@@ -145,7 +146,7 @@ class TaskPath:
         """Return which velocity components (nv,) have a reference: all."""
         return np.ones(self.system.nv, dtype=bool)
 
-    def at(self, t: Any) -> ReferenceMotion:
+    def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv); after the end it stands there."""
         times = as_times(t, f"frame {self.frame!r}")
         found = self._inverse.at(np.minimum(times.ravel(), self.end))
@@ -153,6 +154,6 @@ class TaskPath:
         kept = (found.q, np.where(moving, found.v, 0.0), np.where(moving, found.vdot, 0.0))
         return ReferenceMotion(*(x.reshape(*times.shape, x.shape[-1]) for x in kept))
 
-    def given(self, t: Any) -> ReferenceMotion:
+    def given(self, t: ArrayLike) -> ReferenceMotion:
         """Return the reference as controllers of single joints take it: the same as `at`."""
         return self.at(t)
