@@ -264,3 +264,22 @@ def test_descriptions_are_checked():
         ct.Described(ct.PID, {"A": 0.1}, kq=3.0)
     with pytest.raises(ct.StateError, match="cannot be called"):
         ct.Described(3)
+
+
+def test_a_change_that_attaches_moves_as_the_event_that_does_so():
+    m = ct.Mechanism("hook", gravity=(0, 0, 0))
+    m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=0.1)
+    m.add_body("slide", mass=2.0)
+    m.add_joint("A", "ground", "rod", ct.Revolute("z"))
+    m.add_joint("x", "ground", "slide", ct.Prismatic("x"))
+    joint = {"name": "hook", "parent": "rod", "child": "slide", "kind": ct.Planar()}
+    s = m.system()
+    said = ct.simulate(s, [0.2, 1.0], [1.0, 0.5], 0.6, changes=[ct.Change(at=0.3, attach=joint)])
+
+    def then(here):
+        return here.system.mechanism.attach("hook", "rod", "slide", ct.Planar(), at=here.configuration)
+
+    done = ct.simulate(s, [0.2, 1.0], [1.0, 0.5], 0.6, events=ct.at_time(0.3, then=then))
+    assert [len(part.system.mechanism.joints) for part in said.segments] == [2, 3]
+    for name in ("A", "x"):
+        np.testing.assert_allclose(said[name][-1], done[name][-1], rtol=0, atol=1e-12)

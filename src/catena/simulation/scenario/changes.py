@@ -112,7 +112,9 @@ class Change:
             mechanism = mechanism.detach(list(self.detach))
         for one in self.attach:
             given = dict(one)  # type: ignore[arg-type]
-            mechanism = mechanism.attach(*(given.pop(key) for key in NEEDED), at=here, **given)
+            # All of them are taken out before the rest is unpacked, which a generator here would be too late for.
+            needed = [given.pop(key) for key in NEEDED]
+            mechanism = mechanism.attach(*needed, at=here, **given)
         if self.lock:
             mechanism = mechanism.lock(list(self.lock), at=here)
         if self.free:
