@@ -210,6 +210,7 @@ from .system import (
     contact_dynamics as contact_dynamics,
     energy_derivatives as energy_derivatives,
     inertial_parameters as inertial_parameters,
+    jacobian_rate as jacobian_rate,
     joint_bases as joint_bases,
     joint_wrench as joint_wrench,
     operational_dynamics as operational_dynamics,

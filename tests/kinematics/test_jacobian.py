@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import catena as ct
 from benchmarks.states import random_states
 from catena.spatial import Transform
 
@@ -42,6 +43,22 @@ def test_bias_acceleration_is_the_derivative_of_the_jacobian_times_v(mixed, agre
     for frame in FRAMES:
         rate = derivative(lambda t, frame=frame: system.jacobian(system.integrate(q, v, t), frame))
         agree(np.einsum("bij,bj->bi", rate, v), system.bias_acceleration(q, v, frame), 1e-10, scale=1.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_rate_of_the_jacobian_is_its_derivative_in_all_axes(mixed, agree, derivative, seed):
+    """As a matrix, and times v what a frame accelerates by when joints do not."""
+    system = mixed(seed).system()
+    q, v, _, _ = random_states(system, 3, seed)
+    for frame in FRAMES:
+        for axes in ("frame", "aligned", "ground"):
+            rate = derivative(
+                lambda t, frame=frame, axes=axes: system.jacobian(system.integrate(q, v, t), frame, axes)
+            )
+            agree(ct.jacobian_rate(system, q, v, frame, axes), rate, 1e-10, scale=1.0)
+        found = ct.jacobian_rate(system, q, v, frame)
+        agree(np.einsum("bij,bj->bi", found, v), system.bias_acceleration(q, v, frame), 1e-13, scale=1.0)
+        agree(ct.jacobian_rate(system, q[0], v[0], frame), found[0], 1e-14)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

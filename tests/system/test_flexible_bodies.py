@@ -66,6 +66,16 @@ def test_jacobians_of_points_of_a_body_take_velocities_to_twists():
     )
 
 
+def test_the_rate_of_a_jacobian_of_points_of_a_body_is_its_derivative(derivative):
+    s = arm().system()
+    q, v, _ = states(s)
+    for frame in ("middle", "load", "boom"):
+        rate = derivative(lambda t, frame=frame: s.jacobian(s.integrate(q, v, t), frame))
+        np.testing.assert_allclose(ct.jacobian_rate(s, q, v, frame), rate, atol=1e-10)
+        with ct.plain_numbers():
+            np.testing.assert_allclose(ct.jacobian_rate(s, q[0], v[0], frame), rate[0], atol=1e-10)
+
+
 def test_the_force_of_inverse_dynamics_is_the_slope_of_the_energy_at_rest():
     s = arm().system()
     q, _, _ = states(s)

@@ -39,6 +39,16 @@ def bias(kind: JointKind, q: np.ndarray, v: np.ndarray) -> Motion:
     return Motion(_evaluate(source, [q, v]))
 
 
+def motion_space_rate(kind: JointKind, q: np.ndarray, v: np.ndarray) -> MotionSpace:
+    """Return Sdot, the derivative of S(q) along dq/dt = rate(q, v)."""
+    if kind.nv == 0:
+        return MotionSpace.zero(0)
+    symbolic = is_symbolic(q) or is_symbolic(v)
+    with on_symbols(f"joint kind {type(kind).__name__}"):
+        source = _motion_space_rate_expression(kind) if symbolic else _motion_space_rate_function(kind)
+    return MotionSpace(_evaluate(source, [q, v]).reshape(kind.nv, 6).T)
+
+
 def _symbols(name: str, n: int) -> tuple[Any, np.ndarray]:
     """Return a column of `n` symbols and the same symbols as an array."""
     import casadi
@@ -81,6 +91,21 @@ def _bias_expression(kind: JointKind) -> tuple[list[Any], Any]:
     v_column, v = _symbols("v", kind.nv)
     twist = _column((kind.motion_space(q) * v).array)
     return [q_column, v_column], casadi.cse(casadi.jtimes(twist, q_column, _column(kind.rate(q, v))))
+
+
+def _motion_space_rate_expression(kind: JointKind) -> tuple[list[Any], Any]:
+    """Return symbols [q, v] and the entries of Sdot, column by column."""
+    import casadi
+
+    q_column, q = _symbols("q", kind.nq)
+    v_column, v = _symbols("v", kind.nv)
+    S = _column(kind.motion_space(q).array.T.ravel())
+    return [q_column, v_column], casadi.cse(casadi.jtimes(S, q_column, _column(kind.rate(q, v))))
+
+
+@lru_cache(maxsize=256)
+def _motion_space_rate_function(kind: JointKind) -> Any:
+    return _function(*_motion_space_rate_expression(kind))
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,7 @@ from catena.system.moved_loops import with_loops_at
 from catena.system.operational_dynamics import (
     BiasParts,
     bias_parts,
+    jacobian_rate,
     operational_dynamics,
 )
 from catena.system.plans import compare_plans, connectivity
@@ -47,6 +48,7 @@ __all__ = [
     "JointWrench",
     "OperationalDynamics",
     "bias_parts",
+    "jacobian_rate",
     "joint_bases",
     "joint_wrench",
     "operational_dynamics",

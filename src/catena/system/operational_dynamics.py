@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena import kinematics
+from catena.kinematics import stacks
 from catena.questions.operational_dynamics import OperationalDynamics, frame_equation
+from catena.system.frame_axes import in_axes, require_axes
 from catena.system.system import System
 
 
@@ -28,6 +31,21 @@ def operational_dynamics(system: System, q: ArrayLike, v: ArrayLike, frame: str)
         frame, bare.operational_space(q, frame)[0], bare.jacobian(q, frame), bare.bias_acceleration(q, v, frame),
         bare.forward_dynamics(q, v), bare.forward_dynamics(q, rest),
     )  # fmt: skip
+
+
+def jacobian_rate(system: System, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "frame") -> np.ndarray:
+    """Return J', shape (..., 6, nv): how fast the Jacobian of a frame, `s.jacobian(q, frame, axes)`, changes at q (...,
+    nq) while the velocity is v (..., nv). In the frame's own axes J' v is `s.bias_acceleration(q, v, frame)`."""
+    name = system._frame(frame)
+    rate = system._run(kinematics.jacobian_rate, name, q=q, qd=v)["J_rate"]
+    if require_axes(axes) == "frame":
+        return rate
+    # Axes that do not turn with the frame see what is fixed in it carried along, at the ground's origin moved too.
+    twist = system.twist(q, v, name)
+    if axes == "aligned":
+        twist[..., 3:] = 0.0
+    carried = stacks.cross(twist[..., None, :], stacks.transposed(system.jacobian(q, name)))
+    return in_axes(rate + stacks.transposed(carried), system.pose(q, name).matrix(), axes)
 
 
 def bias_parts(system: System, q: ArrayLike, v: ArrayLike) -> BiasParts:
