@@ -1,8 +1,8 @@
 """The Jacobian of a frame: from the joint velocities to the frame's twist in its own axes. Two sweeps over
 the path, cost O(N).
 
-Column block i is X phi_i, with X from body i to the frame (van der Merwe, eq. 5.38). Its rate is X (phi_i' + u_i x phi_i),
-with u_i the twist of body i less that of the frame.
+Column block i is X phi_i, with X from body i to the frame (van der Merwe, eq. 5.38). Its rate is X (phi_i' + u_i x
+phi_i), with u_i the twist of body i less that of the frame.
 """
 
 from typing import Any
