@@ -237,7 +237,7 @@ def test_a_control_that_fails_stops_the_run_and_what_there_is_is_kept(
 def test_every_integrator_of_the_help_runs(catena, name):
     step = ("--step", "1e-2") if name in FIXED_STEPS else ()
     # Steps that find impulses take trees.
-    model = "cart_pole" if name == "time_stepping" else "four_bar"
+    model = "arm7" if name == "time_stepping" else "four_bar"
     data = catena("run", model, "--time", "0.02", "--integrator", name, *step, "--json").data
     assert (data["integrator"], data["reached"], data["code"]) == (name, 0.02, 0)
 
