@@ -213,6 +213,7 @@ from .system import (
     jacobian_rate as jacobian_rate,
     joint_bases as joint_bases,
     joint_wrench as joint_wrench,
+    moving_base_wrenches as moving_base_wrenches,
     operational_dynamics as operational_dynamics,
     reach as reach,
     velocity_transformation as velocity_transformation,

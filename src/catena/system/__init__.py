@@ -13,6 +13,7 @@ from catena.system.energy_derivatives import energy_derivatives
 from catena.system.inertial_parameters import inertial_parameters
 from catena.system.joint_wrenches import JointWrench, joint_bases, joint_wrench
 from catena.system.moved_loops import with_loops_at
+from catena.system.moving_base import moving_base_wrenches
 from catena.system.operational_dynamics import (
     BiasParts,
     bias_parts,
@@ -51,5 +52,6 @@ __all__ = [
     "jacobian_rate",
     "joint_bases",
     "joint_wrench",
+    "moving_base_wrenches",
     "operational_dynamics",
 ]
