@@ -544,7 +544,8 @@ class System:
         `tau` are generalised forces (none if None): what the actuators give, and at joints without one whatever is
         given. `f_ext` maps bodies or frames to wrenches [moment; force] in their own axes at their origin,
         `base_acceleration` is a prescribed acceleration [angular; linear] of the ground, which may have a velocity by
-        `ct.moving_base_wrenches`. Friction is taken off. `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
+        `ct.moving_base_wrenches`. Friction is taken off.
+        `method` for trees: "articulated_body" (O(N), what "auto" takes) or "composite_body" (H^-1 (tau - bias)). With
         loops, which are respected: "elimination" (compiled, what "auto" takes, with "kkt" for states that it cannot
         certify), "kkt", "absolute", "joint_multipliers", "minimal" (the coordinates of the joints `independent`, or the
         best ones) or "reference_member" (the body called `member`, or the best one); they agree, whatever the rank of
