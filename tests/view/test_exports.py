@@ -178,3 +178,15 @@ def test_options_of_a_page_that_are_none_are_named(run, tmp_path):
     with pytest.raises(ct.CatenaError, match="title is 3"):
         run.save_html(tmp_path / "x.html", title=3)
     run.save_html(tmp_path / "x.html", traces="coupler")
+
+
+def test_a_page_says_with_which_parameters_it_was_made(tmp_path):
+    (tmp_path / "swing.toml").write_text(
+        '[mechanism]\nname = "swing"\n[parameters]\nlength = 0.4\n[[body]]\nname = "rod"\nmass = 1.0\n'
+        'com = [0, 0, "-length"]\ninertia = 0.01\n[[joint]]\nname = "pin"\nparent = "ground"\nchild = "rod"\n'
+        'kind = "revolute"\naxis = "y"\n'
+    )
+    s = ct.load(tmp_path / "swing.toml", parameters={"length": 0.35}).system()
+    run = ct.simulate(s, [0.3], [0.0], 0.1)
+    run.save_html(tmp_path / "swing.html")
+    assert '"parameters":{"length":0.35}' in (tmp_path / "swing.html").read_text(encoding="utf-8")

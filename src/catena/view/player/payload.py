@@ -46,6 +46,7 @@ def payload(movie: Movie) -> Data:
 
     return {
         "title": movie.title,
+        "parameters": dict(movie.segments[0].scene.system.mechanism.parameters),
         "speed": movie.speed,
         "scenes": [scene_data(each) for each in scenes],
         "segments": segments(movie.segments),

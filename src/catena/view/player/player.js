@@ -107,6 +107,9 @@ class Player {
     const { root, data } = this, own = root.querySelector("aside"), aside = this.hosts.aside || own;
     root.querySelector("strong").textContent = data.title; root.querySelector(".options").replaceChildren(); this.build_options(); aside.replaceChildren(); this.list = this.slider = this.track = this.button = this.loop_button = null;
     this.stage.querySelectorAll(".events").forEach((list) => list.remove());
+    const named = Object.entries(data.parameters || {});
+    // The studio has them as sliders beside the scene; a page alone says with which numbers it was made.
+    if (named.length && aside === own) aside.append(element("p", "parameters", named.map(([name, value]) => `${name} = ${shown_number(value)}`).join(", ")));
     const rest = element("details", "rest"), some = data.panels.filter((panel) => panel.is_detail).length;
     rest.append(element("summary", "", `${some} more: ${data.panels.filter((panel) => panel.is_detail).map((panel) => panel.title.split(/[:(]/)[0].trim().toLowerCase()).join(", ")}`));
     this.plots = data.panels.map((panel) => new Plot(panel.is_detail ? rest : aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
