@@ -70,3 +70,55 @@ def test_of_several_bases_those_that_are_meant():
         ct.ModelError, match="needs one locked Free joint to ground, found 'robot floats', 'target"
     ):
         both.free_base()
+
+
+def held(m, seed=3):
+    """A planar robot that has taken hold of a fixture with its hand, and the state in which it did."""
+    s = m.system()
+    q = np.random.default_rng(seed).normal(size=s.nq)
+    return m.attach("fixture", "ground", "hand", ct.Revolute("y"), at=s.configuration(q)), s, q
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_planar_base_that_closes_a_loop_leaves_no_redundant_rows(reverse):
+    """Example 1 of Lampariello in the plane, against the tree that keeps the base, whose loop has redundant rows."""
+    m = planar(reverse)
+    gripping, _, _ = held(m)
+    best, kept = gripping.system(), gripping.system(cut=["fixture"])
+    assert best.loops == ("base",) and best.plan.total_constraints == 0
+    found = best.diagnose(best.neutral())
+    assert (found.mobility, found.redundancy, found.redundant) == (3, 0, ())
+    rng = np.random.default_rng(1)
+    q, v = best.integrate(best.neutral(), 0.3 * rng.normal(size=3)), rng.normal(size=3)
+    q2, v2 = ct.transfer(best, q, v, kept)
+    forces = {"slides": 2.0, "turns": -1.0, "fixture": 0.5}
+    a, b = best.forward_dynamics(q, v, forces), kept.forward_dynamics(q2, v2, forces)
+    for joint in ("slides", "turns"):
+        np.testing.assert_allclose(a[best.slice_v(joint)], b[kept.slice_v(joint)], atol=1e-10)
+    # The base is where it is, though nothing is asked of it.
+    np.testing.assert_allclose(best.joint_position(q, "base"), q2[kept.slice_q("base")], atol=1e-12)
+    np.testing.assert_allclose(best.joint_velocity(q, v, "base"), v2[kept.slice_v("base")], atol=1e-12)
+    np.testing.assert_allclose(best.reactions(q, v, forces)["base"], 0.0, atol=1e-12)
+    for seen in (gripping.reroot("slider"), gripping.fix_base(at=best.joint_position(q, "base")).free_base()):
+        assert seen.system().diagnose(seen.system().neutral()).redundancy == 0
+    masses = {"hand.mass": np.array([1.0, 2.0])}
+    heavier = gripping.with_body("hand", mass=2.0).system()
+    np.testing.assert_allclose(
+        best.forward_dynamics(q, v, parameters=masses)[1], heavier.forward_dynamics(q, v), atol=1e-11
+    )
+
+
+def test_a_plane_that_carries_or_is_left_keeps_its_rows():
+    """Weight across the plane is carried by it, a body off its height is not in it, and a hinge may lead out of it."""
+    gripping, s, q = held(planar())
+    carrying = gripping.copy()
+    carrying.gravity = (0.0, -9.81, 0.0)
+    assert carrying.system().plan.total_constraints == 3
+    along = gripping.copy()
+    along.gravity = (1.0, 0.0, -9.81)
+    assert along.system().plan.total_constraints == 0
+    for pose in (ct.Pose(p=(0, 0.01, 0)), ct.Pose(rpy=(1e-3, 0, 0))):
+        off = s.mechanism.attach("fixture", "ground", "hand", ct.Revolute("y"), in_parent=pose)
+        assert off.system(cut=["base"]).plan.total_constraints == 3
+    free = s.mechanism.attach("fixture", "ground", "hand", ct.Spherical(), at=s.configuration(q))
+    assert free.system(cut=["base"]).plan.total_constraints == 3

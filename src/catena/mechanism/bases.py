@@ -142,7 +142,7 @@ def _along_plane(mechanism: Mechanism, base: Joint, body: str, normal: np.ndarra
                 if joint.parent == here
                 else (joint.in_child, joint.in_parent)
             )
-            if not joint.locked and not _stays(joint.kind, near.R.T @ across):
+            if not joint.locked and not stays_in_plane(joint.kind, near.R.T @ across):
                 continue
             moved = Pose()
             if joint.locked and joint.locked_at is not None:
@@ -158,7 +158,7 @@ def _along_plane(mechanism: Mechanism, base: Joint, body: str, normal: np.ndarra
     return placed[body]
 
 
-def _stays(kind: JointKind, normal: np.ndarray) -> bool:
+def stays_in_plane(kind: JointKind, normal: np.ndarray) -> bool:
     """Return whether a joint moves only in the plane across a normal in its frame."""
     if isinstance(kind, Fixed):
         return True

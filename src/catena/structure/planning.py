@@ -15,6 +15,7 @@ from catena.spatial import Pose, is_symbolic
 from catena.structure.expansion import expand, welds_across
 from catena.structure.flattening import FlatteningChoice, flatten
 from catena.structure.plan import Plan
+from catena.structure.planar_bases import without_planes
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
 from catena.structure.welding import weld as weld_bodies
 from catena.validation import listed, shown
@@ -48,7 +49,7 @@ def plan(
         if len(_motors_left_out(mechanism, other)) >= len(idle):
             break
         found = other
-    return found
+    return without_planes(found)
 
 
 def _planned(
