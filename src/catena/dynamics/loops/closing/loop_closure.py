@@ -124,10 +124,11 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     if not knows_all_coordinates(plan):
         return _closure_of_user_kinds(evaluator, q, v)
     result = evaluator.evaluate(compiled_closure(sort_for(plan)), {"q": q, "qd": v})
-    kept, batch = evaluator.once(kept_entries), result["position"].shape[:-2]
-    return result["position"].reshape(*batch, -1)[..., kept], result["velocity"].reshape(*batch, -1)[
-        ..., kept
-    ]
+    kept, (*batch, rows, width) = evaluator.once(kept_entries), result["position"].shape
+    position, velocity = (
+        result[x].reshape(*batch, rows * width)[..., kept] for x in ("position", "velocity")
+    )
+    return position, velocity
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
