@@ -54,6 +54,7 @@ def test_the_example_shows_every_table_and_every_key():
     shown = {key for word in MANY for table in content[word] for key in table}
     shown |= {key for word in ("mechanism", "initial", "ground", "linkage") for key in content[word]}
     shown |= {key for state in content["states"].values() for key in state}
+    shown |= {key for joint in content["joint"] for key in joint.get("load_friction", ())}
     # The other ways to describe a flexible body are on the page about those, and nothing in the example is a servo.
     shown |= {"beam_frame", "finite_elements", "signals"}
     assert {key for required, optional in KEYS.values() for key in (*required, *optional)} <= shown

@@ -184,6 +184,7 @@ Good = Callable[[Subject], Any]
 GOOD: dict[str, Any] = {
     "symbols": (), "names": "forward_dynamics", "visuals": (), "collisions": (), "density": None, "physical": True,
     "armature": 0.0, "velocity_limit": None, "static_friction": None, "stribeck_velocity": None,
+    "load_friction": None, "angular_stiffness": None, "angular_damping": None,
     "kinds": (), "accuracy": 1e-7,
     "dt": 0.1, "given": {}, "slack": 1e-5, "held": (), "stiffness": 3.0, "damping": 0.5, "tolerance": 1e-10,
     "base_acceleration": np.zeros(6), "method": "auto", "member": None, "name": "new", "gravity": (0, 0, -9.81),

@@ -41,6 +41,7 @@ KEYS = [
     "pose", "joint", "components", "gear", "stiffness", "rest", "between", "rest_length", "frame", "moment",
     "force", "axes", "gravity", "format", "q", "v", "motions", "normal", "axis1", "axis2", "arguments", "density",
     "physical", "visual", "collision", "armature", "velocity_limit", "static_friction", "stribeck_velocity",
+    "load_friction", "mu", "radius", "span", "static_mu", "length", "width",
     "include", "repeat", "chain", "coupling", "ground",
     "unknown", '""', '"a.b"', "a.b.c", "crank", "rod", "parameters", "parameters.rod", "linkage", "linkage.bars",
     "fixed", "bars", "sketch", "slides", "at", "O-A", "A-B", "t", "pi",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,10 +24,14 @@ Rows = tuple[Any, Any, Any]
 @dataclass(frozen=True, eq=False)
 class ReferenceInStep:
     """`motion` gives position, velocity and acceleration from a time and the numbers (k,) of `paths` at that time; both
-    may be numbers or symbols."""
+    may be numbers or symbols. A pickle holds the `source` that it was made of, and makes it again."""
 
     paths: tuple[InputPath, ...]
     motion: Callable[[Any, Any], Rows]
+    source: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (self.source,)
 
     @cached_property
     def table(self) -> PathTable:
@@ -41,6 +45,16 @@ class ReferenceInStep:
 
 def in_step(reference: Any) -> ReferenceInStep | None:
     """Return a reference for the compiled step; None where only Python knows what it is at a time."""
+    found = _in_step(reference)
+    return found and replace(found, source=reference)
+
+
+def _made_again(source: Any) -> ReferenceInStep | None:
+    """Return what a pickle held; references of whole systems make their own."""
+    return source.in_step if hasattr(source, "in_step") else in_step(source)
+
+
+def _in_step(reference: Any) -> ReferenceInStep | None:
     polynomial = as_polynomial(reference)
     if polynomial is not None:
         return ReferenceInStep(((polynomial, 0), (polynomial, 1), (polynomial, 2)), _thirds)

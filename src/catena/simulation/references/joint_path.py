@@ -89,6 +89,10 @@ class JointPath:
                 target[..., where] = _fitting(name, what, x, (*times.shape, where.stop - where.start))
         return ReferenceMotion(q, v, a)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: what was made for the compiled step is made again."""
+        return {name: x for name, x in self.__dict__.items() if name != "in_step"}
+
     @cached_property
     def in_step(self) -> ReferenceInStep | None:
         """Return the same as `given` for the compiled step; None where one reference is known to Python only."""
@@ -140,7 +144,7 @@ class JointPath:
                 q[..., where_q], v[..., where_v], a[..., where_v] = move(t, x[..., span])
             return q, v, a
 
-        return ReferenceInStep(tuple(paths), motion)
+        return ReferenceInStep(tuple(paths), motion, self)
 
     def _is_right(self, name: str, known: ReferenceInStep) -> bool:
         """Return whether a reference has as many numbers as its joint; `given` has words for one that has not."""
