@@ -1,8 +1,8 @@
 // Curves over time on canvases, with one cursor for the time that the scene shows.
 
-// Six hues that people tell apart whichever colours they see, from dark to light; each further round of them is dashed.
-const HUES = ["#0b5fa5", "#d55e00", "#00805f", "#a83279", "#6b6f76", "#9a7b00"];
-const HUES_DARK = ["#6cb8f5", "#ff9a4d", "#3ecf9f", "#f08fc4", "#b5bcc6", "#e5c93a"];
+// Six hues that people tell apart whichever colours they see (tests/view/test_hues.py); each further round of them is dashed.
+const HUES = ["#3638cc", "#ba8600", "#0098c7", "#cf0063", "#561474", "#822e00"];
+const HUES_DARK = ["#9575ea", "#e2471c", "#66f892", "#c15c80", "#e2ffff", "#ffd60c"];
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
 function ticks(low, high, count) {
