@@ -78,6 +78,13 @@ class Person:
             "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
+    def says(self, words):
+        """Wait until the text of the session has these words: edits that are still under way come before them."""
+        end = time.monotonic() + PATIENCE / 1000.0
+        while words not in self.session.text and time.monotonic() < end:
+            self.page.wait_for_timeout(20)
+        return words in self.session.text
+
     def field(self, name, text):
         box = self.page.locator(f"input[name='{name}']")
         before = self.session.revision
