@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
-from catena.simulation.control.following import Ahead, as_path, known_in_step
+from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
-from catena.simulation.references.as_polynomial import InputPath, held
+from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import Reference, as_system
 from catena.simulation.symbols import join
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
@@ -96,9 +96,7 @@ class ComputedTorque(Controller):
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
         """Return reference and gains as polynomials, where the reference is made of such."""
-        if self._known is None or self._constants.ndim != 1:
-            return None
-        return (*self._known.paths, (held(self._constants), 0))
+        return paths_of(self._known, self._constants)
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars

@@ -9,6 +9,7 @@ import numpy as np
 
 from catena.errors import CatenaError, StateError
 from catena.simulation.references import JointPath, ReferenceMotion
+from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.system import System
 from catena.validation import shown
@@ -60,6 +61,12 @@ def as_path(system: System, who: str, reference: Any) -> StatePath:
 def known_in_step(path: StatePath) -> ReferenceInStep | None:
     """Return a reference of a system for the compiled step; None where only Python knows what it is."""
     return path.in_step if isinstance(path, JointPath) else None
+
+
+def paths_of(known: ReferenceInStep | None, constants: np.ndarray) -> tuple[InputPath, ...] | None:
+    """Return what a law is told as polynomials: a reference that is made of such, and its constants (n,); None where
+    one of them is not."""
+    return None if known is None or constants.ndim != 1 else (*known.paths, (held(constants), 0))
 
 
 class Ahead:

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints import JointKind
-from catena.simulation.control.following import Ahead, as_path, known_in_step
+from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
-from catena.simulation.references.as_polynomial import InputPath, held
+from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
 from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
@@ -122,9 +122,7 @@ class PID(Controller):
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
         """Return references, gains and limits as polynomials, where the references are made of such."""
-        if self._known is None or self._constants.ndim != 1:
-            return None
-        return (*self._known.paths, (held(self._constants), 0))
+        return paths_of(self._known, self._constants)
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars

@@ -17,6 +17,7 @@ from catena.errors import StateError
 from catena.kernels.plain import play
 from catena.kinematics.stacks import apply
 from catena.mechanism.validation import known
+from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
 from catena.simulation.control.one_call import compiled_call
@@ -24,7 +25,7 @@ from catena.simulation.control.protocol import Controller, checked_rate, require
 from catena.simulation.control.task_forces import task_forces
 from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
 from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
-from catena.simulation.references.as_polynomial import InputPath, held
+from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import in_step
 from catena.simulation.references.protocol import as_configuration, as_system
 from catena.simulation.references.rotation import rotations
@@ -132,9 +133,7 @@ class TaskSpace(Controller):
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
         """Return the path, the gains and the posture as polynomials, where the path is made of such."""
-        if self._known is None or self._constants.ndim != 1:
-            return None
-        return (*self._known.paths, (held(self._constants), 0))
+        return paths_of(self._known, self._constants)
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
