@@ -14,7 +14,7 @@ help:
 	@echo "make bench       speed side by side with other engines"
 	@echo "make lint        ruff, mypy, import directions, private names and what rooms may hold only"
 	@echo "make docs-check  run the Python blocks of the documentation"
-	@echo "make vendor      fetch what the page of the studio takes from others, with npm"
+	@echo "make vendor      fetch what pages take from others, with npm"
 	@echo "make clean       remove .venv, caches and build products"
 
 # A failed first creation leaves no working interpreter, so the interpreter itself is what is tested for.
@@ -39,6 +39,10 @@ test: lint
 	$(BIN)/python tools/processors.py few
 
 slow: $(INSTALLED)
+	# What cannot be installed is left out: tests that need it are skipped.
+	for extra in study,dask mpi ray submitit analysis; do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$$extra]" || true; \
+	done
 	CATENA_BROWSER_REQUIRED=1 $(BIN)/python -m pytest -n 2 -m slow
 	$(BIN)/python tools/mutants.py
 	$(BIN)/python tools/processors.py turns

@@ -19,7 +19,7 @@ def main() -> None:
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
     from benchmarks.machine import machine_line
-    from catena.kernels.cpu import target
+    from catena.kernels.machine_code.cpu import target
 
     print(machine_line(target().lanes, threads=1), end="\n\n", flush=True)
     for name in names:

@@ -14,6 +14,7 @@ from catena.mechanism.generators import arm7, random_mechanism
 from catena.simulation.references import function
 
 RATE, DURATION, CALLS, MEMBERS = 1000.0, 1.0, 100, 3
+DRAWS = 50
 WAYS: dict[str, dict[str, Any]] = {"rk4": {"integrator": "rk4", "step": 1.0 / RATE}, "adaptive": {}}
 
 
@@ -49,8 +50,8 @@ def _random_arms() -> Iterator[ct.System]:
 def _laws(s: ct.System, seed: int) -> tuple[np.ndarray, dict[str, Callable[[], Any]]]:
     """A configuration, and laws that begin near it."""
     rng = np.random.default_rng(seed)
-    start = s.integrate(s.neutral(), rng.uniform(-1.0, 1.0, s.nv), 1.0)
     frame = list(s.plan.body_pose)[-1]
+    start = _agile(s, frame, rng)
     here = s.pose(start, frame)
     there = ct.Pose(p=np.add(here.p, rng.uniform(-0.05, 0.05, 3)), R=here.R @ ct.Pose(rpy=(0.1, 0.05, 0.2)).R)
     path = ct.PosePath.through([0.0, 1.0], [here, there])
@@ -66,6 +67,13 @@ def _laws(s: ct.System, seed: int) -> tuple[np.ndarray, dict[str, Callable[[], A
         "pose": lambda: ct.TaskSpace(s, frame, path, 100.0, rate=RATE),
         "place": lambda: ct.TaskSpace(s, frame, path.position, 100.0, posture=start, rate=RATE),
     }  # fmt: skip
+
+
+def _agile(s: ct.System, frame: str, rng: np.random.Generator) -> np.ndarray:
+    """Of random configurations the one that is furthest from a singular one."""
+    drawn = [s.integrate(s.neutral(), rng.uniform(-1.0, 1.0, s.nv), 1.0) for _ in range(DRAWS)]
+    easy = np.linalg.svd(s.jacobian(np.array(drawn), frame), compute_uv=False)
+    return drawn[int(np.argmax(easy[:, -1] / easy[:, 0]))]
 
 
 def _points(s: ct.System, joint: str, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -8,6 +8,9 @@ import numpy as np
 
 import catena as ct
 from benchmarks.table import Figure, figure_table
+from catena.dynamics import articulated_body
+from catena.dynamics.loops.formulations.certified_elimination import elimination_of
+from catena.kernels.teams.team import Team
 from catena.mechanism import Mechanism
 from catena.mechanism.generators import arm7, arms_on_object, n_four_bars, tree
 
@@ -34,11 +37,21 @@ def report() -> str:
         best = _in_turns(partial(system.forward_dynamics, q, v, v), BEFORE, CALLS)
         rows += _rows(f"forward dynamics, {name}", best, 1e6, "us")
         if name != "arm7":
+            rows.append(
+                Figure(f"forward dynamics, {name}, ratio by calls and messages", _by_calls(system), "")
+            )
             run = partial(
                 ct.simulate, system, q, v, 0.1, integrator="rk4", step=1e-3, check=False, samples=[0.0, 0.1]
             )
             rows += _rows(f"0.1 s by rk4, {name}", _in_turns(run, 8, 1), 1e3, "ms")
     return figure_table("One state on one thread and on two", rows, NOT_SHOWN)
+
+
+def _by_calls(system: ct.System) -> float:
+    """What two threads gain by the schedule of their tasks, if a message takes as long as fifteen calls."""
+    plan, absent = system.plan, frozenset({"f_ext", "a_base"})
+    algorithm = elimination_of(plan) if plan.loop_joints else articulated_body
+    return Team(system.mechanics.evaluator.program(algorithm, absent, None, 2).tape, 2).gain
 
 
 def _rows(name: str, best: dict[int, float], factor: float, unit: str) -> list[Figure]:

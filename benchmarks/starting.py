@@ -12,7 +12,7 @@ import numpy as np
 import catena as ct
 from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
-from catena.kernels.engine import compilations
+from catena.kernels.machine_code.engine import compilations
 from catena.mechanism.generators import arm7, free_flyer
 
 NOT_SHOWN = "the start of the Python interpreter itself; disks slower than this one."

@@ -50,5 +50,8 @@ def comparison_table(title: str, rows: Sequence[Comparison], not_shown: str) -> 
 def figure_table(title: str, rows: Sequence[Figure], not_shown: str) -> str:
     """A table of single figures."""
     lines = [f"### {title}", "", "| what | measured | aim |", "|---|--:|--:|"]
-    lines += [f"| {row.what} | {row.value:.3g} {row.unit} | {row.aim} |" for row in rows]
+    shown = [f"{row.value}" if isinstance(row.value, int) else f"{row.value:.3g}" for row in rows]
+    lines += [
+        f"| {row.what} | {value} {row.unit} | {row.aim} |" for row, value in zip(rows, shown, strict=True)
+    ]
     return "\n".join([*lines, "", f"Not shown: {not_shown}", ""])

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import catena as ct
 from catena.simulation.control import PID, SymbolicControl
-from catena.simulation.references import PosePath, TaskPath, function, turning
+from catena.simulation.references import OrientationPath, PosePath, TaskPath, function
 from catena.view import draw
 from pictures import Pictures
 
@@ -76,7 +76,7 @@ def figure_of_eight() -> PosePath:
         lambda t: [0.2 * np.sin(w * t), 0.1 * np.sin(2 * w * t), 1.0 + 0.05 * np.sin(w * t) ** 2]
     )
     bank = function(lambda t: [-0.2 * np.sin(2 * w * t), 0.15 * np.sin(w * t), 0.0 * t])
-    return PosePath(place, turning(bank))
+    return PosePath(place, OrientationPath(bank))
 
 
 def distance(run: ct.Trajectory, asked: np.ndarray) -> np.ndarray:

@@ -6,6 +6,9 @@
 * Files that compiled code does not depend on (`BESIDE` in `sources.py`) define no steps, and no file that it does
   depend on imports from them.
 * No room calls one after it through a `Protocol`.
+* Kinds of joints are told apart in `joints/` and nowhere else: others ask the contract. A format may know the few kinds
+  that it has words of its own for (`WORDS_FOR_KINDS`).
+* No folder has more than `MOST_FILES` files beside each other.
 
 Usage: python tools/check_rooms.py [package folder]
 Prints file:line and a sentence for each offence; the exit code is 1 if there is one.
@@ -13,11 +16,15 @@ Prints file:line and a sentence for each offence; the exit code is 1 if there is
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 # What is written in steps and sweeps is traced; these words of `catena.kernels` say so.
 TRACED = {"Algorithm", "Schedule", "on_call", "to_base", "to_tip"}
+# Tests for kinds of joints that formats have words of their own for.
+WORDS_FOR_KINDS = {"formats/sdf/writing.py": 1, "formats/toml/kinds.py": 1, "formats/urdf/companion.py": 2}
+MOST_FILES = 39
 
 
 def find_offences(package: Path) -> list[str]:
@@ -26,7 +33,14 @@ def find_offences(package: Path) -> list[str]:
         file.relative_to(package).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
         for file in sorted(package.rglob("*.py"))
     }
-    found = [*_linear_algebra(trees), *_derived(trees), *_protocols(trees), *_namesakes(trees)]
+    found = [
+        *_linear_algebra(trees),
+        *_derived(trees),
+        *_protocols(trees),
+        *_namesakes(trees),
+        *_kinds(trees),
+        *_crowds(trees),
+    ]
     if {"sources.py", "kernels/cache.py"} <= trees.keys():
         found += _beside(trees)
     return found
@@ -60,6 +74,31 @@ def _protocols(trees: dict[str, ast.Module]) -> Iterator[str]:
     for file, node in _classes(trees):
         if file.startswith(("kinematics/", "dynamics/")) and any(_name(b) == "Protocol" for b in node.bases):
             yield f"{file}:{node.lineno}: {node.name!r} stands for something after this room; take what is before it."
+
+
+def _kinds(trees: dict[str, ast.Module]) -> Iterator[str]:
+    described = {
+        node.name
+        for file, node in _classes(trees)
+        if file.startswith("joints/") and [_name(base) for base in node.bases] == ["JointKind"]
+    } - {"Modal"}
+    for file, tree in trees.items():
+        tests = [
+            (node.lineno, kinds)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and _name(node.func) in ("isinstance", "issubclass")
+            if (kinds := described & {_name(x) for x in ast.walk(node.args[1]) if isinstance(x, ast.expr)})
+        ]
+        if not file.startswith("joints/") and len(tests) > WORDS_FOR_KINDS.get(file, 0):
+            for line, kinds in tests:
+                yield f"{file}:{line}: this tests for {', '.join(sorted(kinds))}; let the joint contract answer."
+
+
+def _crowds(trees: dict[str, ast.Module]) -> Iterator[str]:
+    counts = Counter(file.rpartition("/")[0] for file in trees if not file.endswith("__init__.py"))
+    for folder, count in counts.items():
+        if count > MOST_FILES:
+            yield f"{folder}:1: {count} files lie beside each other; folders with at most {MOST_FILES} read like a map."
 
 
 def _beside(trees: dict[str, ast.Module]) -> Iterator[str]:

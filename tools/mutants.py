@@ -40,7 +40,7 @@ MUTANTS = (
         "simulation/guards/sign_changes.py",
         "    for _ in range(ROUNDS):\n        closer",
         "    for _ in range(0):\n        closer",
-        "tests/simulation/test_events.py::test_two_crossings_within_one_step_are_seen",
+        "tests/simulation/guards/test_events.py::test_two_crossings_within_one_step_are_seen",
     ),
     Mutant(
         "questions/reactions.py",

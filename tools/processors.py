@@ -35,7 +35,7 @@ FEW = (
     "tests/agreement/test_closed_formulations.py::test_dead_point_of_a_crank",
     "tests/kinematics/test_assembly.py",
     "tests/simulation/references/test_joint_path.py",
-    "tests/simulation/test_singular.py",
+    "tests/simulation/stepping/test_singular.py",
     "tests/system/test_diagnose.py",
     "tests/system/test_near_redundancy.py::test_the_verdict_is_the_same_everywhere",
     "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",

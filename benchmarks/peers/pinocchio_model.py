@@ -9,7 +9,7 @@ from benchmarks.peers.coordinates import Coordinates
 from benchmarks.peers.links import Link, Motion, damping_and_friction, links
 from catena.bridges.conventions import JointCoordinates
 from catena.bridges.conventions.joint_maps import FlippedBall, FlippedFree, JointMap, Same, reversed_order
-from catena.bridges.conventions.pinocchio import FREE, SPHERICAL
+from catena.bridges.conventions.pinocchio import FLOATING, SPHERICAL
 
 
 def to_pinocchio(mechanism: Any) -> tuple[pin.Model, Coordinates]:
@@ -47,7 +47,7 @@ def to_pinocchio(mechanism: Any) -> tuple[pin.Model, Coordinates]:
 def _map(link: Link) -> JointMap:
     kinds = [motion.kind for motion in link.motions]
     if kinds == ["free"]:
-        return FREE
+        return FLOATING
     if "ball" not in kinds:
         return reversed_order(link.nv) if link.flipped else Same()
     if not link.flipped:

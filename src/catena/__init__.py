@@ -12,7 +12,10 @@ from catena import sources as _sources  # noqa: F401
 __version__ = "0.1.0"
 _imported, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
-_RENAMED = {"Found": "EventHit", "Moment": "Instant", "SegmentedTrajectory": "Trajectory"}
+_RENAMED = {
+    "Found": "EventHit", "Moment": "Instant", "SegmentedTrajectory": "Trajectory", "turning": "OrientationPath",
+    "turns": "OrientationPath.through",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

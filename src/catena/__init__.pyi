@@ -160,14 +160,13 @@ from .simulation.control import (
 )
 from .simulation.references import (
     JointPath as JointPath,
+    OrientationPath as OrientationPath,
     PosePath as PosePath,
     TaskPath as TaskPath,
     constant as constant,
     cubic as cubic,
     quintic as quintic,
     spline as spline,
-    turning as turning,
-    turns as turns,
 )
 from .spatial import (
     Pose as Pose,
@@ -208,6 +207,7 @@ from .system import (
     compare_plans as compare_plans,
     connectivity as connectivity,
     contact_dynamics as contact_dynamics,
+    contact_velocity as contact_velocity,
     energy_derivatives as energy_derivatives,
     inertial_parameters as inertial_parameters,
     jacobian_rate as jacobian_rate,

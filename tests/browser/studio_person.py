@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
+
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 PLACE = """([x, z]) => { const s = catena.stage, p = s.pixel([x, z]), b = s.player.stage.getBoundingClientRect();
   return [p[0] + b.left, p[1] + b.top]; }"""
@@ -48,7 +50,8 @@ class Person:
     def at(self, x, z):
         return self.page.evaluate(PLACE, [x, z])
 
-    def draw(self, start, end):
+    def draw(self, start, end, shot=""):
+        """Draw from a place to another and return what is told of the length on the way, with a picture of that."""
         before = self.session.revision
         self.page.mouse.move(*self.at(*start))
         self.page.mouse.down()
@@ -56,6 +59,8 @@ class Person:
         self.page.mouse.move(*self.at(*end))
         self.page.locator("svg.drawing line.preview").wait_for(state="attached")
         told = self.page.locator("svg.drawing text.length").all_text_contents()
+        if shot:
+            self.shot(shot)
         self.page.mouse.up()
         self.settled(before)
         return told
@@ -74,6 +79,10 @@ class Person:
         while before is not None and self.session.revision == before and time.monotonic() < end:
             self.page.wait_for_timeout(20)
         self.page.wait_for_function(f"() => catena.stage.revision === {self.session.revision}")
+        self.drawn()
+
+    def drawn(self):
+        """Wait until what the page knows is drawn."""
         self.page.evaluate(
             "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
@@ -94,7 +103,8 @@ class Person:
 
     def shot(self, name):
         if self.shots:
-            self.page.wait_for_timeout(300)
+            self.page.wait_for_function("() => !catena.studio.busy || catena.stage.grip")
+            self.drawn()
             self.page.screenshot(path=str(Path(self.shots) / f"studio-{name}.png"))
 
     def words(self):
@@ -102,8 +112,11 @@ class Person:
 
 
 def opened(browser, made, size=(1280, 720), dark=False):
+    # Where no pictures are kept the processor draws a quarter of their pixels.
     page = browser.new_page(
-        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        device_scale_factor=1.0 if os.environ.get("CATENA_SHOTS") else 0.5,
     )
     page.set_default_timeout(PATIENCE)
     page.problems, page.asked = [], []
@@ -136,10 +149,15 @@ def drawn_four_bar(person, guided=True):
     page.get_by_role("button", name="First build A four-bar" if guided else "Blank plane").click()
     page.wait_for_function("() => !document.querySelector('.start')")
     person.settled()
-    told = person.draw((0, 0), (0, 0.4))
+    if guided:
+        page.locator(".guide").wait_for()
+        person.shot("02-first-build")
+    told = person.draw((0, 0), (0, 0.4), "03-preview" if guided else "")
     assert any("0.400 m" in words and "90.0" in words for words in told)
     person.draw((0, 0.4), (0.9, 0.8))
-    person.draw((0.9, 0.8), (1.0, 0))
+    # The pointer ends beside the grid and beside no point: it snaps.
+    person.draw((0.9, 0.8), (1.003, 0.002), "04-next-bar" if guided else "")
+    assert np.allclose(person.session.reading.drawing()["points"]["D"]["at"], [1.0, 0.0], atol=1e-12)
     assert set(person.session.reading.drawing()["bars"]) == {"A-B", "B-C", "C-D"}
     person.press("g")
     person.click(0, 0)

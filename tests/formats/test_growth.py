@@ -169,7 +169,11 @@ def test_density_fills_shapes_and_meshes(tmp_path):
         (tmp_path / "m.toml").write_text(text.replace("VISUAL", visual))
         with pytest.warns(ct.CatenaWarning, match="no joint connects it"):
             found[word] = ct.load(tmp_path / "m.toml").bodies["b"]
-    assert found["mesh"].mass == pytest.approx(2000.0)
+    placed = ct.Pose(p=(1, 2, 3), rpy=(0, 0, 0.5))
+    mesh = Mesh("cube.obj", scale=(0.5, 1.0, 2.0), pose=placed, file=tmp_path / "cube.obj")
+    in_python = ct.Mechanism("m").add_body("b", density=1000.0, visuals=mesh)
+    np.testing.assert_allclose(in_python.inertia, found["mesh"].inertia, rtol=1e-14)
+    assert found["mesh"].mass == in_python.mass == pytest.approx(2000.0)
     np.testing.assert_allclose(found["mesh"].com, found["box"].com, atol=1e-14)
     np.testing.assert_allclose(found["mesh"].inertia, found["box"].inertia, atol=1e-10)
 

@@ -280,13 +280,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[repr(one[:20]) for one in HOSTILE])
 def test_nothing_is_reached_and_nothing_hangs(text):
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         formula = parse(text)
         assert isinstance(formula.number({"a": 1.0, "b": 2.0}), float)
     except CatenaError as error:
         assert len(str(error)) < 2000
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 def test_texts_made_by_chance_are_read_or_refused_in_words():

@@ -36,8 +36,8 @@ INSIDE = {
 }
 # Functions of a system, and what its `forces` are asked.
 OF_SYSTEM = [
-    "branches", "compare_plans", "connectivity", "contact_dynamics", "energy_derivatives", "inertial_parameters",
-    "reach",
+    "branches", "compare_plans", "connectivity", "contact_dynamics", "contact_velocity", "energy_derivatives",
+    "inertial_parameters", "reach",
 ]  # fmt: skip
 OF_FORCES = ["loads", "energy", "outputs", "powers"]
 SYSTEM = [
@@ -54,7 +54,7 @@ TRAJECTORY = [
     *(n for n, m in inspect.getmembers(ct.Trajectory, callable) if n[0] != "_" and n not in SHOWN | INSIDE),
 ]
 REFERENCES = [
-    "JointPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline", "turning", "turns",
+    "JointPath", "OrientationPath", "PosePath", "TaskPath", "constant", "cubic", "function", "quintic", "spline",
 ]  # fmt: skip
 CONTROL = [
     "PID",
@@ -193,6 +193,7 @@ GOOD: dict[str, Any] = {
     "limit_damping": 1.0, "pose": ct.Pose(), "components": [0], "gear": 2.0, "rest": None, "frame_a": "ground",
     "rest_length": 0.3, "moment": (0, 0, 1), "force": (1, 0, 0), "axes": "ground", "root": None, "cut": (),
     "path": FOLDER / "catena_fuzz.toml", "times": [0.0, 0.01], "what": "positions", "show": False, "title": "title",
+    "since": 0.0,
     "duration": 0.01, "control": None, "motion": None, "forces": None, "integrator": "dopri5", "step": None,
     "rtol": 1e-6, "atol": 1e-8, "drift": "projection", "events": (), "samples": 3, "progress": False, "check": True,
     "kp": 1.0, "ki": 0.0, "kd": 0.1, "bias": 0.0, "joints": None, "anti_windup": "clamping", "tracking": None,
@@ -266,6 +267,8 @@ SPECIAL: dict[tuple[str, str], Good] = {
     ("TipContact", "force"): lambda s: None,
     ("TipContact", "friction"): lambda s: None,
     ("TipContact", "axes"): lambda s: "tip",
+    ("TipContact", "velocity"): lambda s: None,
+    ("TipContact", "motion"): lambda s: None,
     ("Support", "acceleration"): lambda s: np.zeros(6),
     ("save", "acceleration"): lambda s: True,
     ("table", "acceleration"): lambda s: True,

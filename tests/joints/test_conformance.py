@@ -21,6 +21,7 @@ from catena.joints import (
     described,
 )
 from catena.joints.modal import Modal
+from catena.joints.station import Station
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 MOTIONS = ("rx", "ry", "rz", "dx", "dy", "dz")
@@ -70,7 +71,7 @@ def test_flipped_sdof_keeps_the_contract(motions):
 def test_every_built_in_kind_has_an_example():
     known = {type(kind) for kind in KINDS}
     built_in = {c for c in JointKind.__subclasses__() if c.__module__.startswith("catena.joints.")}
-    assert built_in - {Flipped, Modal, Reduced, WithRotor} == known
+    assert built_in - {Flipped, Modal, Reduced, Station, WithRotor} == known
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.nv], ids=repr)

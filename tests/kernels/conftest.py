@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from catena.kernels import target
-from catena.kernels.engine import compile_object, load_object
-from catena.kernels.lowering import RECORDS, Slot, lower, prelude
+from catena.kernels.machine_code.engine import compile_object, load_object
+from catena.kernels.machine_code.lowering import RECORDS, Slot, lower, prelude
 from catena.kernels.program import aligned
 
 

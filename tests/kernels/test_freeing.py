@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.kernels import code, engine
+from catena.kernels import code
+from catena.kernels.machine_code import engine
 from catena.mechanism.generators import arm7
 
 LAWS = """

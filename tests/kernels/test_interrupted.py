@@ -141,7 +141,7 @@ import subprocess
 program = '''
 import signal, sys
 import catena as ct
-from catena.kernels.engine import compile_object
+from catena.kernels.machine_code.engine import compile_object
 m = ct.Mechanism("pendulum")
 m.add_body("bob", mass=1.0, inertia=0.1)
 m.add_joint("pin", "ground", "bob", ct.Revolute("y"))

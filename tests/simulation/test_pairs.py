@@ -1,4 +1,5 @@
-"""Everything a run can have, in pairs: a run, the same in two pieces, and the same step by step from a saved state."""
+"""Everything a run can have, in pairs: a run against bodies in a plane that know nothing of it (`planar`), the same in
+two pieces, and the same step by step from a saved state."""
 
 from itertools import combinations
 
@@ -7,6 +8,7 @@ import pytest
 
 import catena as ct
 from catena.simulation.results.batch import StateByState
+from tests.simulation.planar import FRICTION, THROWN, Plane, bounced
 
 INGREDIENTS = (
     "loop", "coupling", "flexible body", "spring at a loop joint", "prescribed joint", "moving base",
@@ -57,8 +59,9 @@ def mechanism(having):
         m.add_body("slide", 1.0, inertia=0.1)
         m.add_joint("P", "link A", "slide", ct.Prismatic("x"))
     if "contact" in having:
-        m.add_body("ball", 0.3, inertia=0.01)
-        m.add_joint("K", "ground", "ball", ct.Sdof("dx", "dz"))
+        for name in THROWN:
+            m.add_body(name, 0.3, inertia=0.01)
+            m.add_joint(name, "ground", name, ct.Sdof("dx", "dz"))
     return m
 
 
@@ -93,6 +96,13 @@ def control_of(s, having):
     return parts[0] + parts[1] if len(parts) > 1 else parts[0] if parts else None
 
 
+BASE = ct.spline([0.0, 0.03, 0.1], [[0.0], [0.01], [0.05]])
+
+
+def slide(t):
+    return 0.1 * np.sin(8.0 * t), 0.8 * np.cos(8.0 * t), -6.4 * np.sin(8.0 * t)
+
+
 def given(s, having):
     """Return the arguments of `simulate` and of `Stepper`."""
     found = {"rtol": 1e-9, "atol": 1e-11}
@@ -103,13 +113,13 @@ def given(s, having):
         )
     motion = {}
     if "prescribed joint" in having:
-        motion["P"] = lambda t: (0.1 * np.sin(8.0 * t), 0.8 * np.cos(8.0 * t), -6.4 * np.sin(8.0 * t))
+        motion["P"] = slide
     if "moving base" in having:
-        motion["base"] = ct.spline([0.0, 0.03, 0.1], [[0.0], [0.01], [0.05]])
+        motion["base"] = BASE
     if motion:
         found["motion"] = motion
     if "contact" in having:
-        found["contacts"] = [ct.Contact("ball", friction=0.4, restitution=0.3)]
+        found["contacts"] = [ct.Contact(x, friction=FRICTION, restitution=e) for x, (_, e) in THROWN.items()]
     if "structure change" in having:
         found["events"] = [ct.at_time(0.025, then=lock)]
     if "parameters" in having:
@@ -146,6 +156,31 @@ def going_on(run, options):
     return np.array(found) if len(found) > 1 else found[0]
 
 
+def as_in_the_plane(run, having):
+    """Compare the end of a run with that of bodies in a plane, of a ball alone and of a beam alone."""
+    for k, one in enumerate([run.state(k) for k in range(2)] if "parameters" in having else [run]):
+        first, last = one.segments[0], one.segments[-1]
+        m = mechanism(having)
+        if "parameters" in having:
+            m = m.with_body("link B", mass=(1.0, 1.7)[k])
+        plane = Plane(m, having, BASE.at, slide)
+        x, v = plane.end(*plane.state(first.system, first.q[0], first.v[0]), END)
+        found = plane.state(last.system, last.q[-1], last.v[-1])
+        np.testing.assert_allclose(found[0], x, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found[1], v, rtol=0, atol=1e-7)
+        if "contact" in having:
+            for name, (height, restitution) in THROWN.items():
+                place, speed = bounced(height, restitution, END)
+                # What touches is 1e-8 of the mechanism's size away or less.
+                np.testing.assert_allclose(one[name][-1], place, rtol=0, atol=1e-7)
+                np.testing.assert_allclose(one.velocity(name)[-1], speed, rtol=0, atol=1e-6)
+        if "flexible body" in having:
+            alone = mechanism(("flexible body",)).system()
+            beam = ct.simulate(alone, integrator="dop853", duration=END, check=False)
+            for name in ("F", "beam.modes"):
+                np.testing.assert_allclose(one[name][-1], beam[name][-1], rtol=0, atol=1e-7)
+
+
 CASES = [
     pytest.param(pair, id=" and ".join(pair), marks=[] if pair in QUICK else [pytest.mark.slow])
     # Of families of like cases the first are the quick ones.
@@ -156,16 +191,16 @@ CASES = [
 @pytest.mark.parametrize("having", CASES)
 def test_a_pair_moves_in_one_run_in_two_and_step_by_step(having):
     s = mechanism(having).system(keep=[x for x in ("P", "base") if x in mechanism(having).joints])
-    first = {"A": 0.4, "B": -0.2, **({"K": (0.0, 0.004)} if "contact" in having else {})}
-    moves = {
-        "A": 1.0,
-        **({"C": 0.8} if "C" in s.mechanism.joints else {}),
-        **({"K": (0.4, -0.3)} if "contact" in having else {}),
-    }
+    thrown = THROWN if "contact" in having else {}
+    first = {"A": 0.4, "B": -0.2, **{name: (0.0, height) for name, (height, _) in thrown.items()}}
+    moves = {"A": 1.0, **dict.fromkeys(thrown, (0.4, -0.3))}
+    moves |= {"C": 0.8} if "C" in s.mechanism.joints else {}
     q = s.assemble(first)
     v = s.velocity(q, moves)
     options, step = {"integrator": "dopri5", **given(s, having)}, END / 6
-    whole = ends(ct.simulate(s, q, v, END, check=False, **options))
+    run = ct.simulate(s, q, v, END, check=False, **options)
+    as_in_the_plane(run, having)
+    whole = ends(run)
     two = going_on(ct.simulate(s, q, v, CUT, check=False, **options), options)
     # With an event, which never happens, a step is as exact as a run.
     stepper = ct.Stepper(s, q, v, step=step, **{"events": [ct.at_time(9.0)]} | options)

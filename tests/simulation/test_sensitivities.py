@@ -71,3 +71,61 @@ def test_errors_name_what_is_wrong():
         ct.sensitivities(s, q, np.zeros(3), 1.0, intervals=0)
     with pytest.raises(ct.StateError, match="tau"):
         ct.sensitivities(s, q, np.zeros(3), 1.0, tau=[1.0])
+
+
+def swung(s, q, v, tau, duration):
+    """The state at the end of a motion under forces that are constant in each of as many intervals as rows."""
+    for force in tau:
+        run = ct.simulate(
+            s, q, v, duration / len(tau), control=lambda t, q, v, force=force: np.broadcast_to(force, v.shape),
+            samples=2, check=False,
+        )  # fmt: skip
+        q, v = run.q[-1], run.v[-1]
+    return np.concatenate([q, v])
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_a_history_of_forces_and_a_batch_agree_with_differences(loops, agree):
+    if loops:
+        s = four_bar().system()
+        q = np.stack([s.assemble({"A": x}) for x in (0.4, 0.6)])
+        v = np.stack([s.velocity(x, {"A": 1.0}) for x in q])
+    else:
+        m = ct.Mechanism("cart-pole")
+        m.add_body("cart", 1.0, inertia=0.1)
+        m.add_body("pole", 0.2, com=(0, 0, 0.5), inertia=(0.02, 0.02, 0.001))
+        m.add_joint("slide", "ground", "cart", ct.Prismatic("x"))
+        m.add_joint("hinge", "cart", "pole", ct.Revolute("y"))
+        s, q, v = m.system(), np.array([[0.0, 0.3], [0.1, 0.5]]), np.zeros((2, 2))
+    random = np.random.default_rng(0)
+    tau = random.normal(size=(2, 3, s.nv))
+    name = "gravity.z"
+    found = ct.sensitivities(s, q, v, 0.3, tau=tau, parameters=[name])
+    by_q, by_v = random.normal(size=(2, 2, s.nv))
+    gradient = found.adjoint(by_q, by_v)
+    assert gradient.tau.shape == (2, 3, s.nv) and found.t.shape == (2, 4)
+    h = 1e-5
+    for k in range(2):
+        agree(np.concatenate([found.q[k, -1], found.v[k, -1]]), swung(s, q[k], v[k], tau[k], 0.3), 1e-9)
+        alone = ct.sensitivities(s, q[k], v[k], 0.3, tau=tau[k], parameters=[name])
+        agree(found.by_start[k], alone.by_start, 1e-12)
+        agree(gradient.parameters[name][k], alone.adjoint(by_q[k], by_v[k]).parameters[name], 1e-12)
+        for j in range(3):
+            change = np.zeros_like(tau[k])
+            change[j, 0] = h
+            ends = [swung(s, q[k], v[k], tau[k] + sign * change, 0.3) for sign in (1.0, -1.0)]
+            slope = (ends[0] - ends[1]) / (2.0 * h)
+            agree(gradient.tau[k, j, 0], np.concatenate([by_q[k], by_v[k]]) @ slope, 1e-6)
+    # Equal rows are one constant force.
+    same = ct.sensitivities(s, q, v, 0.3, tau=np.repeat(tau[:, :1], 3, axis=1))
+    constant = ct.sensitivities(s, q, v, 0.3, tau=tau[:, 0], intervals=3)
+    agree(same.pushes, constant.pushes, 1e-7)
+
+
+def test_batches_without_common_intervals_and_histories_with_others_are_refused():
+    s = four_bar().system()
+    q = s.assemble({"A": 0.4})
+    with pytest.raises(ct.StateError, match="intervals="):
+        ct.sensitivities(s, np.stack([q, q]), np.zeros(3), 0.1)
+    with pytest.raises(ct.StateError, match="leave intervals=4 out"):
+        ct.sensitivities(s, q, np.zeros(3), 0.1, tau=np.zeros((2, 3)), intervals=4)

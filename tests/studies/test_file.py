@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -146,10 +147,18 @@ def test_words_for_commands_that_cannot_be(file, capsys, monkeypatch):
     assert main(["study", str(file)]) != 0
     assert "no table [study]" in capsys.readouterr().err
     file.write_text(FILE)
-    for package, option in (("dask.distributed", ["--dask", "local"]), ("mpi4py.futures", ["--mpi"])):
+    for package, option in (("dask.distributed", ["--dask", "local"]), ("mpi4py", ["--mpi"])):
         monkeypatch.setitem(sys.modules, package, None)
         assert main(["study", str(file), "--store", "none", *option]) != 0
         assert "pip install" in capsys.readouterr().err
+
+    class Unfinished(ModuleType):
+        def __getattr__(self, name):
+            raise RuntimeError("cannot load MPI library")
+
+    monkeypatch.setitem(sys.modules, "mpi4py", Unfinished("mpi4py"))
+    assert main(["study", str(file), "--store", "none", "--mpi"]) != 0
+    assert "finds no MPI library" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 import catena as ct
 
-from .test_study import scenario
+from .test_study import OUTCOMES, VARY, scenario
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
 
@@ -39,8 +39,6 @@ def test_pages_of_other_packages_run(package):
 @pytest.mark.slow
 def test_a_cluster_of_dask_that_loses_a_worker_gives_the_same_digest():
     distributed = pytest.importorskip("distributed")
-    from .test_study import OUTCOMES, VARY
-
     asked = {"vary": VARY, "samples": 200, "seed": 1, "outcomes": OUTCOMES, "chunk": 10}
     alone = ct.study(scenario(), **asked)
     with (
@@ -59,13 +57,24 @@ def test_a_cluster_of_dask_that_loses_a_worker_gives_the_same_digest():
 
 
 @pytest.mark.slow
-def test_tasks_of_ray_give_the_same_digest():
-    ray = pytest.importorskip("ray", reason="pip install ray")
-    from .test_study import OUTCOMES, VARY
-
-    asked = {"vary": VARY, "samples": 40, "seed": 1, "outcomes": OUTCOMES, "chunk": 8}
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
+@pytest.mark.parametrize("package", ["submitit", "ray"])
+def test_starts_of_other_executors_on_the_page_run_and_give_the_same_digest(package, tmp_path, monkeypatch):
+    pytest.importorskip(package, reason=f"pip install {package}")
+    monkeypatch.chdir(tmp_path)
+    names = {"ct": ct, "swing": scenario(), "vary": VARY}
     try:
-        assert ct.study(scenario(), **asked, executor=ray).digest == ct.study(scenario(), **asked).digest
+        exec(part(package), names)
+        assert names["study"].digest == ct.study(scenario(), VARY, samples=40).digest
     finally:
-        ray.shutdown()
+        if package == "ray" and "ray" in names:
+            names["ray"].shutdown()
+
+
+def test_a_job_of_slurm_begins_a_worker_of_one_thread(monkeypatch):
+    pytest.importorskip("dask_jobqueue", reason="pip install dask-jobqueue")
+    from dask_jobqueue import SLURMCluster
+
+    said = re.search(r"SLURMCluster\((.*)\)", part("dask_jobqueue"))[1]
+    script = eval(f"SLURMCluster({said}, n_workers=0).job_script()", {"SLURMCluster": SLURMCluster})
+    assert "#SBATCH -p short" in script and "#SBATCH -t 01:00:00" in script
+    assert "distributed.cli.dask_worker" in script and "--nthreads 1" in script

@@ -105,6 +105,45 @@ def test_variants_that_fail_are_told_and_the_others_are_there(tmp_path):
         ct.study(scenario(), vary=vary, on_error="raise")
 
 
+def test_one_variant_that_is_no_number_or_does_not_close_is_the_only_one_that_fails():
+    speeds = np.array([0.0, np.nan, 0.1, np.inf, 0.2])
+    study = ct.study(scenario(), vary={"velocity.hinge": speeds}, outcomes=OUTCOMES)
+    assert set(study.failed) == {1, 3} and "velocity.hinge is nan" in study.failed[1]
+    assert np.isfinite(study["peak"][[0, 2, 4]]).all()
+    # A ball joint whose start is no rotation: the scenario of all variants cannot be.
+    m = ct.Mechanism("bob")
+    m.add_body("bob", 1.0, com=(0, 0, -1), inertia=0.1)
+    m.add_joint("ball", "ground", "bob", ct.Spherical())
+    turns = np.array([[1.0, 0, 0, 0], [0.0, 0, 0, 0], [0.0, 1, 0, 0], [1.0, 0, 0, 0]])
+    bob = ct.Scenario(m, {"ball": [1.0, 0, 0, 0]}, duration=0.1, integrator="rk4", step=1e-2)
+    study = ct.study(bob, vary={"initial.ball": turns}, outcomes={"end": "last(ball[0])"})
+    assert list(study.failed) == [1] and np.isfinite(study["end"][[0, 2, 3]]).all()
+    loop = ct.Scenario(
+        ct.generators.four_bar(), {"A": 0.3}, {"A": 1.0}, duration=0.05, integrator="rk4", step=1e-2
+    )
+    study = ct.study(loop, vary={"D.in_parent.p.x": np.array([50.0, 60.0])})
+    assert set(study.failed) == {0, 1} and "cannot be closed" in study.failed[1]
+
+
+def test_files_hold_what_the_dataset_holds(tmp_path):
+    import pandas
+    import xarray
+
+    study = ct.study(scenario(), VARY, samples=6, seed=2, outcomes=OUTCOMES)
+    names = [*VARY, *OUTCOMES]
+    for end in (".nc", ".parquet", ".csv"):
+        study.save(tmp_path / f"runs{end}")
+    with xarray.open_dataset(tmp_path / "runs.nc", engine="h5netcdf") as opened:
+        for name in names:
+            np.testing.assert_array_equal(opened[name], study.dataset[name])
+    whole, text = pandas.read_parquet(tmp_path / "runs.parquet"), pandas.read_csv(tmp_path / "runs.csv")
+    for name in names:
+        np.testing.assert_array_equal(whole[name], study.dataset[name])
+        np.testing.assert_allclose(text[name], study.dataset[name], rtol=1e-14)
+    with pytest.raises(ct.StateError, match=r"runs\.xlsx: a study is written to"):
+        study.save(tmp_path / "runs.xlsx")
+
+
 def test_a_store_goes_on_where_it_was_ended_and_refuses_other_studies(tmp_path):
     import xarray
 
@@ -171,8 +210,27 @@ def test_functions_for_optimisers_and_named_numbers_and_contacts():
         falls, vary={"initial.drop": [0.1, 0.2, -9.0]}, outcomes={"bounces": lambda run: len(run.transitions)}
     )
     assert list(study.failed) == [2] and study["bounces"][0] > 0
+    gathered = ct.study(
+        falls,
+        vary={"initial.drop": [0.1, 0.2]},
+        outcomes={
+            "fast": "min(v.drop)",
+            "at": "time_of_min(v.drop)",
+            "bounces": lambda run: len(run.transitions),
+        },
+    )
+    heights = np.array([0.1, 0.2])
+    np.testing.assert_allclose(gathered["fast"], -np.sqrt(2 * 9.81 * heights), rtol=1e-7)
+    np.testing.assert_allclose(gathered["at"], np.sqrt(2 * heights / 9.81), rtol=1e-7)
+    np.testing.assert_array_equal(gathered["bounces"], study["bounces"][:2])
+    back = ct.study(falls, vary={"contact.ball.restitution": [0.3, 0.6]}, outcomes={"up": "max(v.drop)"})
+    np.testing.assert_allclose(back["up"], np.array([0.3, 0.6]) * np.sqrt(2 * 9.81 * 0.2), rtol=1e-7)
+    with pytest.raises(ct.UnknownNameError, match="restitution"):
+        ct.study(falls, vary={"contact.ball.restitutions": [0.3]})
     lists = ct.study([scenario(), scenario(start=0.1)], outcomes={"end": lambda run: run.t[-1]})
     np.testing.assert_allclose(lists["end"], [0.3, 0.4])
+    peaks = ct.study([scenario(), scenario(duration=0.2)], outcomes=OUTCOMES)
+    assert peaks["end"][1] == pytest.approx(scenario(duration=0.2).run()["hinge"][-1, 0], abs=1e-14)
 
 
 def test_words_for_studies_that_cannot_be():

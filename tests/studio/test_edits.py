@@ -188,3 +188,15 @@ def test_a_field_shows_what_the_text_would_say():
     ):
         assert tomllib.loads(f"x = {field_text(value)}")["x"] == value
     assert field_text("60 rpm") == "60 rpm"
+
+
+def test_weight_acts_as_it_is_typed(session):
+    """One number is downwards, three are any way, and the page tells them as they were typed."""
+    for typed, gravity, told in (
+        ("9.81", [0, 0, -9.81], 9.81), ("0, -10, 0", [0, -10, 0], "0, -10, 0"), ("0", [0, 0, 0], 0.0),
+    ):  # fmt: skip
+        state = act(session, "set gravity", gravity=typed)
+        assert tomllib.loads(session.text)["mechanism"]["gravity"] == gravity
+        assert state["parts"]["gravity"] == told
+    with pytest.raises(StateError, match="gravity"):
+        act(session, "set gravity", gravity="1, 2")

@@ -221,11 +221,29 @@ def test_texts_are_written_in_the_folder_only_and_complete_or_not_at_all(made, t
     assert [each.name for each in session.folder.glob("*kept*") if each.suffix not in (".toml",)] == []
 
 
-def test_what_is_taken_from_others_is_what_was_written_down():
-    folder = files("catena.studio").joinpath("page", "vendor")
+@pytest.mark.parametrize(
+    ("package", "names"),
+    [
+        ("catena.studio.page.vendor", ("preact ", "@preact/signals ", "htm ", "@codemirror/view ")),
+        ("catena.view.player.vendor", ("uplot ",)),
+    ],
+)
+def test_what_is_taken_from_others_is_what_was_written_down(package, names):
+    room, *path = package.removeprefix("catena.").split(".")
+    folder = files(f"catena.{room}").joinpath(*path)
     lines = folder.joinpath("DIGESTS.txt").read_text(encoding="utf-8").split("\n")
     told = dict(reversed(line.split()) for line in lines if line)
-    scripts = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.endswith(".js")}
-    assert {name: hashlib.sha256(content).hexdigest() for name, content in scripts.items()} == told
+    found = {file.name: file.read_bytes() for file in folder.iterdir() if file.name.endswith((".js", ".css"))}
+    assert {name: hashlib.sha256(content).hexdigest() for name, content in found.items()} == told
     licences = folder.joinpath("LICENCES.txt").read_text(encoding="utf-8")
-    assert all(name in licences for name in ("preact ", "@preact/signals ", "htm ", "@codemirror/view "))
+    assert all(name in licences for name in names)
+
+
+def test_a_saved_page_has_the_licence_of_what_draws_its_plots(tmp_path):
+    """A page is a copy of uPlot, whose licence wants to be in every copy; a page without plots is none."""
+    s = ct.generators.four_bar().system()
+    run = ct.simulate(s, s.assemble({"A": 0.5}), None, 0.1, integrator="rk4", step=1e-2)
+    words = files("catena.view.player").joinpath("vendor", "LICENCES.txt").read_text(encoding="utf-8").split()
+    for name, plots in (("with.html", True), ("without.html", False)):
+        run.save_html(tmp_path / name, plots=plots)
+        assert (" ".join(words) in " ".join((tmp_path / name).read_text(encoding="utf-8").split())) == plots

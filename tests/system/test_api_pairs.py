@@ -59,7 +59,7 @@ CALLS = {
 LOOPS_ONLY = {"closure", "closure_jacobian", "project", "velocity"}
 TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives", "inverse_dynamics_interval"}
 ELSEWHERE = {
-    "configuration", "coupling_forces", "ct.contact_dynamics", "diagnose", "linearise", "modes",
+    "configuration", "coupling_forces", "ct.contact_dynamics", "ct.contact_velocity", "diagnose", "linearise", "modes",
     "parameter_derivatives", "regressor", "resultants", "view",
 }  # fmt: skip
 BY_NAME = [
@@ -173,7 +173,10 @@ def functions():
         for name, function in inspect.getmembers(owner, inspect.isfunction)
         if not name.startswith("_")
     }
-    return found | {f"ct.{name}": getattr(ct, name) for name in ("contact_dynamics", "energy_derivatives")}
+    return found | {
+        f"ct.{name}": getattr(ct, name)
+        for name in ("contact_dynamics", "contact_velocity", "energy_derivatives")
+    }
 
 
 def test_every_call_that_takes_a_state_is_in_the_table():

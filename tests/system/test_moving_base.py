@@ -114,3 +114,51 @@ def test_what_has_no_wrench_is_refused_in_words():
     s = m.system()
     with pytest.raises(ct.StateError, match="'boom' is flexible"):
         ct.moving_base_wrenches(s, s.neutral(), np.zeros(s.nv), np.ones(6))
+
+
+def two_arms(on="ground", second="ground"):
+    """Two arms, each on ground or on a carrier of its own."""
+    m = ct.Mechanism("arms", gravity=(0, 0, 0))
+    for carrier in {on, second} - {"ground"}:
+        m.add_body(carrier, 3.0, (0.1, 0.2, 0.3), 0.5)
+        m.add_joint(f"carries {carrier}", "ground", carrier, ct.Free())
+    for k, base in enumerate((on, second)):
+        parent, at = base, ct.Pose(p=(0.3 + k, 0.1, 0.2))
+        for j, axis in enumerate("zyx"):
+            m.add_body(f"{k}{j}", 1.0 + j, (0.2, 0.1 * k, 0.05), (0.02, 0.03, 0.04))
+            m.add_joint(f"turns {k}{j}", parent, f"{k}{j}", ct.Revolute(axis), at)
+            parent, at = f"{k}{j}", ct.Pose(p=(0.4, 0, 0))
+    return m
+
+
+def test_bases_with_motions_of_their_own(agree):
+    """Against two carriers whose Free joints are prescribed, each in a way of its own."""
+    s, t = two_arms().system(), two_arms("left", "right").system()
+    rng = np.random.default_rng(3)
+    q, v, tau = rng.normal(size=(3, s.nv))
+    velocity, change = ({f"turns {k}0": rng.normal(size=6) for k in (0, 1)} for _ in range(2))
+    q2, v2, tau2 = t.neutral(), np.zeros(t.nv), np.zeros(t.nv)
+    for k, carrier in enumerate(("left", "right")):
+        v2[t.slice_v(f"carries {carrier}")] = velocity[f"turns {k}0"]
+    for joint in s.joints:
+        q2[t.slice_q(joint)], v2[t.slice_v(joint)] = q[s.slice_q(joint)], v[s.slice_v(joint)]
+        tau2[t.slice_v(joint)] = tau[s.slice_v(joint)]
+    drives = {f"carries {carrier}": change[f"turns {k}0"] for k, carrier in enumerate(("left", "right"))}
+    expected, _ = t.hybrid_dynamics(q2, v2, tau2, drives)
+    found = s.forward_dynamics(q, v, tau, f_ext=ct.moving_base_wrenches(s, q, v, velocity, change))
+    agree(found, expected[columns(s, t)], 1e-9)
+    # A base that is not named rests, and alike motions are those of the ground.
+    one = ct.moving_base_wrenches(s, q, v, {"turns 10": velocity["turns 10"]})
+    assert not np.any(one["02"])
+    assert np.any(one["12"])
+    all_alike = ct.moving_base_wrenches(s, q, v, dict.fromkeys(velocity, np.ones(6)))
+    for body, wrench in ct.moving_base_wrenches(s, q, v, np.ones(6)).items():
+        agree(all_alike[body], wrench, 1e-14)
+
+
+def test_loops_between_bases_that_move_apart_are_refused():
+    s, bars = two_arms().system(), four_bar().system()
+    with pytest.raises(ct.StateError, match="closes a loop between bases that move in different ways"):
+        ct.moving_base_wrenches(bars, bars.assemble(), np.zeros(bars.nv), {bars.joints[0]: np.ones(6)})
+    with pytest.raises(ct.CatenaError, match="joint on ground"):
+        ct.moving_base_wrenches(s, s.neutral(), np.zeros(s.nv), {"turns 01": np.ones(6)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations_with_replacement, permutations, product as product_of
 from typing import Any
 
 import numpy as np
@@ -467,7 +467,7 @@ class Beam(FlexibleBody):
         lowest modes. A beam with shear has none."""
         if self.shear is not None:
             return ()
-        which = [mode.direction for mode in self.shapes_of_modes]
+        which = self._directions
         large = [j for j, d in enumerate(which) if d in ("y", "z") and j - which.index(d) < LARGE]
         some = combinations_with_replacement(large, 4)
         return tuple(p for p in some if sum(which[j] == "y" for j in p) % 2 == 0)
@@ -489,13 +489,13 @@ class Beam(FlexibleBody):
             return {}
         x, w = self._quadrature.gauss
         part = {name: self._quadrature.piecewise(values, x) for name, values in self._sections.items()}
-        k = self.modes
-        product = np.zeros((len(x), k, k))
-        for i, a in enumerate(self.shapes_of_modes):
-            for j, b in enumerate(self.shapes_of_modes):
-                if a.direction == b.direction and a.direction in ("y", "z"):
-                    bends = part["young"] * part["I_z" if a.direction == "y" else "I_y"]
-                    product[:, i, j] = np.sqrt(bends) * a.displacement(x, 1) * b.displacement(x, 2)
+        slopes, curvatures = (self._displacements(x, derivative) for derivative in (1, 2))
+        bends = {"y": np.sqrt(part["young"] * part["I_z"]), "z": np.sqrt(part["young"] * part["I_y"])}
+        product = np.zeros((len(x), self.modes, self.modes))
+        large = sorted({i for some in self.products for i in some})
+        for i, j in product_of(large, large):
+            if self._directions[i] == self._directions[j]:
+                product[:, i, j] = bends[self._directions[i]] * slopes[:, i] * curvatures[:, j]
         product = 0.5 * (product + product.transpose(0, 2, 1))
         found = 0.5 * w @ self._of_fourth_order(product)
         return dict(zip(self.products, found.tolist(), strict=True))
@@ -536,51 +536,81 @@ class Beam(FlexibleBody):
         """
         n, k = len(x), self.modes
         S, R, B = np.zeros((n, 3, k)), np.zeros((n, 3, k)), np.zeros((n, 3, k, k))
+        moved = self._displacements(x)
         for j, mode in enumerate(self.shapes_of_modes):
             if mode.direction == "rx":
-                R[:, 0, j] = mode.displacement(x)
+                R[:, 0, j] = moved[:, j]
             else:
-                S[:, "xyz".index(mode.direction), j] = mode.displacement(x)
+                S[:, "xyz".index(mode.direction), j] = moved[:, j]
             if mode.direction == "y":
                 R[:, 2, j] = mode.slope(x)
             elif mode.direction == "z":
                 R[:, 1, j] = -mode.slope(x)
-        B[:, 0] = -self._along(x, self._slopes)
+        B[:, 0] = -self._along(x, self._products_of_slopes)
         if not self.products:
             return S, R, B, None
         F = np.zeros((n, 3, len(self.products)))
-        F[:, 0] = -0.125 * self._along(x, lambda at: self._of_fourth_order(self._slopes(at)))
+        F[:, 0] = -0.125 * self._along(x, self._fourth_powers_of_slopes)
         return S, R, B, F
 
-    def _slopes(self, at: Floats) -> Floats:
-        """Return the products (n, k, k) of the slopes of modes at places (n,)."""
-        slopes = np.zeros((len(at), 2, self.modes))
-        for j, mode in enumerate(self.shapes_of_modes):
-            if mode.direction in ("y", "z"):
-                slopes[:, "yz".index(mode.direction), j] = mode.displacement(at, 1)
-        return np.einsum("nca,ncb->nab", slopes, slopes)
+    @cached_property
+    def _directions(self) -> tuple[str, ...]:
+        """Return the direction of each mode."""
+        return tuple(mode.direction for mode in self.shapes_of_modes)
 
-    def _along(self, x: Floats, function: Callable[[Floats], Floats]) -> Floats:
+    def _displacements(self, x: Floats, derivative: int = 0) -> Floats:
+        """Return the displacements (n, k) of all modes at places (n,), or derivatives of those that bend the beam."""
+        found, together = np.zeros((len(x), self.modes)), dict[int, list[int]]()
+        for j, mode in enumerate(self.shapes_of_modes):
+            if not derivative or mode.direction in ("y", "z"):
+                together.setdefault(id(mode.basis), []).append(j)
+        for some in together.values():
+            modes = [self.shapes_of_modes[j] for j in some]
+            found[:, some] = modes[0].basis.at(x, derivative) @ np.stack(
+                [mode.moved for mode in modes], axis=1
+            )
+        return found
+
+    def _slopes(self, at: Floats) -> Floats:
+        """Return the slopes (n, 2, k) of modes along y and z at places (n,)."""
+        slopes = self._displacements(at, 1)
+        return np.stack([np.where([d == own for d in self._directions], slopes, 0.0) for own in "yz"], axis=1)
+
+    def _products_of_slopes(self, places: Floats, weights: Floats) -> Floats:
+        """Return the sums (n, k, k) of the products of the slopes of modes over places (n, e) with weights (n, e)."""
+        slopes = self._slopes(places.ravel()).reshape(len(places), -1, self.modes)
+        found: Floats = np.matmul(
+            (slopes * np.repeat(weights, 2, axis=1)[:, :, None]).transpose(0, 2, 1), slopes
+        )
+        return found
+
+    def _fourth_powers_of_slopes(self, places: Floats, weights: Floats) -> Floats:
+        """Return the same for the squares of these products (n, products), by products of four amplitudes."""
+        slopes = self._slopes(places.ravel())
+        count = 1 + max(max(product) for product in self.products)
+        pairs = np.matmul(slopes[:, :, :count].transpose(0, 2, 1), slopes[:, :, :count])
+        squares = self._of_fourth_order(pairs).reshape(*places.shape, -1)
+        found: Floats = np.matmul(weights[:, None, :], squares)[:, 0]
+        return found
+
+    def _along(self, x: Floats, summed: Callable[[Floats, Floats], Floats]) -> Floats:
         """Return the integrals (n, ...) of a function along the axis up to places x (n,), counted from the held end, or
-        so that the mean of a free-free beam is zero."""
+        so that the mean of a free-free beam is zero. `summed` returns sums (n, ...) of the function over places (n, e)
+        with weights (n, e)."""
         gauss, w = np.polynomial.legendre.leggauss(20)
         edges = np.unique(self._quadrature.knots)
         places = (edges[1:] + edges[:-1])[:, None] / 2.0 + np.diff(edges)[:, None] / 2.0 * gauss
         weights = np.diff(edges)[:, None] / 2.0 * w
 
-        def at_all(places: Floats) -> Floats:
-            values = function(places.ravel())
-            return values.reshape(*places.shape, *values.shape[1:])
-
-        whole = np.einsum("se,se...->s...", weights, at_all(places))
+        whole = summed(places, weights)
         before = np.concatenate([np.zeros((1, *whole.shape[1:])), np.cumsum(whole, axis=0)])
 
         def up_to(at: Floats) -> Floats:
             span = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(edges) - 2)
             half = (at - edges[span]) / 2.0
             inner = edges[span][:, None] + half[:, None] * (1.0 + gauss)
-            sums: Floats = before[span] + np.einsum("n,e,ne...->n...", half, w, at_all(inner))
-            return sums
+            found: Floats = before[span] + summed(inner, half[:, None] * w)
+            return found
 
         found = up_to(x)
         if self._ends == ("free", "free"):

@@ -36,13 +36,12 @@ def few_points(some: Particles, amplitudes: Floats | None = None) -> Points:
     _, values, rows = np.linalg.svd(scaled, full_matrices=False)
     Q = rows[values > INDEPENDENT * values[0]]
     if amplitudes is not None:
-        B = (
-            np.einsum("nikl,k,l->iknl", some.B, amplitudes, amplitudes).transpose(0, 1, 3, 2).reshape(-1, n)
-            * root
-        )
+        B = _weighted(some.B, amplitudes) * root
         own = B - (B @ Q.T) @ Q
-        _, sizes, more = np.linalg.svd(own, full_matrices=False)
-        Q = np.concatenate([Q, more[sizes > SHORTENING * max(float(np.linalg.norm(B, 2)), 1e-300)]])
+        least = SHORTENING * max(_largest(B), 1e-300)
+        if _largest(own) > least:
+            _, sizes, more = np.linalg.svd(own, full_matrices=False)
+            Q = np.concatenate([Q, more[sizes > least]])
     count = len(Q)
     # sqrt(mass) lies in the span of the rows; a reflection spreads it evenly over the points.
     total = float(some.mass.sum())
@@ -59,6 +58,25 @@ def few_points(some: Particles, amplitudes: Floats | None = None) -> Points:
 
     s = taken(some.s)
     return Points(each, s, taken(some.S), taken(some.B), _concentrated(some, each, s))
+
+
+def _largest(A: Floats) -> float:
+    """Return the largest singular value of a matrix, found by iteration to some digits."""
+    if not A.any():
+        return 0.0
+    x = A[np.argmax(np.linalg.norm(A, axis=1))]
+    for _ in range(30):
+        x = A.T @ (A @ (x / np.linalg.norm(x)))
+    return float(np.sqrt(np.linalg.norm(x)))
+
+
+def _weighted(B: Floats, amplitudes: Floats) -> Floats:
+    """Return the functions (m, n) that the displacement B (n, 3, k, k) of n particles is made of, for modes of these
+    amplitudes (k,). Each pair of modes is there once, with the weight of both of its orders; zeros are left out."""
+    r, c = np.triu_indices(len(amplitudes))
+    factor = amplitudes[r] * amplitudes[c] * np.where(r == c, 1.0, np.sqrt(2.0))
+    found: Floats = (B[:, :, r, c] * factor).reshape(len(B), -1).T
+    return found[found.any(axis=1)]
 
 
 def _concentrated(some: Particles, each: float, s: Floats) -> Floats | None:

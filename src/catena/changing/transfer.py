@@ -21,9 +21,8 @@ from catena.changing.deformed import Bodies, parts_of, with_points
 from catena.changing.fitting import FITS, assembled, require_fit, sizes
 from catena.changing.impact import Impact, body_inertias, impact
 from catena.errors import LoopError, StateError
-from catena.joints.modal import Modal
 from catena.kernels import arrays
-from catena.kernels.blas import by_one_blas_thread
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.scales import scales_of
 from catena.mechanism import GROUND, Mechanism
@@ -325,7 +324,7 @@ def _free_parts(
     M, number = body_inertias(parts), {name: k for k, name in enumerate(parts.bodies)}
     points: dict[str, list[int]] = {name: [k] for name, k in number.items()}
     for name, joint in parts.joints.items():
-        if isinstance(joint.kind, Modal) and name == joint.name:
+        if joint.kind.is_modal and name == joint.name:
             points[joint.parent].append(number[joint.child])
     h = [np.einsum("sbij,sbi->sbj", x.X, np.einsum("bij,sbj->sbi", M, x.twist)) for x in (before, after)]
     found = []

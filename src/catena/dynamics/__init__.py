@@ -3,7 +3,7 @@
 from catena.dynamics.flexible.flexible_body import flexible_dynamics, most_modes, tree_dynamics
 from catena.dynamics.tree.articulated_body import articulated_body, articulated_inertia
 from catena.dynamics.tree.composite_body import composite_body
-from catena.dynamics.tree.conserved import kinetic_energy, momentum, potential_energy, total_inertia
+from catena.dynamics.tree.conserved import energies, kinetic_energy, momentum, potential_energy, total_inertia
 from catena.dynamics.tree.friction import strain_energy
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.dynamics.tree.inertial_regressor import inertial_regressor
@@ -14,6 +14,7 @@ __all__ = [
     "articulated_body",
     "articulated_inertia",
     "composite_body",
+    "energies",
     "flexible_dynamics",
     "hybrid_dynamics",
     "inertial_regressor",

@@ -16,8 +16,19 @@ import numpy as np
 from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.loops.elimination.flexible import flexible_steps
 from catena.dynamics.loops.elimination.hybrid import judge_driven
+from catena.dynamics.tree.friction import passive_force
 from catena.forces.load_friction import NUMBERS, load_friction
-from catena.kernels import VELOCITY, Algorithm, Entry, OnCall, Schedule, base_to_tip, on_call, tip_to_base
+from catena.kernels import (
+    VELOCITY,
+    Algorithm,
+    Entry,
+    OnCall,
+    Schedule,
+    Sweep,
+    base_to_tip,
+    on_call,
+    tip_to_base,
+)
 
 LOAD_INPUTS = dict.fromkeys(NUMBERS, VELOCITY)
 
@@ -35,7 +46,9 @@ def loaded_tree(base: Algorithm) -> Algorithm:
         """What the parent feels of a body, and what the body itself shows."""
         if is_borne(body):
             body.felt_inertia, body.felt_force = body.IA + body.inertia, body.pA + body.p
+        IA = body.IA + body.inertia
         go.step(body, parent)
+        body.carried = IA * body.c - body.U * (body.D_inv @ (body.U.T * body.c))
 
     def bear(body: Any, parent: Any) -> None:
         """Accelerations, and what the joint bears."""
@@ -50,6 +63,23 @@ def loaded_tree(base: Algorithm) -> Algorithm:
         base, name=f"{base.name}_loaded", sweeps=(move, tip_to_base(show), base_to_tip(bear)),
         inputs={**base.inputs, **LOAD_INPUTS}, outputs={**base.outputs, "bears": VELOCITY},
     )  # fmt: skip
+
+
+@tip_to_base
+def resist_again(body: Any, parent: Any) -> None:
+    """What the parent feels of a body under another joint force, where a `loaded_tree` was evaluated before: inertias
+    are the same, and so is what they make of accelerations that need no force."""
+    pA = body.pA + body.p
+    if is_borne(body):
+        body.felt_force = pA
+    body.u = body.tau - passive_force(body) - body.S.T * pA
+    X = body.X_joint * body.placement
+    parent.pA += X.pull(pA + body.carried + body.U * (body.D_inv @ body.u))
+
+
+def tree_again(loaded: Algorithm) -> tuple[Sweep, Sweep]:
+    """Return the sweeps of a `loaded_tree` of rigid bodies under other joint forces."""
+    return resist_again, loaded.sweeps[2]
 
 
 def _told_by(judge: OnCall) -> OnCall:

@@ -2,7 +2,6 @@
 
 import math
 
-from catena.joints import Free, JointKind, Spherical, described
 from catena.mechanism import MODES
 from catena.structure import Plan
 
@@ -61,9 +60,8 @@ def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
 
 def rates_are_derivatives(plan: Plan, joint: str) -> bool:
     """Whether a joint's velocities are the derivatives of its positions."""
-    kind: JointKind | None = plan.kind[plan.joint.index(joint)]
-    kind = described(kind)
-    return not isinstance(kind, (Spherical, Free)) and kind is not None and kind.nq == kind.nv
+    kind = plan.joint_kind(plan.joint.index(joint))
+    return kind.nq == kind.nv
 
 
 def result_index(shape: tuple[int, ...], k: int) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from catena.equations.graph import CONSTANT, INPUT, ExpressionGraph
-from catena.kernels import Program, engine, target
+from catena.kernels import Program, target
+from catena.kernels.cache_lines import aligned
 from catena.kernels.constants import WORD
-from catena.kernels.lowering import Slot, Writer, prelude
-from catena.kernels.objects import compiled_object
-from catena.kernels.program import aligned
+from catena.kernels.machine_code import engine
+from catena.kernels.machine_code.lowering import Slot, Writer, prelude
+from catena.kernels.machine_code.objects import compiled_object
 from catena.kernels.tape import Tape
 
 # Operations in one function, and operations that take as long as a usual step.

@@ -54,7 +54,7 @@ def loop_constraints(sort: EliminationShape, poses: bool = False) -> Algorithm:
     return replace(
         loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
-        outputs={"X": Transform, "S": COLUMNS, "c": Motion, **told},
+        outputs={"X": Transform, "S": COLUMNS, "c": Motion, **told}, per_node=frozenset({"S"}),
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpring
 from catena.mechanism.validation import INERTIA_TOLERANCE, known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
+from catena.structure.plan import Parts
 
 XYZ = ("x", "y", "z")
 SIX = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -103,13 +104,15 @@ class Description:
 @dataclass(frozen=True, eq=False)
 class SymbolicPlan:
     """A plan whose numbers are symbols where asked for: `plan` holds them, `values` is the same plan in numbers,
-    `symbols` maps each parameter's name to its symbols (n,). `kinds` are the forces, by name, that have symbols."""
+    `symbols` maps each parameter's name to its symbols (n,). `kinds` are the forces, by name, that have symbols, and
+    `parts` the bodies, joints and frames."""
 
     plan: Plan
     values: Plan
     parameters: tuple[Parameter, ...]
     symbols: Mapping[str, np.ndarray]
     kinds: Mapping[str, ForceKind] = field(default_factory=dict)
+    parts: Parts | None = None
 
 
 def symbolic_plan(
@@ -135,8 +138,9 @@ def symbolic_plan(
     symbolic = plan(cast(Mechanism, parts.description()), root=values.root, cut=values.cut, keep=values.keep)
     kept = kept_as(symbolic, values)
     return SymbolicPlan(
-        _exact(kept) if exact else kept, values, tuple(parameters), symbols, parts.changed_kinds()
-    )
+        _exact(kept) if exact else kept, values, tuple(parameters), symbols, parts.changed_kinds(),
+        Parts(parts.bodies, parts.joints, parts.frames, tuple(parts.joints)),
+    )  # fmt: skip
 
 
 def find_parameters(mechanism: Mechanism, names: Iterable[str]) -> tuple[Parameter, ...]:

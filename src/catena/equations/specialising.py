@@ -24,8 +24,9 @@ from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
 from catena.equations.parameters import plan_in_numbers
 from catena.equations.unrolling import unroll
-from catena.kernels import Algorithm, Program, cache, engine, target
+from catena.kernels import Algorithm, Program, cache, target
 from catena.kernels.code import sources_of
+from catena.kernels.machine_code import engine
 from catena.kernels.other_process import finish, start_python
 from catena.mechanism.profiles import Formula
 from catena.structure import Plan

@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike
 
 from catena.errors import ModelError, StateError
 from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.joints import Free
-from catena.joints.around import described
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply, inverse, motion_matrices, transposed
 from catena.structure.plan import Loop
@@ -50,10 +48,7 @@ class FreeFlyer:
         if not isinstance(system, System):
             raise ModelError(f"FreeFlyer needs a system, found {shown(system)}: plan one with m.system()")
         plan = system.plan
-        floating = [
-            i for i in range(1, plan.n) if plan.parent[i] == 0 and isinstance(described(plan.kind[i]), Free)
-        ]
-        free = {plan.joint[i]: i for i in floating}
+        free = {plan.joint[i]: i for i in plan.floating}
         chosen = (
             list(free) if base is None else [name for name in free if isinstance(base, str) and name == base]
         )

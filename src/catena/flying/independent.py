@@ -14,8 +14,6 @@ import numpy as np
 
 from catena.dynamics.loops.independent import component_names, independent_components
 from catena.errors import StateError
-from catena.joints import Free
-from catena.joints.around import described
 from catena.kinematics.stacks import transposed
 from catena.system import System
 
@@ -83,9 +81,8 @@ def _ranks(system: System) -> np.ndarray:
     """Return for each velocity component how soon it may depend on others: 0 first, floating bases last."""
     plan = system.plan
     ranks = np.where(plan.actuated, 1, 0)
-    for i in range(1, plan.n):
-        if plan.parent[i] == 0 and isinstance(described(plan.kind[i]), Free):
-            ranks[int(plan.v_start[i]) : int(plan.v_start[i] + plan.v_size[i])] = 2
+    for i in plan.floating:
+        ranks[plan.v_of(i)] = 2
     return ranks
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.forces import JointFriction
 from catena.formats.named import NamedParts
-from catena.joints import Free, JointKind
+from catena.joints.simple_motions import FREE
 from catena.mechanism import Actuator, Coupling, LinearCoupling, Mechanism
 
 SIDE = ".loops.toml"
@@ -19,15 +19,15 @@ EARTH = (0.0, 0.0, -9.81)
 
 
 def with_friction_apart(
-    mechanism: Mechanism, lost: NamedParts, kinds: tuple[type[JointKind], ...] = (Free,)
+    mechanism: Mechanism, lost: NamedParts, types: tuple[str, ...] = (FREE,)
 ) -> Mechanism:
-    """The mechanism with forces that do what joints of some kinds do by damping and friction: a floating joint of URDF
-    has a place and nothing else, nor has a ball of SDF, and the side file has the forces."""
+    """The mechanism with forces that do what joints of some simple motions do by damping and friction: a floating
+    joint of URDF has a place and nothing else, nor has a ball of SDF, and the side file has the forces."""
     changed = mechanism.copy()
     for joint in mechanism.joints.values():
-        if not isinstance(joint.kind, kinds):
+        if not any(map(joint.kind.consists_of, types)):
             continue
-        if isinstance(joint.kind, Free) and (joint.armature is not None or joint.limits is not None):
+        if joint.kind.is_floating and (joint.armature is not None or joint.limits is not None):
             lost.add("armature and limits of the free joints", joint.name)
         if joint.damping.any() or joint.friction.any():
             friction = JointFriction(tuple(joint.damping), tuple(joint.friction))

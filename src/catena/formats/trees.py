@@ -6,38 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from catena.errors import FormatError
-from catena.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    JointKind,
-    Planar,
-    Prismatic,
-    Revolute,
-    Sdof,
-    Spherical,
-    Universal,
-)
-from catena.joints.axes import perpendicular
-from catena.joints.sdof import ROTATIONS
+from catena.joints.simple_motions import SimpleMotion, reversed_motions
 from catena.mechanism import GROUND, Joint, Mechanism
 from catena.mechanism.groups import Groups
 from catena.spatial import Pose
-
-HINGE, SLIDE, BALL, FREE = "hinge", "slide", "ball", "free"
-
-
-@dataclass(frozen=True)
-class SimpleMotion:
-    """One simple motion of a joint: its type, its axis (3,) in the frame of the joint, its component of the joint."""
-
-    type: str
-    axis: NDArray[np.float64]
-    component: int
 
 
 @dataclass(frozen=True)
@@ -87,45 +60,10 @@ def grow(mechanism: Mechanism, file: str, rank: Callable[[Joint], Any]) -> tuple
 
 def _branch(joint: Joint, parent: str, child: str) -> Branch:
     in_parent, in_child = joint.in_parent, joint.in_child
-    motions = motions_of(joint.kind)
+    motions = joint.kind.simple_motions
     if joint.parent != parent:
-        in_parent, in_child = in_child, in_parent
-        if motions is not None:
-            motions = tuple(SimpleMotion(one.type, -one.axis, one.component) for one in reversed(motions))
+        in_parent, in_child, motions = in_child, in_parent, reversed_motions(motions)
     return Branch(joint, parent, child, in_parent, in_child, motions)
-
-
-def motions_of(kind: JointKind) -> tuple[SimpleMotion, ...] | None:
-    """Return the simple motions that a kind consists of, one after the other, or None if it does not."""
-    if isinstance(kind, Sdof):
-        screws = kind.screws()
-        if any(np.any(point) for name, _, point in screws if name in ROTATIONS):
-            return None  # axes that do not pass through one point
-        types = {"r": HINGE, "d": SLIDE}
-        return tuple(SimpleMotion(types[name[0]], axis, k) for k, (name, axis, _) in enumerate(screws))
-    rows: list[tuple[str, object]]
-    if isinstance(kind, Fixed):
-        rows = []
-    elif isinstance(kind, Revolute):
-        rows = [(HINGE, kind.axis)]
-    elif isinstance(kind, Prismatic):
-        rows = [(SLIDE, kind.axis)]
-    elif isinstance(kind, Cylindrical):
-        rows = [(HINGE, kind.axis), (SLIDE, kind.axis)]
-    elif isinstance(kind, Universal):
-        rows = [(HINGE, kind.axis1), (HINGE, kind.axis2)]
-    elif isinstance(kind, Planar):
-        first, second = perpendicular(kind.normal)
-        rows = [(SLIDE, first), (SLIDE, second), (HINGE, kind.normal)]
-    elif isinstance(kind, Spherical):
-        rows = [(BALL, (0.0, 0.0, 1.0))]
-    elif isinstance(kind, Free):
-        rows = [(FREE, (0.0, 0.0, 1.0))]
-    else:
-        return None
-    return tuple(
-        SimpleMotion(word, np.array(axis, dtype=np.float64), k) for k, (word, axis) in enumerate(rows)
-    )
 
 
 def motion_name(branch: Branch, motion: SimpleMotion) -> str:

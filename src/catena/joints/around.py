@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.joints.contract import JointKind
+from catena.joints.simple_motions import SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 
@@ -28,6 +29,18 @@ class Around:
     @property
     def signature(self) -> tuple[Hashable, ...]:
         return (type(self).__name__, *self.kind.signature)
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind.is_floating
+
+    @property
+    def quaternion_start(self) -> int | None:
+        return self.kind.quaternion_start
+
+    @property
+    def is_modal(self) -> bool:
+        return self.kind.is_modal
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.kind.rate(q, v)
@@ -73,6 +86,10 @@ class SameMotion(Around):
     @property
     def finds_coordinates_of_symbols(self) -> bool:
         return self.kind.finds_coordinates_of_symbols
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...] | None:
+        return self.kind.simple_motions
 
     def transform(self, q: np.ndarray) -> Transform:
         return self.kind.transform(q)

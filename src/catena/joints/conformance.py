@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.joints.contract import JointKind
+from catena.joints.simple_motions import HINGE, SLIDE
 from catena.spatial import Transform, array, is_symbolic, log
 from catena.spatial.on_symbols import on_symbols
 
@@ -32,6 +33,7 @@ def check_joint_kind(kind: JointKind, seed: int = 0) -> None:
         _check_flip(kind, q, v)
         _check_canonical(kind, q, v)
         _check_params(kind, q, v)
+        _check_simple_motions(kind, q)
     _check_symbols(kind, q, v)
 
 
@@ -63,6 +65,25 @@ def _check_sizes(kind: JointKind) -> None:
     _say(kind, "transform(neutral()) is not the identity", error, 1e-14)
     kind.check(q)
     hash(kind.signature)
+
+
+def _check_simple_motions(kind: JointKind, q: np.ndarray) -> None:
+    start = kind.quaternion_start
+    if start is not None:
+        off = abs(float(np.linalg.norm(q[start : start + 4])) - 1.0)
+        _say(kind, "there is no unit quaternion in q where quaternion_start says", off, 1e-12)
+    motions = kind.simple_motions
+    if motions is None or any(one.type not in (HINGE, SLIDE) for one in motions):
+        return
+    X = Transform.identity()
+    for one in motions:
+        x = q[one.component]
+        X = (
+            Transform.rotation(one.axis.tolist(), x)
+            if one.type == HINGE
+            else Transform(np.eye(3), x * one.axis)
+        ) * X
+    _say(kind, "simple_motions one after the other are not transform(q)", _apart(X, kind.transform(q)), 1e-12)
 
 
 def _check_derivatives(kind: JointKind, q: np.ndarray, v: np.ndarray) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 
 from catena.errors import ModelError, StateError
 from catena.joints.axes import Direction
+from catena.joints.simple_motions import SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
 from catena.spatial.scalars import Scalar, Scalars, array, floor
 from catena.validation import real_number, shown
@@ -57,6 +58,37 @@ class JointKind(ABC):
     def position_names(self) -> tuple[str, ...]:
         """The names (nq) of the coordinates, "" where there is one only."""
         return self.velocity_names if self.nq == self.nv else _numbered(self.nq)
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...] | None:
+        """The hinges, slides and balls that the kind consists of, from parent to child; None, the default, where it is
+        no row of such motions."""
+        return None
+
+    def consists_of(self, *types: str) -> bool:
+        """Return whether the kind is a row of simple motions of these types, in this order."""
+        motions = self.simple_motions
+        return motions is not None and tuple(one.type for one in motions) == types
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether nothing is held and velocities are twists, so that bases float by the kind."""
+        return False
+
+    @property
+    def quaternion_start(self) -> int | None:
+        """Where a unit quaternion (w, x, y, z) begins in q; None, the default, where there is none."""
+        return None
+
+    @property
+    def plane_normal(self) -> Direction | None:
+        """The normal of the plane in which the kind lets the child move as it likes; None, the default, for others."""
+        return None
+
+    @property
+    def is_modal(self) -> bool:
+        """Whether the coordinates are modes of a flexible body."""
+        return False
 
     @property
     def follows(self) -> bool:

@@ -21,6 +21,7 @@ class Fixed(JointKind):
     words = "fixed together"
     finds_coordinates_of_symbols = True
     signature = ("Fixed",)
+    simple_motions = ()
 
     def transform(self, q: np.ndarray) -> Transform:
         return Transform.identity()

@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.joints.around import Around
 from catena.joints.contract import JointKind
+from catena.joints.simple_motions import SimpleMotion, reversed_motions
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 
@@ -35,6 +36,10 @@ class Flipped(Around, JointKind):
             return R, flipped
         further, kind = flipped.canonical()
         return R @ further, kind
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...] | None:
+        return reversed_motions(self.kind.simple_motions)
 
     def transform(self, q: np.ndarray) -> Transform:
         return self.kind.transform(q).inverse()

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.joints.axes import Z
 from catena.joints.contract import JointKind, check_unit_quaternion
+from catena.joints.simple_motions import FREE, in_order
 from catena.joints.spherical import Spherical, quaternion_rate
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import displacement, exponential_rate, velocity
@@ -30,6 +32,9 @@ class Free(JointKind):
     position_names = ("x", "y", "z", *Spherical.position_names)
     finds_coordinates_of_symbols = True
     signature = ("Free",)
+    simple_motions = in_order((FREE, Z))
+    is_floating = True
+    quaternion_start = 3
     turning = (0, 1, 2)
 
     def transform(self, q: np.ndarray) -> Transform:

@@ -53,6 +53,8 @@ class Modal(JointKind):
     is_follower: bool = False
     has_mass: bool = False
 
+    is_modal = True
+
     @property
     def is_particle(self) -> bool:
         return self.has_mass and self.is_follower

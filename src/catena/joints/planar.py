@@ -11,6 +11,7 @@ import numpy as np
 from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
+from catena.joints.simple_motions import HINGE, SLIDE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 from catena.spatial.scalars import cos, sin
 
@@ -41,6 +42,15 @@ class Planar(JointKind):
     @property
     def drawn_along(self) -> tuple[Direction, ...]:
         return (self.normal,)
+
+    @property
+    def plane_normal(self) -> Direction:
+        return self.normal
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...]:
+        first, second = perpendicular(self.normal)
+        return in_order((SLIDE, first), (SLIDE, second), (HINGE, self.normal))
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
+from catena.joints.simple_motions import SLIDE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
 
@@ -31,6 +32,10 @@ class Prismatic(JointKind):
     @property
     def drawn_along(self) -> tuple[Direction, ...]:
         return (self.axis,)
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...]:
+        return in_order((SLIDE, self.axis))
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

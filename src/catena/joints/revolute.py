@@ -11,6 +11,7 @@ import numpy as np
 from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
+from catena.joints.simple_motions import HINGE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
 
@@ -33,6 +34,10 @@ class Revolute(JointKind):
     @property
     def drawn_along(self) -> tuple[Direction, ...]:
         return (self.axis,)
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...]:
+        return in_order((HINGE, self.axis))
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -13,6 +13,7 @@ from catena.errors import ModelError
 from catena.joints import nearest
 from catena.joints.axes import NAMED
 from catena.joints.contract import JointKind, counted_on, number
+from catena.joints.simple_motions import HINGE, SLIDE, SimpleMotion, in_order
 from catena.joints.successive_turns import angles_of_turns
 from catena.spatial import Motion, MotionSpace, Transform, array, cross, is_symbolic, spd_inverse
 from catena.spatial.scalars import less, where
@@ -177,6 +178,13 @@ class Sdof(JointKind):
             else:
                 X = _elementary(*step) * X
         return found
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...] | None:
+        screws = self.screws()
+        if is_symbolic(self.params()) or any(np.any(point) for name, _, point in screws if name in ROTATIONS):
+            return None  # axes that do not pass through one point
+        return in_order(*((HINGE if name in ROTATIONS else SLIDE, axis) for name, axis, _ in screws))
 
     @property
     def _turn_axes(self) -> list[Any]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.joints.axes import Z
 from catena.joints.contract import JointKind, check_unit_quaternion
+from catena.joints.simple_motions import BALL, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import exponential_rate
 
@@ -31,6 +33,8 @@ class Spherical(JointKind):
     position_names = ("qw", "qx", "qy", "qz")
     finds_coordinates_of_symbols = True
     signature = ("Spherical",)
+    simple_motions = in_order((BALL, Z))
+    quaternion_start = 0
 
     def transform(self, q: np.ndarray) -> Transform:
         return Transform(quaternion.rotation(q).T, np.zeros(3))

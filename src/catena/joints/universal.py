@@ -13,6 +13,7 @@ from catena.errors import ModelError
 from catena.joints.axes import Direction, Z, direction
 from catena.joints.contract import IDENTITY, JointKind
 from catena.joints.nearest import angle_about
+from catena.joints.simple_motions import HINGE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, cross3, is_symbolic
 from catena.spatial.scalars import atan2
 
@@ -48,6 +49,10 @@ class Universal(JointKind):
     @property
     def drawn_along(self) -> tuple[Direction, ...]:
         return (self.axis1, self.axis2)
+
+    @property
+    def simple_motions(self) -> tuple[SimpleMotion, ...]:
+        return in_order((HINGE, self.axis1), (HINGE, self.axis2))
 
     @property
     def signature(self) -> tuple[Hashable, ...]:

@@ -36,13 +36,13 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.code import building
 from catena.kernels.constants import Constants, constant_parts
-from catena.kernels.cpu import target
-from catena.kernels.engine import compilations, compile_seconds
+from catena.kernels.machine_code.cpu import target
+from catena.kernels.machine_code.engine import compilations, compile_seconds
 from catena.kernels.plain import is_plain, plain_numbers, play, play_shared
 from catena.kernels.program import Program
 from catena.kernels.session import Session
 from catena.kernels.tape import build_tape
-from catena.kernels.threads import set_threads, threads
+from catena.kernels.teams.threads import set_threads, threads
 
 __all__ = [
     "COLUMNS",

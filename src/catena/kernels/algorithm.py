@@ -514,7 +514,8 @@ class Algorithm:
     name fields of the ground, of the frame and of the loops; `multiplier_inputs` name fields of the view of loops that
     are told, loop after loop and then coupling after coupling. An optional input that is not given is zero and
     costs nothing. `rewritten` names private fields that more than one step writes, `views` the fields of
-    neighbours that are no bodies. A loop has at most `columns` constraints, and a link to a body `link_rows` rows of
+    neighbours that are no bodies, or the name of the view whose fields they have too, where a step needs two of one
+    sort. A loop has at most `columns` constraints, and a link to a body `link_rows` rows of
     them. `path_only` restricts the sweeps
     to the bodies between the frame and the ground. One that is `replayed` finds in its next play what this one left:
     inputs keep their places; its `occasional` sweeps, from the first of these indices to before the second, are left
@@ -524,7 +525,9 @@ class Algorithm:
     gives names to its `matrix_outputs`. `rests` names a field of the ground that is zero, in a replayed algorithm,
     where a state has nothing left to do. Algorithms that differ in their work on matrices only may share their
     `code`, which is called after one of them. One that does not `use_constants`, such as a step on the manifold of q,
-    knows no length and no mass.
+    knows no length and no mass. Of what comes out, nodes that share a coordinate agree about most. What each of them
+    has a part in is summed up: columns, rows and matrices, but for those that are `per_node`, and the joint forces that
+    are `contributed`.
     """
 
     name: str
@@ -535,7 +538,7 @@ class Algorithm:
     ground_inputs: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     ground_outputs: tuple[str, ...] = ()
     frame_outputs: tuple[str, ...] = ()
-    views: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    views: Mapping[str, Mapping[str, Any] | str] = field(default_factory=lambda: MappingProxyType({}))
     optional: frozenset[str] = frozenset()
     rewritten: frozenset[str] = frozenset()
     multiplier_outputs: tuple[str, ...] = ()
@@ -552,6 +555,13 @@ class Algorithm:
     rests: str = ""
     code: str = ""
     use_constants: bool = True
+    contributed: frozenset[str] = frozenset()
+    per_node: frozenset[str] = frozenset()
+
+    def view(self, role: str) -> Mapping[str, Any]:
+        """Return the fields of a view, with their extents."""
+        found = self.views[role]
+        return self.view(found) if isinstance(found, str) else found
 
     def first(self, index: int) -> int:
         """Return the index of the first sweep that is the same as this one; a sweep that is repeated is compiled

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from catena import sources
-from catena.kernels.cpu import target
 from catena.kernels.eviction import evict
+from catena.kernels.machine_code.cpu import target
 from catena.kernels.private_folder import PrivateFolder
 
 # The rooms that every entry depends on.

@@ -17,11 +17,13 @@ from weakref import WeakKeyDictionary
 
 from catena.forces import PlacedForce
 from catena.joints.contract import JointKind
-from catena.kernels import cache, crew, driver, engine, shortcut, teamwork, tracing
+from catena.kernels import cache, driver, shortcut, tracing
 from catena.kernels.algorithm import Algorithm
-from catena.kernels.lowering import RECORDS, lower, prelude
-from catena.kernels.objects import compiled_object, kept_object, shared_object
-from catena.kernels.platforms import Platform
+from catena.kernels.machine_code import engine
+from catena.kernels.machine_code.lowering import RECORDS, lower, prelude
+from catena.kernels.machine_code.objects import compiled_object, kept_object, shared_object
+from catena.kernels.machine_code.platforms import Platform
+from catena.kernels.teams import crew, teamwork
 from catena.kernels.traced_records import TracedStep
 from catena.kernels.undisturbed import hold_in_forks
 from catena.mechanism.profiles import Formula, Profile

@@ -32,7 +32,7 @@ Status: bit 0 an input is not finite, bit 1 a result is not finite.
 
 import numpy as np
 
-from catena.kernels.llvm_text import word, words
+from catena.kernels.machine_code.llvm_text import word, words
 
 TABLE = 5
 NOT_FINITE_INPUT, NOT_FINITE_RESULT = 1, 2
@@ -76,16 +76,7 @@ entry:
 body:
   %call = phi ptr [%from, %entry], [%next, %go_on]
   %step = load ptr, ptr %call, align 8
-  %p0 = getelementptr i64, ptr %call, i64 1
-  %p1 = getelementptr i64, ptr %call, i64 2
-  %p2 = getelementptr i64, ptr %call, i64 3
-  %p3 = getelementptr i64, ptr %call, i64 4
-  %p4 = getelementptr i64, ptr %call, i64 5
-  %o0 = load i64, ptr %p0, align 8
-  %o1 = load i64, ptr %p1, align 8
-  %o2 = load i64, ptr %p2, align 8
-  %o3 = load i64, ptr %p3, align 8
-  %o4 = load i64, ptr %p4, align 8
+{words("%call", 1, "o0, o1, o2, o3, o4")}
   %r0 = getelementptr i8, ptr %work, i64 %o0
   %r1 = getelementptr i8, ptr %work, i64 %o1
   %r2 = getelementptr i8, ptr %work, i64 %o2

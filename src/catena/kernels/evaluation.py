@@ -3,7 +3,7 @@ names."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.errors import SingularDynamicsError, StaleSystemError, StateError
 from catena.forces import PlacedForce
-from catena.joints import Free, JointKind, Spherical, described
+from catena.joints import JointKind, described
 from catena.kernels import (
     CONSTANTS,
     FORCE_INPUTS,
@@ -30,12 +30,16 @@ from catena.kernels import (
     play_shared,
 )
 from catena.kernels.constants import WORD, constant_parts
-from catena.kernels.cpu import target
 from catena.kernels.driver import NOT_FINITE_INPUT
+from catena.kernels.machine_code.cpu import target
 from catena.kernels.sharing import is_summed, summed
+from catena.kernels.stations import folded, portions, suits, told_inputs, told_outputs
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan, branches
+from catena.structure.plan import Parts
+from catena.structure.stations import StationPlan, has_many_modes, stationed
 
 Made = TypeVar("Made")
 
@@ -67,6 +71,24 @@ class ConstantsByState(ABC):
     def rotors(self) -> np.ndarray:
         """Return the inertias (*batch, nv) of the rotors of the tree's joints."""
 
+    @property
+    @abstractmethod
+    def is_stacked(self) -> bool:
+        """Return whether all that differs from state to state are `numbers` of the plan."""
+
+    @abstractmethod
+    def numbers(self) -> Plan:
+        """Return the plan with numbers (states, ...) where they differ, for a batch of one dimension. The kinds of its
+        joints and its couplings are those of all states."""
+
+    @abstractmethod
+    def parts(self) -> Parts:
+        """Return the bodies, joints and frames of the mechanism with numbers (states, ...) where they differ."""
+
+    @abstractmethod
+    def chosen(self, states: np.ndarray) -> "ConstantsByState":
+        """Return the numbers of some states (n,) of a batch of one dimension."""
+
     @abstractmethod
     def alone(self, state: int) -> "Evaluator":
         """Return what runs algorithms for one state, counted from 0 through the batch."""
@@ -95,15 +117,11 @@ class Evaluator:
         # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
         self._made: dict[Callable[[Evaluator], Any], Any] = {}
         self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
-        self._quaternions = [
-            (plan.joint[i], int(plan.q_start[i] + plan.q_size[i] - 4), int(plan.q_start[i] + plan.q_size[i]))
-            for i in range(1, plan.n) if isinstance(described(plan.kind[i]), (Spherical, Free))
-        ]  # fmt: skip
         # Positions of a user's kind are checked by the kind itself, where it has something to say.
         self._checked = [
             (plan.joint[i], slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i])), kind)
             for i in range(1, plan.n) for kind in (described(plan.kind[i]),)
-            if kind is not None and not isinstance(kind, (Spherical, Free)) and type(kind).check is not JointKind.check
+            if kind is not None and kind.quaternion_start is None and type(kind).check is not JointKind.check
         ]  # fmt: skip
 
     def with_constants(self, by_state: ConstantsByState) -> "Evaluator":
@@ -111,6 +129,18 @@ class Evaluator:
         other = Evaluator(self.mechanism, self.plan, by_state)
         other._programs = self._programs
         return other
+
+    @cached_property
+    def numbers(self) -> Plan:
+        """Return the plan with the numbers of each state, (states, ...), where they differ from state to state."""
+        return self.plan if self.by_state is None else self.by_state.numbers()
+
+    def chosen(self, states: np.ndarray) -> "Evaluator":
+        """Return an evaluator for some states (n,) of those that the mechanism differs between; itself where it does
+        not."""
+        if self.by_state is None or np.array_equal(states, np.arange(prod(self.by_state.batch))):
+            return self
+        return self.with_constants(self.by_state.chosen(states))
 
     def once(self, make: "Callable[[Evaluator], Made]") -> "Made":
         """Return what `make` makes of this evaluator, such as tables that belong to its plan; made once."""
@@ -159,6 +189,10 @@ class Evaluator:
             parts = constant_parts(self.plan, self.constants.values, algorithm.is_scheduled, forces, asked)
             found = self._laid_out.program(algorithm, absent, frame, lanes, forces)
             return found.with_constants(np.concatenate(parts.rows))
+        if self._stations is not None and not algorithm.use_constants and not forces:
+            at, wide = self._stations
+            tape = build_tape(algorithm, at.plan, wide.constants, absent, lanes=lanes)
+            return Program(folded(tape, algorithm, at, self.plan))
         varying = self.by_state is not None and algorithm.use_constants
         return Program(
             build_tape(algorithm, self.plan, self.constants, absent, asked, lanes, forces, varying)
@@ -199,13 +233,48 @@ class Evaluator:
         rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
         if is_plain() or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
-        program = self.program(algorithm, absent, frame, forces=forces)
-        status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
+        stations = self._stations if suits(algorithm) else None
+        if stations is not None:
+            program = stations[1].program(algorithm, absent, frame, forces=forces)
+            status, outputs = self._at_stations(stations[0], program, algorithm, rows, states)
+            for name, y in (into or {}).items():
+                y[...] = outputs[name].reshape(y.shape)
+        else:
+            program = self.program(algorithm, absent, frame, forces=forces)
+            status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
-        if self.plan.owner is not None:
+        if self.plan.owner is not None and stations is None:
             outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    @cached_property
+    def _stations(self) -> "tuple[StationPlan, Evaluator] | None":
+        """Return the plan whose flexible bodies are points, and what runs algorithms on it; None where no body has many
+        modes, or where numbers differ from state to state."""
+        if self.by_state is not None or self._special is not None or not has_many_modes(self.plan):
+            return None
+        at = stationed(self.plan)
+        return at, Evaluator(self.mechanism, at.plan)
+
+    @by_one_blas_thread
+    def _at_stations(
+        self,
+        at: StationPlan,
+        program: Program,
+        algorithm: Algorithm,
+        rows: Mapping[str, np.ndarray],
+        states: int,
+    ) -> tuple[int, dict[str, np.ndarray]]:
+        """Return the status and the outputs of so many states, whose flexible bodies are points."""
+        status, found = 0, []
+        for some in portions(at, states):
+            own, count = {n: x if x.ndim == 1 else x[some] for n, x in rows.items()}, some.stop - some.start
+            inputs, told = told_inputs(algorithm, at, self.plan, own, count)
+            seen, outputs = program.run(inputs, count)
+            status |= seen
+            found.append(told_outputs(algorithm, told, outputs))
+        return status, {n: np.concatenate([each[n] for each in found]) for n in found[0]}
 
     def varying_inputs(
         self, algorithm: Algorithm, frame: str | None, forces: tuple[PlacedForce, ...]
@@ -290,7 +359,7 @@ class Evaluator:
         if name in algorithm.ground_inputs:
             return int(algorithm.ground_inputs[name].size)
         if name in algorithm.multiplier_inputs:
-            each = prod(algorithm.views["multiplier"][name].shape)
+            each = prod(algorithm.view("multiplier")[name].shape)
             return each * (len(self.plan.loop_joints) + len(self.plan.couplings))
         extent = algorithm.inputs[name]
         if extent is POSITION:
@@ -332,8 +401,8 @@ class Evaluator:
         """Refuse quaternions that are not of unit length, and what a user's kind refuses."""
         for joint, where, kind in self._checked:
             kind.check(q[..., where], joint)
-        for joint, first, last in self._quaternions:
-            x = q[..., first:last]
+        for joint, first in self.plan.quaternions:
+            x = q[..., first : first + 4]
             norm = np.sqrt(np.einsum("...i,...i->...", x, x))
             # Written so that NaN passes here and is named as such later.
             if np.any(np.abs(norm - 1.0) > 1e-6):
@@ -361,7 +430,7 @@ class Evaluator:
         ):
             return lambda *rows: None
         program = self.program(algorithm, absent, None, self._lanes_of_one, forces)
-        function = program.single(self.quaternions)
+        function = program.single([first for _, first in self.plan.quaternions])
         if not certificate:
             return function
         certified = itemgetter(*(program.output_names[1:].index(name) for name in certificate))
@@ -374,11 +443,6 @@ class Evaluator:
             return result if is_trusted(*certified(others.tolist())) else None
 
         return trusted
-
-    @property
-    def quaternions(self) -> list[int]:
-        """Return the coordinates that quaternions begin at."""
-        return [first for _, first, _ in self._quaternions]
 
     @property
     def _lanes_of_one(self) -> int | None:

@@ -10,7 +10,7 @@ import time
 
 from catena.kernels.private_folder import PrivateFolder
 
-MOST, OLDEST = 8192, 60 * 86400.0
+MOST, OLDEST = 16384, 60 * 86400.0
 """Entries that are kept, and seconds since an entry was used after which it goes."""
 # Removed at once so many beyond the limit that there is nothing to do for a while.
 _LEFT = 0.75

@@ -23,7 +23,7 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.code import CompiledUnit
 from catena.kernels.constants import WORD
-from catena.kernels.cpu import target
+from catena.kernels.machine_code.cpu import target
 from catena.structure import Branches, Plan, branches
 
 
@@ -107,8 +107,10 @@ class Layout:
         if not self.lasting:
             owner, _, own, above = self.flows_to_base
             nodes, flows = [*nodes, owner, self.parent[owner]], [*flows, own, above]
+        # Without a matrix the first record that is reserved begins where its area would.
+        of_trunk = [self.frame, self.shared[0], *([self.area] if self.matrix else [])]
         others = np.array([self.frame, self.area, *self._reserved], dtype=np.int64)
-        trunk = np.isin(others, [self.frame, self.area, self.shared[0]])
+        trunk = np.isin(others, of_trunk)
         starts = np.concatenate([self.records, *flows, others])
         owners = np.array(
             [0 if is_trunk else self._owned.get(start, -1) for start, is_trunk in zip(others, trunk)]
@@ -315,6 +317,8 @@ class SlotPlaces:
         self.plan = layout.plan
         self._pairs: dict[tuple[int, int], int] = {}
         self._reserved: dict[tuple[int, int], int] = {}
+        self._stand_ins: dict[tuple[int, int], int] = {}
+        self.wings = layout.branches.wings
         self.begin()
 
     def begin(self) -> None:
@@ -365,6 +369,13 @@ class SlotPlaces:
     def flows(self, i: int) -> int:
         """Return the flows of a body, or of the ground."""
         return int(self._layout.flows_to_tip[i]) if i else 0
+
+    def stand_in(self, i: int, wing: int) -> int:
+        """Return the place of flows that stand for those of a body, or of the ground, in a wing."""
+        if (i, wing) not in self._stand_ins:
+            part = int(self._layout.branches.part[self.wings.index(wing)])
+            self._stand_ins[i, wing] = self._layout.reserve_for(part, self._layout.flow_size)
+        return self._stand_ins[i, wing]
 
     def multiplier(self, loop: int) -> int:
         """Return the record of a loop, or after all loops of a coupling."""

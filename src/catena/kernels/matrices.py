@@ -30,7 +30,17 @@ import numpy as np
 from catena.kernels.algorithm import ADD, Algorithm, Calls, OnCall, Sweep
 from catena.kernels.driver import LEAVE_OUT
 from catena.kernels.fields import flatten
-from catena.kernels.matrix_kernels import COMBINE, INVERSE, MOST, PAIRS, PRODUCT, ROOTS, ROW, kernels, offset
+from catena.kernels.machine_code.matrix_kernels import (
+    COMBINE,
+    INVERSE,
+    MOST,
+    PAIRS,
+    PRODUCT,
+    ROOTS,
+    ROW,
+    kernels,
+    offset,
+)
 from catena.kernels.tracing import sample
 from catena.spatial.scalars import less, reciprocal, sqrt, where
 
@@ -46,7 +56,7 @@ _SIGN = {minus: int(np.array(-1.0 if minus else 1.0).view(np.int64)) for minus i
 
 def view_size(algorithm: Algorithm, view: str) -> int:
     """Return how many numbers a record of a view has."""
-    return sum(len(flatten(sample(extent, 0, 0))[0]) for extent in algorithm.views[view].values())
+    return sum(len(flatten(sample(extent, 0, 0))[0]) for extent in algorithm.view(view).values())
 
 
 @dataclass(frozen=True)
@@ -391,23 +401,17 @@ class PlainWork(Work):
 
     def step(self, sweep: OnCall, *places: int) -> None:
         """Call a step on views."""
-        from catena.kernels.tracing import SECOND_NAMES
-
         views = []
         for role, place in zip(sweep.roles, places, strict=True):
             record, at = SimpleNamespace(), place
-            for name, extent in self.algorithm.views[SECOND_NAMES.get(role, role)].items():
+            for name, extent in self.algorithm.view(role).items():
                 size = len(flatten(sample(extent, 0, 0))[0])
                 setattr(record, name, flatten(sample(extent, 0, 0))[1](self._memory[at : at + size]))
                 at += size
             views.append((record, role, place))
         sweep.step(*(record for record, _, _ in views))
         for record, role, place in views:
-            entries = [
-                e
-                for name in self.algorithm.views[SECOND_NAMES.get(role, role)]
-                for e in flatten(getattr(record, name))[0]
-            ]
+            entries = [e for name in self.algorithm.view(role) for e in flatten(getattr(record, name))[0]]
             self._memory[place : place + len(entries)] = entries
 
     def _combine(

@@ -35,7 +35,7 @@ from catena.kernels.constants import mobility_scale
 from catena.kernels.fields import flatten
 from catena.kernels.layout import output_shape, reached
 from catena.kernels.sharing import shared_outputs, spread_inputs
-from catena.kernels.tracing import SECOND_NAMES, sample
+from catena.kernels.tracing import sample
 from catena.spatial import Force, Pose, RigidInertia, Transform
 from catena.spatial.scalars import array
 from catena.structure import Plan
@@ -137,7 +137,7 @@ class PlainRun:
             del records[1]
         for role, record in zip(entry.sweep.roles, records, strict=True):
             if role in ADDED_TO and entry.variant == ASSIGN:
-                for name, extent in self.algorithm.views[SECOND_NAMES[role]].items():
+                for name, extent in self.algorithm.view(role).items():
                     setattr(record, name, sample(extent, 0, 0))
         entry.sweep.step(*records)
 
@@ -250,7 +250,10 @@ class PlainEnd:
 
 
 class PlainPlaces:
-    """Where a schedule finds plain records; they come into being when first asked for."""
+    """Where a schedule finds plain records; they come into being when first asked for. Nothing is computed at the same
+    time, so there are no wings."""
+
+    wings: tuple[int, ...] = ()
 
     def __init__(self, run: PlainRun, inputs: Mapping[str, Any]) -> None:
         self._run, self.plan, self._inputs = run, run.plan, inputs
@@ -400,7 +403,7 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
     for name in algorithm.multiplier_outputs:
         loops = [run.places.multiplier(k) for k in range(len(plan.loop_joints) + len(plan.couplings))]
         # A loop that does nothing has no fields.
-        nothing = sample(algorithm.views["multiplier"][name], 0, 0)
+        nothing = sample(algorithm.view("multiplier")[name], 0, 0)
         outputs[name] = array([flatten(getattr(r, name, nothing))[0] for r in loops])
         if name in algorithm.multiplier_inputs:
             outputs[name] = outputs[name].ravel()

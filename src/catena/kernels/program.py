@@ -2,7 +2,7 @@
 it."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from math import prod
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from catena.kernels import shortcut
+from catena.kernels.cache_lines import aligned
 from catena.kernels.code import loops
 from catena.kernels.constants import WORD
-from catena.kernels.crew import Crew, crew
 from catena.kernels.driver import TABLE, with_runs
 from catena.kernels.tape import Tape
-from catena.kernels.team import CALLS_WORTH_SHARING, Team, team_for
-from catena.kernels.threads import useful_threads
+from catena.kernels.teams.crew import Crew, crew
+from catena.kernels.teams.team import CALLS_WORTH_SHARING, Team, team_for
+from catena.kernels.teams.threads import useful_threads
 
 # The word of the loop's arguments that holds the team.
 _TEAM = 21
@@ -28,9 +29,8 @@ _CALLS_WORTH_A_THREAD = 2000
 # The part of a batch that threads begin with, and the number of portions for each that the rest is shared in, so that
 # one that begins late costs little.
 _OWN, _PORTIONS = 0.75, 8
-_ALIGN = 64
-# Occasional sweeps are made in the first step of a call and in no other.
-ONLY_FIRST = (1 << 62, -1)
+# Occasional sweeps are made in the first step of a call and in no other, or in all of them.
+ONLY_FIRST, EVERY_TIME = (1 << 62, -1), (1, 0)
 # Results of so many numbers are worth an array of their own making.
 _LARGE = 1 << 14
 
@@ -69,6 +69,13 @@ def address(x: np.ndarray) -> int:
 _word = ctypes.c_int64.from_address
 
 
+def _addresses(rows: list[np.ndarray]) -> list[int]:
+    """Return where the data of arrays begin."""
+    if shortcut.is_trustworthy():
+        return [_word(id(x) + shortcut.DATA).value for x in rows]
+    return [x.ctypes.data for x in rows]
+
+
 def _strides(x: np.ndarray) -> tuple[int, int]:
     """Return how many doubles lie between one state and the next, and between one step and the next."""
     if x.ndim == 3:
@@ -76,15 +83,8 @@ def _strides(x: np.ndarray) -> tuple[int, int]:
     return (x.shape[1] if x.ndim == 2 else 0), 0
 
 
-def _table(rows: list[tuple[int, ...]]) -> np.ndarray:
-    return np.array(rows, dtype=np.int64).reshape(-1, TABLE)
-
-
-def aligned(count: int) -> np.ndarray:
-    """Return `count` zeros that begin on a cache line."""
-    raw = np.zeros(count + _ALIGN // 8)
-    skip = (-raw.ctypes.data % _ALIGN) // 8
-    return raw[skip : skip + count]
+def _table(rows: Iterable[tuple[int, ...]]) -> np.ndarray:
+    return np.array(list(rows), dtype=np.int64).reshape(-1, TABLE)
 
 
 def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
@@ -92,9 +92,7 @@ def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
     size = prod(shape)
     if size < _LARGE:
         return np.empty(shape) if filled else np.zeros(shape)
-    raw = (np.empty if filled else np.zeros)(size + _ALIGN // 8)
-    skip = (-address(raw) % _ALIGN) // 8
-    return raw[skip : skip + size].reshape(shape)
+    return aligned(size, filled=filled).reshape(shape)
 
 
 def _is_filled(shape: tuple[int, ...], offsets: np.ndarray) -> bool:
@@ -118,6 +116,8 @@ class Program:
         self._widths = {n: prod(shape) for n, (shape, _) in tape.outputs.items()}
         self._is_filled = {n: _is_filled(shape, t[:, 0]) for n, (shape, t) in tape.outputs.items()}
         self._addresses = (len(tape.calls), tape.calls.ctypes.data), tape.constants.ctypes.data
+        self._in_table = _table((0, 0, *self._columns[n], 0) for n in self.input_names)
+        self._out_tables: dict[tuple[str, ...] | None, tuple[list[str], np.ndarray]] = {}
         self._workspaces: list[tuple[np.ndarray, int]] = []
         self._teams: dict[tuple[int, int, int], Team | None] = {}
         self._plays = 0
@@ -172,23 +172,17 @@ class Program:
         written to, C-contiguous float64 of their shape; new ones are made of others.
         """
         samples = () if every is None else (steps // every,)
-        outputs = {
-            n: self._place(n, (states, *samples, *shape), into or {})
-            for n, (shape, _) in self.tape.outputs.items()
-            if wanted is None or n in wanted
-        }
+        names, table = self._wanted(wanted)
+        outs, shapes = table.copy(), self.tape.outputs
+        outputs = {n: self._place(n, (states, *samples, *shapes[n][0]), into or {}) for n in names}
         if states == 0:
             return 0, outputs
-        rows = [(inputs[n], *_strides(inputs[n]), n) for n in self.input_names]
-        ins = _table([(address(x), stride, *self._columns[n], step) for x, stride, step, n in rows])
-        taken = max(1, *samples, 1)
-        outs = _table(
-            [
-                (address(y), w * taken, *self._columns[n], w)
-                for n, y in outputs.items()
-                for w in (self._widths[n],)
-            ]
-        )
+        rows, ins = [inputs[n] for n in self.input_names], self._in_table.copy()
+        ins[:, 0] = _addresses(rows)
+        if states > 1 or steps > 1:
+            ins[:, (1, 4)] = [_strides(x) for x in rows]
+        outs[:, 0] = _addresses(list(outputs.values()))
+        outs[:, 1] *= max(1, *samples, 1)
         time = (steps, every or steps, *self.tape.rare, *rare)
         lanes = self.tape.lanes
         blocks = -(-states // lanes)
@@ -205,13 +199,23 @@ class Program:
                     helpers.busy.release()
         workspace = self._borrow()
         # Named, so that it lives as long as the compiled code counts in it.
-        counter = np.full(1, states, dtype=np.int64)
+        counter = np.array([states], dtype=np.int64)
         words = self._words(workspace[1], ins, outs, states, counter, lanes, (0, states), time)
         team = self.team(steps) if blocks == 1 and asked != 1 else None
         try:
             return run_words(words, lanes, team), outputs
         finally:
             self._workspaces.append(workspace)
+
+    def _wanted(self, names: Sequence[str] | None) -> tuple[list[str], np.ndarray]:
+        """Return the outputs that are wanted, in order, and the table of these, whose addresses are to be filled in."""
+        key = None if names is None else tuple(names)
+        found = self._out_tables.get(key)
+        if found is None:
+            wanted = [n for n in self.output_names if key is None or n in key]
+            table = _table((0, self._widths[n], *self._columns[n], self._widths[n]) for n in wanted)
+            found = self._out_tables[key] = wanted, table
+        return found
 
     def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return an array for an output: the one that is given, or a new one; zero where nothing will be written."""
@@ -305,8 +309,8 @@ class Program:
         tape = self.tape
         if not shortcut.is_trustworthy() or not all(self._is_filled.values()):
             return lambda *rows: None
-        ins = _table([(0, 0, *self._columns[n], 0) for n in self.input_names])
-        outs = _table([(0, 0, *self._columns[n], 0) for n in self.output_names])
+        ins = self._in_table.copy()
+        outs = _table((0, 0, *self._columns[n], 0) for n in self.output_names)
         workspace = self._borrow()
         counter = np.zeros(1, dtype=np.int64)
         words = self._words(workspace[1], ins, outs, 1, counter, 1, (0, 1))

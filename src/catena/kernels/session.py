@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from catena.kernels.cache_lines import aligned
 from catena.kernels.code import loops
 from catena.kernels.constants import WORD
 from catena.kernels.driver import TABLE
-from catena.kernels.program import ONLY_FIRST, Program, address, aligned, entry, run_words
+from catena.kernels.program import EVERY_TIME, ONLY_FIRST, Program, address, entry, run_words
 
 
 class Session:
@@ -51,11 +52,13 @@ class Session:
         buffers `inputs` before and fills the buffers `outputs` afterwards."""
         return Piece(self, first, last, inputs, outputs)
 
-    def recording(self, steps: int, inputs: Sequence[str], outputs: Sequence[str]) -> "Recording":
+    def recording(
+        self, steps: int, inputs: Sequence[str], outputs: Sequence[str], always: bool = False
+    ) -> "Recording":
         """Return the whole tape as something to play so many times in a row, for the one state of this session: it
         packs the buffers `inputs` before and records `outputs` after each play. Occasional sweeps are made in the first
-        play only."""
-        return Recording(self, steps, inputs, outputs)
+        play only, or `always`."""
+        return Recording(self, steps, inputs, outputs, always)
 
 
 class Piece:
@@ -93,7 +96,9 @@ class Recording(Piece):
     """A tape that is played several times in a call. `results` maps names to arrays (steps, ...) that the next call
     overwrites. A state that has nothing left to do stays as it is, and is recorded so."""
 
-    def __init__(self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    def __init__(
+        self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str], always: bool
+    ) -> None:
         assert session.states == 1
         super().__init__(session, 0, None, inputs, outputs)
         self.results = {name: np.zeros((steps, *session.buffers[name].shape[1:])) for name in outputs}
@@ -101,4 +106,5 @@ class Recording(Piece):
             result = self.results[name]
             row[0], row[1], row[4] = address(result), result.size, result.size // steps
         tape, self._plays = session.program.tape, steps
-        self._words[13], self._words[15:19], self._words[20] = steps, (*tape.rare, *ONLY_FIRST), tape.rest
+        rare = EVERY_TIME if always else ONLY_FIRST
+        self._words[13], self._words[15:19], self._words[20] = steps, (*tape.rare, *rare), tape.rest

@@ -19,20 +19,16 @@ if TYPE_CHECKING:
     from catena.kernels.tape import Tape
 
 WORD = 8
-PER_NODE = frozenset({"S_rows", "S"})
-"""Results with rows for nodes, not for coordinates, which stay as they are."""
-CONTRIBUTED = frozenset({"tau", "load"})
-"""Forces of joints that nodes contribute to."""
 
 
 def is_summed(algorithm: Algorithm, name: str) -> bool:
     """Return whether nodes contribute to a result, so that those which share a coordinate are summed up."""
     extent = algorithm.outputs.get(name)
-    if name in PER_NODE:
+    if name in algorithm.per_node:
         return False
-    if extent in (COLUMNS, ROWS, MATRIX) or name in algorithm.matrix_outputs:
-        return True
-    return extent is VELOCITY and name in CONTRIBUTED and not algorithm.replayed
+    return (
+        extent in (COLUMNS, ROWS, MATRIX) or name in algorithm.matrix_outputs or name in algorithm.contributed
+    )
 
 
 def fold(tape: "Tape", algorithm: Algorithm, plan: Plan) -> "Tape":

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from catena.kernels.driver import TABLE
-from catena.kernels.engine import Code
-from catena.kernels.llvm_text import words
+from catena.kernels.machine_code.engine import Code
+from catena.kernels.machine_code.llvm_text import words
 
 # Offsets in bytes in CPython's object head and NumPy's array object.
 _TYPE, DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE = 8, 16, 24, 32, 40, 56

@@ -3,7 +3,7 @@ outgrow the cache."""
 
 from collections.abc import Mapping
 
-from catena.kernels.lowering import Slot
+from catena.kernels.machine_code.lowering import Slot
 from catena.kernels.traced_records import RecordLayout, TracedStep
 
 _FOR_EVER = 1_000_000

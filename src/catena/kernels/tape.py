@@ -28,10 +28,10 @@ from catena.kernels.algorithm import (
 )
 from catena.kernels.code import CompiledUnit, Touched, unit_for
 from catena.kernels.constants import WORD, Constants, constant_parts
-from catena.kernels.cpu import target
-from catena.kernels.dividing import Division, divide
 from catena.kernels.layout import Layout, output_shape, path_to, record_table
+from catena.kernels.machine_code.cpu import target
 from catena.kernels.sharing import fold
+from catena.kernels.teams.dividing import Division, divide
 from catena.kernels.tracing import CLEARING, GROUND, shared_size
 from catena.kernels.whole import whole_step
 from catena.spatial import Pose

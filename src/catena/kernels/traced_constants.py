@@ -10,7 +10,7 @@ from catena.forces.contract import NO_INPUTS
 from catena.forces.placed import LOOP, PlacedForce
 from catena.joints.contract import JointKind
 from catena.kernels.algorithm import NEAR
-from catena.kernels.lowering import CONSTANTS, Slot
+from catena.kernels.machine_code.lowering import CONSTANTS, Slot
 from catena.kernels.traced_records import TracedStep
 from catena.mechanism.profiles import Profile
 from catena.spatial import RigidInertia, Transform

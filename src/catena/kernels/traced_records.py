@@ -12,7 +12,7 @@ from typing import Any
 
 from catena.errors import KernelError
 from catena.kernels.fields import Rebuild, as_number, flatten
-from catena.kernels.lowering import Slot
+from catena.kernels.machine_code.lowering import Slot
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 

@@ -29,7 +29,7 @@ from catena.kernels.algorithm import (
     WithGround,
     has_own_flows,
 )
-from catena.kernels.lowering import Slot
+from catena.kernels.machine_code.lowering import Slot
 from catena.kernels.slot_reuse import reuse_slots
 from catena.kernels.traced_constants import (
     body_constants,
@@ -208,7 +208,7 @@ def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
         if is_on_views(algorithm, sweep) and algorithm.first(index) == index:
             step = steps[index, ADD] = TracedStep()
             sweep.step(*(
-                TracedRecord(step, _view(algorithm, SECOND_NAMES.get(role, role), None), role, position=position)
+                TracedRecord(step, _view(algorithm, role, None), role, position=position)
                 for position, role in enumerate(sweep.roles)
             ))  # fmt: skip
     return Traced(steps, RecordLayout(), ground.flows)
@@ -216,8 +216,8 @@ def trace_views(algorithm: Algorithm, ground: Traced) -> Traced:
 
 def is_on_views(algorithm: Algorithm, sweep: Sweep) -> bool:
     """Return whether a step works on views alone."""
-    return sweep.roles[0] != "multiplier" and all(
-        SECOND_NAMES.get(r, r) in algorithm.views for r in sweep.roles
+    return sweep.roles[0] not in ("multiplier", "term") and all(
+        role in algorithm.views for role in sweep.roles
     )
 
 
@@ -299,8 +299,8 @@ def _neighbours(
     for position, role in enumerate(sweep.roles[1:], start=2 if has_own_flows(sweep.roles) else 1):
         if role == "below":
             records.append(_shared(algorithm, step, role, position))
-        elif role in algorithm.views or role in SECOND_NAMES:
-            layout = _view(algorithm, SECOND_NAMES.get(role, role), kind)
+        elif role in algorithm.views:
+            layout = _view(algorithm, role, kind)
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO
             records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
@@ -315,23 +315,8 @@ def _neighbours(
     return records
 
 
-# Where a step needs two records of one sort, the second has another name.
-SECOND_NAMES = {
-    "above": "link",
-    "other_link": "link",
-    "other": "multiplier",
-    "other_pair": "pair",
-    "sum": "pair",
-    "transposed": "element",
-    "beyond": "component",
-    "other_node": "node",
-    "other_block": "block",
-    "other_three": "three",
-}
-
-
 def _view(algorithm: Algorithm, role: str, kind: JointKind | None) -> RecordLayout:
     layout = RecordLayout()
-    for name, extent in algorithm.views[role].items():
+    for name, extent in algorithm.view(role).items():
         layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
     return layout

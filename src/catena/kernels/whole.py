@@ -10,12 +10,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catena.errors import KernelError
-from catena.kernels import engine
 from catena.kernels.algorithm import FORCE_INPUTS, POSITION, VELOCITY, Algorithm, Step
 from catena.kernels.code import CompiledUnit
-from catena.kernels.long_steps import lower_in_pieces
-from catena.kernels.lowering import Slot, prelude
-from catena.kernels.objects import compiled_object, object_name
+from catena.kernels.machine_code import engine
+from catena.kernels.machine_code.long_steps import lower_in_pieces
+from catena.kernels.machine_code.lowering import Slot, prelude
+from catena.kernels.machine_code.objects import compiled_object, object_name
 from catena.kernels.sharing import owned_columns
 from catena.kernels.traced_records import TracedStep
 from catena.spatial.on_symbols import on_symbols

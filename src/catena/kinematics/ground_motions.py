@@ -33,5 +33,5 @@ def move(body: Any, parent: Any) -> None:
 
 ground_motions = Algorithm(
     "ground_motions", ground, (move,), inputs={"q": POSITION, "qd": VELOCITY},
-    outputs={"stands": Transform, "S_rows": ROWS, "v": Motion, "a": Motion},
+    outputs={"stands": Transform, "S_rows": ROWS, "v": Motion, "a": Motion}, per_node=frozenset({"S_rows"}),
 )  # fmt: skip

@@ -30,4 +30,5 @@ def move(body: Any, parent: Any) -> None:
 joint_motions = Algorithm(
     "joint_motions", ground, (move,), inputs={"q": POSITION, "qd": VELOCITY},
     outputs={"X": Transform, "S_rows": ROWS, "v": Motion, "c": Motion}, optional=frozenset({"qd"}),
+    per_node=frozenset({"S_rows"}),
 )  # fmt: skip

@@ -34,9 +34,10 @@ def cayley(a: np.ndarray) -> np.ndarray:
 
 def motion_matrices(R: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Motion matrices of the transforms (R, p), R (..., 3, 3) and p (..., 3) as in `Transform`."""
-    X = np.zeros((*R.shape[:-2], 6, 6))
+    below = -(R @ skew(p))
+    X = np.zeros((*below.shape[:-2], 6, 6))
     X[..., :3, :3] = X[..., 3:, 3:] = R
-    X[..., 3:, :3] = -(R @ skew(p))
+    X[..., 3:, :3] = below
     return X
 
 
@@ -46,8 +47,10 @@ def from_entries(entries: np.ndarray) -> np.ndarray:
 
 
 def to_frame(pose: Pose) -> np.ndarray:
-    """The motion matrix (6, 6) from a reference frame to the frame that `pose` places in it."""
-    return motion_matrices(np.asarray(pose.R, dtype=np.float64).T, np.asarray(pose.p, dtype=np.float64))
+    """The motion matrix (..., 6, 6) from a reference frame to the frame that `pose` places in it."""
+    return motion_matrices(
+        transposed(np.asarray(pose.R, dtype=np.float64)), np.asarray(pose.p, dtype=np.float64)
+    )
 
 
 def inverse(X: np.ndarray) -> np.ndarray:

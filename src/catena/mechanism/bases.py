@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import ModelError
-from catena.joints import Fixed, Free, JointKind, Planar, Prismatic, Revolute
+from catena.joints import Free, JointKind, Planar
+from catena.joints.simple_motions import HINGE, SLIDE
 from catena.mechanism import validation
 from catena.mechanism.changes import with_joint_replaced
 from catena.mechanism.edits import Names, Position, reached
@@ -39,7 +40,7 @@ def free_base(mechanism: Mechanism, base: Names | None = None) -> Mechanism:
     the one locked `Planar` joint, or, where there is neither, the one `Fixed` joint to ground replaced by a `Free`
     joint of the same name and frames; or the bases that are named."""
     locked = [joint.name for joint in _floating(mechanism) if joint.locked]
-    fixed = {joint.name: joint for joint in _ground_joints(mechanism, Fixed)}
+    fixed = {joint.name: joint for joint in _ground_joints(mechanism) if not joint.kind.nv}
     if base is not None:
         names = selected("joint", base, (*locked, *fixed))
     elif locked:
@@ -106,14 +107,12 @@ def reroot(mechanism: Mechanism, body: str, base: str | None = None) -> Mechanis
         (joint.in_parent, joint.in_child) if joint.parent == GROUND else (joint.in_child, joint.in_parent)
     )
     there = Pose()
-    if isinstance(joint.kind, Planar):
-        normal = (own.R @ np.asarray(joint.kind.normal, dtype=float)) * (
-            1.0 if joint.parent == GROUND else -1.0
-        )
-        there = _along_plane(mechanism, joint, body, normal).inverse() * own
-    kind = joint.kind
-    if isinstance(kind, Planar) and joint.parent != GROUND:
-        kind = Planar(tuple(-x for x in kind.normal))
+    kind, plane = joint.kind, joint.kind.plane_normal
+    if plane is not None:
+        if joint.parent != GROUND:
+            plane = tuple(-x for x in plane)
+            kind = Planar(plane)
+        there = _along_plane(mechanism, joint, body, own.R @ np.asarray(plane, dtype=float)).inverse() * own
     changed = mechanism.copy()
     changed._joints[joint.name] = replace(
         joint, kind=kind, parent=GROUND, child=body, in_parent=at, in_child=there
@@ -160,13 +159,12 @@ def _along_plane(mechanism: Mechanism, base: Joint, body: str, normal: np.ndarra
 
 def stays_in_plane(kind: JointKind, normal: np.ndarray) -> bool:
     """Return whether a joint moves only in the plane across a normal in its frame."""
-    if isinstance(kind, Fixed):
-        return True
-    if isinstance(kind, Revolute):
-        return bool(np.linalg.norm(np.cross(kind.axis, normal)) < PARALLEL)
-    if isinstance(kind, Planar):
-        return bool(np.linalg.norm(np.cross(kind.normal, normal)) < PARALLEL)
-    return isinstance(kind, Prismatic) and abs(float(np.dot(kind.axis, normal))) < PARALLEL
+    motions = kind.simple_motions
+    return motions is not None and all(
+        (one.type == HINGE and np.linalg.norm(np.cross(one.axis, normal)) < PARALLEL)
+        or (one.type == SLIDE and abs(float(np.dot(one.axis, normal))) < PARALLEL)
+        for one in motions
+    )
 
 
 def _chosen(mechanism: Mechanism, what: str, locked: bool, base: Names | None) -> tuple[str, ...]:
@@ -174,7 +172,7 @@ def _chosen(mechanism: Mechanism, what: str, locked: bool, base: Names | None) -
     able = [joint for joint in _floating(mechanism) if joint.locked == locked]
     if base is not None:
         return selected("joint", base, [joint.name for joint in able])
-    free = [joint.name for joint in able if isinstance(joint.kind, Free)]
+    free = [joint.name for joint in able if joint.kind.is_floating]
     names = free or [joint.name for joint in able]
     if len(names) != 1:
         found = ", ".join(map(repr, names)) or "none"
@@ -197,12 +195,12 @@ def _floats_with(mechanism: Mechanism, base: Joint, body: str) -> bool:
 
 def _floating(mechanism: Mechanism) -> list[Joint]:
     """Return the joints to ground that bases float by, locked ones too."""
-    return _ground_joints(mechanism, (Free, Planar))
-
-
-def _ground_joints(mechanism: Mechanism, kind: type[JointKind] | tuple[type[JointKind], ...]) -> list[Joint]:
     return [
         joint
-        for joint in mechanism.joints.values()
-        if GROUND in (joint.parent, joint.child) and isinstance(joint.kind, kind)
+        for joint in _ground_joints(mechanism)
+        if joint.kind.is_floating or joint.kind.plane_normal is not None
     ]
+
+
+def _ground_joints(mechanism: Mechanism) -> list[Joint]:
+    return [joint for joint in mechanism.joints.values() if GROUND in (joint.parent, joint.child)]

@@ -162,7 +162,7 @@ def plan_excitation(
             f"plan_excitation: no try was a motion of {system.mechanism.name!r} that tells {', '.join(names)}; begin "
             "at another configuration, give a smaller amplitude, or let other joints lead."
         )
-    return trial.told(best[1], best[2], random)
+    return trial.excitation(best[1], best[2], random)
 
 
 class _Trial:
@@ -329,7 +329,7 @@ class _Trial:
         Y = self.system.regressor(q, v, a)[..., self.asked]
         return (np.swapaxes(kept, -1, -2) @ Y).reshape(-1, len(self.asked))
 
-    def told(self, amplitudes: np.ndarray, moved: tuple[np.ndarray, ...], random: float) -> Excitation:
+    def excitation(self, amplitudes: np.ndarray, moved: tuple[np.ndarray, ...], random: float) -> Excitation:
         """Return the excitation of some amplitudes."""
         q, v, a, _ = moved
         A = self._equations(q, v, a)

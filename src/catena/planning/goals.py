@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.joints import Free
-from catena.joints.around import described
 from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
@@ -150,11 +148,7 @@ def rest(task: MotionTask, who: Any) -> None:
 def _all(task: MotionTask) -> list[str]:
     """Return all joints but floating bases without a motor."""
     plan = task.system.plan
-    floating = {
-        plan.joint[i]
-        for i in range(1, plan.n)
-        if plan.parent[i] == 0 and isinstance(described(plan.kind[i]), Free)
-    }
+    floating = {plan.joint[i] for i in plan.floating}
     led = [name for name in task.system.joints if plan.actuated[task.system.slice_v(name)].any()]
     return [name for name in task.system.joints if name in led or name not in floating]
 

@@ -28,14 +28,14 @@ Expression = Callable[[Any, Any, Any, Any], Any]
 @dataclass(frozen=True, eq=False)
 class Objective:
     """`name` is one of `OBJECTIVES` or "expression"; `rate` what is integrated, of the variables of a node, None for
-    time; `scale` is the size of one unit of it in the search. `told` is what a plan tells instead where the search
-    smooths."""
+    time; `scale` is the size of one unit of it in the search. `exact_rate` is what a plan tells instead where the
+    search smooths."""
 
     name: str
     rate: Any
     variables: Any
     scale: float
-    told: Any = None
+    exact_rate: Any = None
 
     def formula(self, timed: bool) -> ProgramRows:
         """Return the rate, times the duration behind the variables if it is `timed`."""
@@ -57,7 +57,7 @@ class Objective:
             h = np.diff(t)[:, None]
             squares = tau[:-1] ** 2 + tau[:-1] * tau[1:] + tau[1:] ** 2
             return float(np.sum(h * squares) / 3.0)
-        rate = self.rate if self.told is None else self.told
+        rate = self.rate if self.exact_rate is None else self.exact_rate
         rates = np.asarray(casadi.Function("rate", [self.variables], [rate])(nodes)).ravel()
         return float(np.sum(np.diff(t) * (rates[1:] + rates[:-1])) / 2.0)
 

@@ -47,7 +47,7 @@ class ActuatorLimits:
         """Return whether anything is limited."""
         return bool(np.isfinite([self.low, self.high]).any())
 
-    def given(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the forces (..., nv) that actuators give at velocities v (..., nv) when asked for tau (..., nv)."""
         low, high = self.at(v)
         return np.clip(tau, low, high)

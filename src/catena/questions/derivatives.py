@@ -167,22 +167,22 @@ def of_energies(model: Mechanics, gravity: np.ndarray, q: Any, v: Any) -> Three:
 
 def has_lanes(plan: Plan) -> bool:
     """Return whether derivatives with the loops of a plan are computed in lanes."""
-    return _grip(plan).has_lanes
+    return _loops_in_lanes(plan).has_lanes
 
 
 @dataclass(frozen=True)
-class _Grip:
+class _LoopsInLanes:
     """What is the same for all states of a plan: whether its loops are differentiated in lanes, the loop joints as
     forces, and what the ground is told."""
 
     has_lanes: bool
     held: tuple[PlacedForce, ...]
-    told: np.ndarray
+    ground_inputs: np.ndarray
 
 
-def _grip(plan: Plan) -> _Grip:
+def _loops_in_lanes(plan: Plan) -> _LoopsInLanes:
     """Return what is the same for all states of a plan; found once."""
-    found = _grips.get(plan)
+    found = _known_loops.get(plan)
     if found is None:
         held = tuple(
             PlacedForce(loop.name, AppliedWrench(), LOOP, loop.parent_node, loop.child_node,
@@ -190,11 +190,11 @@ def _grip(plan: Plan) -> _Grip:
             for loop in plan.loop_joints
         )  # fmt: skip
         told = np.array([RANK_EXACT, *mobility_scale(plan), 1.0])
-        found = _grips.setdefault(plan, _Grip(_are_for_lanes(plan), held, told))
+        found = _known_loops.setdefault(plan, _LoopsInLanes(_are_for_lanes(plan), held, told))
     return found
 
 
-_grips: WeakKeyDictionary[Plan, _Grip] = WeakKeyDictionary()
+_known_loops: WeakKeyDictionary[Plan, _LoopsInLanes] = WeakKeyDictionary()
 
 
 def _are_for_lanes(plan: Plan) -> bool:
@@ -226,7 +226,7 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     if not trusted.all():
         # States that are in doubt anyway must not spoil the check of the others.
         moved["qdd"][~trusted], moved["on_child"][~trusted] = 0.0, 0.0
-    held, told = _grip(plan).held, _grip(plan).told
+    held, told = _loops_in_lanes(plan).held, _loops_in_lanes(plan).ground_inputs
     into = dict(zip(("by_q", "by_v", "by_tau"), results, strict=True))
     inputs = {
         "q": rows["q"], "qd": rows["qd"], "qdd": moved["qdd"], "f_ext": rows.get("f_ext"),

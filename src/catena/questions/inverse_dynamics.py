@@ -39,7 +39,7 @@ def by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
     where there are many (`kinematics.levers` tells how moments count). In a tree, joints that nothing drives are told
     what they would have to give."""
     plan = problem.plan
-    lever = levers(plan)
+    lever = levers(plan, problem.lengths)
     acting = plan.actuated if closed_chains.is_closed(plan) else ~plan.partly_driven
     idle = list(plan.idle)
     driven = [loop.name for loop in plan.loop_joints if loop.actuated]
@@ -48,10 +48,10 @@ def by_actuated(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
         if driven
         else ""
     )
-    columns = np.broadcast_to(np.diag(lever)[:, acting], (problem.states, plan.nv, int(acting.sum())))
+    columns = np.eye(plan.nv)[:, acting] * lever[:, None, acting]
     chosen = _smallest(problem, vdot, columns, f"The joints {idle} have no actuator.{hint}")
     tau = np.zeros((problem.states, plan.nv))
-    tau[:, acting] = chosen * lever[acting]
+    tau[:, acting] = chosen * lever[:, acting]
     return tau
 
 
@@ -60,7 +60,7 @@ def by_named(
 ) -> dict[str, np.ndarray]:
     """Return the forces {joint: (states, nv of the joint)} of the joints called so, of the tree or of loops, that
     produce vdot (states, nv), the smallest where there are many."""
-    plan, length = problem.plan, problem.length
+    plan, length = problem.plan, problem.lengths[:, None]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise StateError(f"actuated names joint {twice!r} twice: name each joint once.")
@@ -69,7 +69,7 @@ def by_named(
         rows = problem.joint_rows(h.node, h.loop)
         S = np.asarray(h.kind.motion_space(h.kind.neutral()).array, dtype=np.float64)
         lever = np.sqrt(np.sum(S[:3] ** 2, axis=0) * length**2 + np.sum(S[3:] ** 2, axis=0))
-        columns.append(transposed(rows) * lever)
+        columns.append(transposed(rows) * lever[:, None])
         # Whoever names a joint that nothing drives lets all of it act; motors give what they can.
         powered = (
             driven(mechanism.joints[h.name], mechanism.actuators) if h.name in mechanism.joints else None
@@ -80,8 +80,8 @@ def by_named(
     chosen = _smallest(problem, vdot, np.concatenate(columns, axis=-1), text)
     found, at = {}, 0
     for name, lever in sizes:
-        found[name] = chosen[:, at : at + len(lever)] * lever
-        at += len(lever)
+        found[name] = chosen[:, at : at + lever.shape[-1]] * lever
+        at += lever.shape[-1]
     return found
 
 
@@ -114,7 +114,8 @@ def _smallest(problem: LoopProblem, vdot: np.ndarray, columns: np.ndarray, hint:
             f"inverse dynamics gives a result that is not finite in state {bad[0]}: numbers are too large for float64."
         )
     # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
-    unit = np.linalg.norm(L * (problem.length / levers(plan))[:, None], axis=(-1, -2))
+    per_lever = problem.lengths[:, None] / levers(plan, problem.lengths)
+    unit = np.linalg.norm(L * per_lever[..., None], axis=(-1, -2))
     if np.any(missed > MISMATCH * whole + NO_MOTION * unit):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
         raise LoopError(

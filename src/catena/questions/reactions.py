@@ -9,6 +9,8 @@ joints the plan cut. Couplings carry what belongs to these wrenches, of which it
 several couplings hold the same joints, what they do there is least in size.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +22,7 @@ from catena.dynamics.loops.problem import LoopProblem, LoopSolution
 from catena.dynamics.loops.self_stress import self_stresses
 from catena.kinematics import stacks
 from catena.mechanism import GROUND, Mechanism
-from catena.spatial import Pose, RigidInertia, Transform
+from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Parts
 
@@ -35,17 +37,17 @@ class Weld:
 
 
 class Reactions:
-    """How forces pass through one plan of one mechanism."""
+    """How forces pass through one plan of one mechanism, or of many that differ in numbers (states, ...)."""
 
     def __init__(self, mechanism: Mechanism | Parts, plan: Plan) -> None:
         self.mechanism, self.plan = mechanism, plan
-        self.told = tuple(mechanism.joints) if plan.parts is None else plan.parts.described
+        self.joint_names = tuple(mechanism.joints) if plan.parts is None else plan.parts.described
         self.bodies = {name: k for k, name in enumerate(mechanism.bodies)}
         self.welds = [weld for names in plan.bodies for weld in _weld_order(mechanism, plan, names)]
 
     @cached_property
     def inertia(self) -> list[np.ndarray]:
-        """Return the inertia (6, 6) of each body in the frame of its node."""
+        """Return the inertia (..., 6, 6) of each body in the frame of its node."""
         return [_inertia(self.mechanism, self.plan, name) for name in self.bodies]
 
     def wrenches(
@@ -108,35 +110,28 @@ class Reactions:
         multipliers = multipliers.copy()
         for states, stress in self_stresses(problem):
             # The wrenches of each self-stress alone, and the combination that leaves the least.
-            some = _some(problem, states)
+            some = problem.some(states)
+            passing = self._of(some)
             nothing = np.zeros((len(states), stress.shape[-1], len(self.bodies), 6))
-            alone = self._pass_on(some, X[states], nothing, self._loop_wrenches(some, stress, False))
-            middle = {name: _middle(self.mechanism, some, name) for name in alone}
-            size = some.length
+            alone = passing._pass_on(some, X[states], nothing, passing._loop_wrenches(some, stress, False))
+            middle = {name: _middle(passing.mechanism, passing.plan, some, name) for name in alone}
+            size = some.lengths[:, None]
             given = np.concatenate(
                 [_weighed(passed[name][states], middle[name], size) for name in alone], axis=-1
             )
             change = np.concatenate([_weighed(alone[name], middle[name], size) for name in alone], axis=-1)
-            tied = stacks.transposed(self._coupling_sizes(some, stress))
-            held = stacks.transposed(self._coupling_sizes(some, multipliers[states][..., None]))
+            tied = stacks.transposed(_coupling_sizes(some, stress, size))
+            held = stacks.transposed(_coupling_sizes(some, multipliers[states][..., None], size))
             z = -_least_squares(change, given, tied, held)
             multipliers[states] += (stress @ z)[..., 0]
             for name in alone:
                 passed[name][states] += stacks.transposed(z) @ alone[name]
         return passed, multipliers
 
-    def _coupling_sizes(self, problem: LoopProblem, multipliers: np.ndarray) -> np.ndarray:
-        """Return what couplings do at each of their joints as it counts for size, (states, terms, k), for multipliers
-        (states, m, k): forces along sliding joints, and moments about turning ones divided by the mechanism's size."""
-        found = [np.zeros((problem.states, 0, multipliers.shape[-1]))]
-        at = sum(loop.constraints for loop in problem.plan.loop_joints)
-        for state in problem.couplings:
-            if not state.loop.constraints:
-                continue
-            lever = np.array([problem.length if term.turns else 1.0 for term in state.loop.terms])
-            found.append((state.slopes / lever)[..., None] * multipliers[:, at, None])
-            at += 1
-        return np.concatenate(found, axis=1)
+    def _of(self, problem: LoopProblem) -> Reactions:
+        """Return how forces pass through the mechanisms of a problem with some of the states."""
+        by_state = problem.evaluator.by_state
+        return self if by_state is None else Reactions(by_state.parts(), problem.numbers)
 
     def _needs(self, problem: LoopProblem, vdot: np.ndarray, outside: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return what the motion of each body takes beyond the wrenches from outside, (states, bodies, 6), in node
@@ -154,12 +149,12 @@ class Reactions:
                 continue
             i, I = plan.body_node[name], self.inertia[k]  # noqa: E741
             v = motions.v[:, i]
-            h = v @ I
+            h = stacks.apply(I, v)
             gyroscopic = np.concatenate(
                 [np.cross(v[:, :3], h[:, :3]) + np.cross(v[:, 3:], h[:, 3:]), np.cross(v[:, :3], h[:, 3:])],
                 axis=-1,
             )
-            need[:, k] = a[:, i] @ I + gyroscopic
+            need[:, k] = stacks.apply(I, a[:, i]) + gyroscopic
         for name, wrench in outside.items():
             body = self.mechanism.frames[name].body if name in self.mechanism.frames else name
             need[:, self.bodies[body]] -= np.broadcast_to(wrench, (*problem.batch, 6)).reshape(-1, 6)
@@ -244,7 +239,7 @@ class Reactions:
             wrench = need[:, :, self.bodies[weld.leaf]].copy()
             need[:, :, self.bodies[weld.other]] += wrench
             passed[weld.joint] = wrench if joints[weld.joint].child == weld.leaf else -wrench
-        return {name: passed[name] for name in self.told}
+        return {name: passed[name] for name in self.joint_names}
 
 
 def from_lanes(
@@ -278,12 +273,20 @@ def from_lanes(
 
 
 def _inertia(mechanism: Mechanism | Parts, plan: Plan, name: str) -> np.ndarray:
-    """Return the inertia of a body in the frame of its node, (6, 6)."""
+    """Return the inertia of a body in the frame of its node, (..., 6, 6)."""
     if name == GROUND:
         return np.zeros((6, 6))
-    body = mechanism.bodies[name]
-    own = RigidInertia.from_com(body.mass, body.com, body.inertia)
-    return np.asarray(Transform.from_pose(plan.body_pose[name][1]).pull(own).matrix(), dtype=np.float64)
+    body, (_, pose) = mechanism.bodies[name], plan.body_pose[name]
+    mass, c = np.asarray(body.mass, dtype=np.float64)[..., None, None], stacks.skew(np.asarray(body.com))
+    below = -mass * c
+    at_centre = mass * np.eye(3)
+    upper = np.asarray(body.inertia, dtype=np.float64) - mass * (c @ c)
+    rows = np.broadcast_arrays(upper, -below, below, at_centre)
+    I = np.concatenate(  # noqa: E741
+        [np.concatenate(rows[:2], axis=-1), np.concatenate(rows[2:], axis=-1)], axis=-2
+    )
+    X = stacks.to_frame(pose)
+    return np.asarray(stacks.transposed(X) @ I @ X)
 
 
 def _weld_order(mechanism: Mechanism | Parts, plan: Plan, names: Sequence[str]) -> list[Weld]:
@@ -322,9 +325,9 @@ def _in_joint_frame(mechanism: Mechanism | Parts, plan: Plan, name: str, wrench:
     return np.concatenate([moment @ pose.R, wrench[..., 3:] @ pose.R], axis=-1)
 
 
-def _middle(mechanism: Mechanism | Parts, problem: LoopProblem, name: str) -> np.ndarray:
+def _middle(mechanism: Mechanism | Parts, plan: Plan, problem: LoopProblem, name: str) -> np.ndarray:
     """Return the point between the two frames of a joint, (states, 3), in the frame of the child's node."""
-    plan, joint = problem.plan, mechanism.joints[name]
+    joint = mechanism.joints[name]
     (child, at_child), (parent, at_parent) = (
         _side(plan, joint.child, joint.in_child),
         _side(plan, joint.parent, joint.in_parent),
@@ -341,14 +344,30 @@ def _middle(mechanism: Mechanism | Parts, problem: LoopProblem, name: str) -> np
     R, p = stacks.parts(problem.motions.X[:, i])
     if plan.flipped[i]:
         # The child is in the parent node, where p is the origin of the node on the described parent's side.
-        return 0.5 * (plan.placement_p[i] + p)
-    return 0.5 * np.einsum("sij,sj->si", R, plan.placement_p[i] - p)
+        return 0.5 * (plan.placement_p[..., i, :] + p)
+    return 0.5 * np.einsum("sij,sj->si", R, plan.placement_p[..., i, :] - p)
 
 
-def _weighed(wrench: np.ndarray, middle: np.ndarray, length: float) -> np.ndarray:
-    """Return wrenches (states, k, 6) as they count for size: moment about the middle by length, and force."""
+def _weighed(wrench: np.ndarray, middle: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Return wrenches (states, k, 6) as they count for size: moment about the middle by length (states, 1), and
+    force."""
     moment = wrench[..., :3] - np.cross(middle[:, None], wrench[..., 3:])
-    return np.concatenate([moment / length, wrench[..., 3:]], axis=-1)
+    return np.concatenate([moment / length[..., None], wrench[..., 3:]], axis=-1)
+
+
+def _coupling_sizes(problem: LoopProblem, multipliers: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return what couplings do at each of their joints as it counts for size, (states, terms, k), for multipliers
+    (states, m, k): forces along sliding joints, and moments about turning ones divided by the mechanisms' sizes
+    (states, 1)."""
+    found = [np.zeros((problem.states, 0, multipliers.shape[-1]))]
+    at = sum(loop.constraints for loop in problem.plan.loop_joints)
+    for state in problem.couplings:
+        if not state.loop.constraints:
+            continue
+        lever = np.where([term.turns for term in state.loop.terms], size, 1.0)
+        found.append((state.slopes / lever)[..., None] * multipliers[:, at, None])
+        at += 1
+    return np.concatenate(found, axis=1)
 
 
 # What a self-stress does in joints by less than this part of what it does at all is rounding.
@@ -372,11 +391,3 @@ def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held
     share = stacks.transposed(unnoticed) @ tied
     z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=NOTHING))
     return z / size
-
-
-def _some(problem: LoopProblem, states: np.ndarray) -> LoopProblem:
-    """Return a loop problem with only some of its states."""
-    if len(states) == problem.states:
-        return problem
-    pick = [None if x is None else x[states] for x in (problem.tau, problem.f_ext, problem.a_base)]
-    return LoopProblem(problem.evaluator, problem.q[states], problem.v[states], *pick)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catena import dynamics, kinematics
+from catena.dynamics.flexible.tree_accelerations import tree_accelerations
 from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_lower, divide_upper, effective, solve_lower
@@ -106,7 +107,7 @@ class Responder:
         asked, limits = rows["tau"], ActuatorLimits.of(s.mechanism, s.plan)
         limited = limited and limits.are_there
         if limited:
-            rows["tau"] = limits.given(asked, rows["v"])
+            rows["tau"] = limits.limited(asked, rows["v"])
         residual = self.residual(names, acting, tuple(outside))
         problem, vdot = self._accelerated(rows, acting)
         rows["vdot"] = vdot
@@ -158,7 +159,7 @@ class Responder:
             return problem, closed_chains.solve(problem, "auto").vdot
         inputs = {"q": q, "qd": v, "tau": tau, "f_ext": f_ext, "a_base": rows.get("a_base")}
         s.require_inertia()
-        return problem, s.evaluator.evaluate(dynamics.tree_dynamics(s.plan), inputs)["qdd"]
+        return problem, tree_accelerations(s.evaluator, inputs)
 
 
 class _ResponseSolver:

@@ -50,17 +50,17 @@ def equilibrium(responder: Responder, guess: np.ndarray, tau: np.ndarray, seek: 
         raise StateError(f"seek is {shown(seek)}; choose 'any' or 'stable'.")
     # Actuators give what they can of what they are asked for.
     model = responder.model
-    tau = ActuatorLimits.of(model.mechanism, model.plan).given(tau, np.zeros(model.nv))
+    tau = ActuatorLimits.of(model.mechanism, model.plan).limited(tau, np.zeros(model.nv))
     q = model.closed(guess)
     held = _Rest(responder, q, tau)
     for step in range(STEPS):
         if held.balanced:
-            return held.told(step)
+            return held.equilibrium(step)
         q = held.next(seek)
         last, held = held, _Rest(responder, q, tau)
         stuck = np.array_equal(last.q, held.q)
         if (stuck or step > STEPS // 2) and min(last.unbalanced, held.unbalanced) <= 1e-8:
-            return min((last, held), key=lambda x: x.unbalanced).told(step + 1)
+            return min((last, held), key=lambda x: x.unbalanced).equilibrium(step + 1)
     raise SimulationError(
         f"{model.mechanism.name!r}: no equilibrium was found near the guess in {STEPS} steps; "
         f"{held.unbalanced:.3g} of the forces is left unbalanced. Give a guess nearer to one, or seek='stable'; a "
@@ -132,7 +132,7 @@ class _Rest:
     def _energy(self, q: np.ndarray) -> float:
         return float(self.model.potential_energy(q) + self.model.elements.energy(q[None])[0])
 
-    def told(self, steps: int) -> Equilibrium:
+    def equilibrium(self, steps: int) -> Equilibrium:
         """Return the equilibrium that was found."""
         stiffness = np.sort(np.linalg.eigvals(self.K).real)
         size = max(np.max(np.abs(stiffness), initial=0.0), self.typical)

@@ -27,8 +27,9 @@ from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.kernels.formula_rows import formula_rows
 from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
-from catena.spatial import Pose, Transform
+from catena.spatial import Pose, Transform, is_symbolic
 from catena.structure import Plan
+from catena.structure.plan import Parts
 from catena.validation import real_array, shown
 
 # What no such number may be less than zero of, by the word that its name has.
@@ -238,6 +239,65 @@ class VariedConstants(ConstantsByState):
         """Return rotation (3, 3) and place (*batch, 3) of a body or frame in its node."""
         pose: Pose = self._symbolic.plan.body_pose[name][1]
         return np.asarray(pose.R, dtype=float), self.evaluate(list(pose.p))
+
+    @property
+    def is_stacked(self) -> bool:
+        """Return whether all that differs are `numbers` of the plan: not pitches, rotors at loops, flexible bodies."""
+        plan = self._symbolic.plan
+        told = [*(x for row in plan.params for x in row)]
+        told += [x for loop in plan.loop_joints for x in (*loop.params, *loop.armature)]
+        return self.plan.owner is None and plan.bearing is None and not any(is_symbolic(x) for x in told)
+
+    def numbers(self) -> Plan:
+        """Return the plan with numbers (states, ...) where they differ."""
+        twin, stack = self._symbolic.plan, self.stacked
+        loops = [
+            replace(
+                loop, parent_p=stack(other.parent_p), child_p=stack(other.child_p), damping=stack(other.damping),
+                friction=stack(other.friction),
+            )
+            for loop, other in zip(self.plan.loop_joints, twin.loop_joints, strict=True)
+        ]  # fmt: skip
+        return replace(
+            self.plan, gravity=stack(twin.gravity), placement_p=stack(twin.placement_p), inertia=stack(twin.inertia),
+            damping=stack(twin.damping), friction=stack(twin.friction), loop_joints=loops,
+            body_pose=replace(self.plan.body_pose, p=stack(twin.body_pose.p)),
+        )  # fmt: skip
+
+    def parts(self) -> Parts:
+        """Return the bodies, joints and frames with numbers (states, ...) where they differ."""
+        found, stack = self._symbolic.parts, self.stacked
+        assert found is not None
+        bodies = {
+            name: replace(body, mass=stack(body.mass), com=stack(body.com), inertia=stack(body.inertia))
+            for name, body in found.bodies.items()
+        }
+        joints = {
+            name: replace(
+                joint, in_parent=self._placed(joint.in_parent), in_child=self._placed(joint.in_child)
+            )
+            for name, joint in found.joints.items()
+        }
+        return Parts(bodies, joints, found.frames, found.described)
+
+    def _placed(self, pose: Pose) -> Pose:
+        return Pose.unchecked(self.stacked(pose.p), np.asarray(pose.R, dtype=float).copy())
+
+    def stacked(self, entries: Any) -> Any:
+        """Return numbers that may have symbols in them, (...) where they have none and (states, ...) where they do."""
+        rows = np.asarray(entries)
+        if not any(is_symbolic(x) for x in rows.flat):
+            return rows.astype(float)
+        return self.evaluate(list(rows.flat)).reshape(*self.batch, *rows.shape)
+
+    def chosen(self, states: np.ndarray) -> VariedConstants:
+        """Return the numbers of some states (n,)."""
+        found = VariedConstants(
+            self.variation.chosen(states, (len(states),)), self.plan, lambda k: self._alone(int(states[k])),
+            lambda joint: self._stops(joint)[states],
+        )  # fmt: skip
+        found._rows = {key: rows[states] for key, rows in self._rows.items()}
+        return found
 
     def gravity(self) -> np.ndarray:
         """Return the acceleration of gravity (*batch, 3)."""

@@ -71,6 +71,11 @@ def time_span(start: Any, duration: Any) -> TimeSpan:
 def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the states to begin with: as given, as arrays, by joint or by the name of a state, or the mechanism's
     own."""
+    evaluator = system.mechanics.evaluator
+    if _is_ordinary(q, system.nq) and _is_ordinary(v, system.nv):
+        evaluator.check_current()
+        evaluator.check_positions("q", q)
+        return q.copy(), v.copy()
     initial = system.mechanism.initial
     if v is None and (q is None or isinstance(q, str | InitialState)):
         q, v = system.start(q)
@@ -82,12 +87,17 @@ def initial_state(system: System, q: Any, v: Any) -> tuple[np.ndarray, np.ndarra
     elif isinstance(v, Mapping):
         v = system.velocity(q, v)
     v = _numbers("v", v)
-    check = system.mechanics.evaluator.checked
-    q, v = check(kinematics.rate, "q", q), check(kinematics.rate, "qd", v)
-    system.mechanics.evaluator.check_current()
-    system.mechanics.evaluator.check_positions("q", q)
+    q, v = evaluator.checked(kinematics.rate, "q", q), evaluator.checked(kinematics.rate, "qd", v)
+    evaluator.check_current()
+    evaluator.check_positions("q", q)
     batch_shape({"q": q, "v": v})
     return q, v
+
+
+def _is_ordinary(x: Any, size: int) -> bool:
+    """Return whether x is an array of so many doubles, all of them finite and none very large."""
+    ordinary = type(x) is np.ndarray and x.dtype == np.float64 and x.shape == (size,)
+    return ordinary and bool(np.vdot(x, x) < np.inf)
 
 
 def _numbers(name: str, given: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from catena.changing.fitting import FITS, sizes
 from catena.errors import SimulationError
 from catena.kinematics.extent import extent
 from catena.mechanism import Mechanism
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.problem import Problem
 from catena.spatial import log
 from catena.system import System

@@ -149,6 +149,9 @@ class FailingStates:
             good = np.isfinite(found).all(axis=-1)
             for index, text in error.failed.items():
                 self.failed.setdefault(int(np.ravel_multi_index(index, batch)), _by_itself(text))
+            require_some(
+                int(np.count_nonzero(good)), {index: _by_itself(text) for index, text in error.failed.items()}
+            )
             found[~good] = found[good][0]
             return found
 

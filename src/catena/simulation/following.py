@@ -21,7 +21,7 @@ from catena.simulation.results.joining import Before, before_next
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
-from catena.simulation.stepping.compiled import BrokenOff
+from catena.simulation.stepping.breaking_off import BrokenOff
 from catena.validation import can_take, is_finite, shown
 
 # How often somebody is told what is new, unless they say so [s].

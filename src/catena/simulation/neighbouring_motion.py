@@ -22,7 +22,7 @@ from catena.questions.actuator_limits import ActuatorLimits
 from catena.questions.linearisation import step_rates
 from catena.questions.response import Response
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.results.trajectory import Trajectory
 from catena.system.opened_loops import opened_loops
 from catena.system.wrenches import on_nodes
@@ -46,13 +46,11 @@ class StartVariation:
 
 class NeighbouringMotion:
     """The linear equations beside a `run` of one state, in which constant joint forces `tau` (nv,) and what the
-    `excitation` holds act, for changes of parameters with these `names`."""
+    `acting` holds act, for changes of parameters with these `names`."""
 
-    def __init__(
-        self, run: Trajectory, excitation: ActingForces, tau: np.ndarray, names: Sequence[str]
-    ) -> None:
-        self.run, self.system, self.excitation = run, run.system, excitation
-        self.tau, self.names, self.driven = tau, list(names), excitation.driven
+    def __init__(self, run: Trajectory, acting: ActingForces, tau: np.ndarray, names: Sequence[str]) -> None:
+        self.run, self.system, self.acting = run, run.system, acting
+        self.tau, self.names, self.driven = tau, list(names), acting.driven
         self.limits = ActuatorLimits.of(self.system.mechanism, self.system.plan)
 
     def rates(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -156,11 +154,11 @@ class NeighbouringMotion:
     ) -> tuple[Response, tuple[np.ndarray, np.ndarray]]:
         """Return the response of accelerations at times (n,) and states q (n, nq), v (n, nv) to all but changes of
         wrenches, and the joint forces that these bring, by steps and by velocities, each (n, nv, nv)."""
-        system, excitation = self.system, self.excitation
-        tau = self.limits.given(np.broadcast_to(self.tau, v.shape), v)
-        wrenches = {f: x[0] for f, x in excitation.wrenches_over(times, q[None], v[None]).items()}
-        if excitation.motion:
-            tau = loads.with_drives(system, q, v, tau, wrenches, excitation.accelerations_driven(times))
+        system, acting = self.system, self.acting
+        tau = self.limits.limited(np.broadcast_to(self.tau, v.shape), v)
+        wrenches = {f: x[0] for f, x in acting.wrenches_over(times, q[None], v[None]).items()}
+        if acting.motion:
+            tau = loads.with_drives(system, q, v, tau, wrenches, acting.accelerations_driven(times))
         f_ext = on_nodes(system.plan, wrenches, lambda name: name) if wrenches else None
         found, _ = system._responder.respond(q, v, tau, self.names, f_ext=f_ext)
         return found, self._turned_wrenches(times, q, v, wrenches)
@@ -177,7 +175,7 @@ class NeighbouringMotion:
         steps = INCREMENT * np.concatenate([np.eye(nv), -np.eye(nv)])
         many = np.repeat(q[None], 2 * nv, axis=0)
         there = self.system.integrate(many, np.broadcast_to(steps[:, None], (2 * nv, n, nv)))
-        given = self.excitation.wrenches_over(
+        given = self.acting.wrenches_over(
             times,
             np.concatenate([there, many]),
             np.concatenate([np.repeat(v[None], 2 * nv, axis=0), v[None] + steps[:, None]]),

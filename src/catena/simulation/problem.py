@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.dynamics.contacts.contact_forces import Pair
+from catena.dynamics.contacts.tip_contact import TipContact
 from catena.errors import StateError
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
+from catena.simulation.acting.tips import tip_list
 from catena.simulation.guards.clock import Clock, clock_of
 from catena.simulation.references.protocol import Reference
 from catena.simulation.stepping.charts.chart import COORDINATES
-from catena.simulation.stepping.drift import NAMES, Remedy
+from catena.simulation.stepping.drift import NAMES, Remedy, loops_compile
 from catena.simulation.stepping.integrators import EXPLICIT, FIXED_STEPS, INTEGRATORS, SOLVERS
 from catena.system import System
 from catena.validation import can_take, entries, is_finite, is_one_of, is_positive, shown
@@ -79,10 +81,10 @@ def check_coordinates(coordinates: Any, independent: Any, integrator: str, drift
             raise StateError(f"independent is {shown(independent)}; give names of joints.")
     if coordinates == "joint":
         return
-    if integrator not in (*SOLVERS, *EXPLICIT):
+    others = ("rk4", "abm4", "leapfrog", "semi_implicit") if coordinates == "minimal" else ()
+    if integrator not in (methods := (*EXPLICIT, *others, *SOLVERS)):
         raise StateError(
-            f"coordinates={coordinates!r} are integrated by {', '.join((*EXPLICIT, *SOLVERS))}; integrator is "
-            f"{integrator!r}."
+            f"coordinates={coordinates!r} are integrated by {', '.join(methods)}; integrator is {integrator!r}."
         )
     word = drift if isinstance(drift, str) else type(drift).__name__.lower()
     fitting = {"minimal": ("projection",), "absolute": ("projection", "none", "nothing")}[coordinates]
@@ -119,6 +121,18 @@ def check_motion(joint: Any, moves: Any) -> None:
         )
 
 
+def _on_frames(system: System, forces: Mapping[str, Any]) -> dict[str, ExternalWrench]:
+    """Return wrenches by frame on a system that has all of these frames."""
+    frames, found = system.plan.body_pose, {}
+    for frame, given in forces.items():
+        known("frame", frame, frames, "forces")
+        wrench = as_wrench(given)
+        if wrench.axes is not None:
+            known("frame", wrench.axes, frames, f"axes of the wrench on {frame!r}")
+        found[frame] = wrench.on(system)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Touching:
     """Contacts with the modes that they keep: the `nodes` that meet in each, `numbers` that tell what each is and does
@@ -137,7 +151,7 @@ class Problem:
     when the motion begins, where these close loops, and `looked_at` joints whose angles events look at. Dry friction in
     joints `sticks`, or goes smoothly through rest. `coordinates` are those that are integrated, and joints
     `independent` those whose coordinates are the minimal ones. `landing` are contacts of steps that find their impulses
-    (`integrator="time_stepping"`)."""
+    (`integrator="time_stepping"`), and `tips` contacts of tips with supports of known motion."""
 
     system: System
     control: Control | None = None
@@ -155,6 +169,7 @@ class Problem:
     coordinates: str = "joint"
     independent: str | Sequence[str] | None = None
     landing: Landing | None = None
+    tips: tuple[TipContact, ...] = ()
 
     def __post_init__(self) -> None:
         system, integrator, step = self.system, self.integrator, self.step
@@ -173,8 +188,9 @@ class Problem:
             )
         # The compiled loop reads doubles, whatever sort of number was given.
         for name in ("step", "rtol", "atol"):
-            if getattr(self, name) is not None:
+            if type(getattr(self, name)) not in (float, type(None)):
                 object.__setattr__(self, name, float(getattr(self, name)))
+        tip_list(system, self.tips)
         check_control(self.control)
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
@@ -183,16 +199,9 @@ class Problem:
                 )
         for joint, moves in self.motion.items():
             check_motion(joint, moves)
-        frames = system.plan.body_pose
-        for frame, wrench in self.forces.items():
-            known("frame", frame, frames, "forces")
-            axes = as_wrench(wrench).axes
-            if axes is not None:
-                known("frame", axes, frames, f"axes of the wrench on {frame!r}")
-        # Formulas become functions of the states of this system.
-        object.__setattr__(
-            self, "forces", {frame: as_wrench(x).on(system) for frame, x in self.forces.items()}
-        )
+        if self.forces:
+            # Formulas become functions of the states of this system.
+            object.__setattr__(self, "forces", _on_frames(system, self.forces))
         for joint in self.motion:
             if is_one_of(joint, system.loops):
                 raise StateError(
@@ -209,7 +218,9 @@ class Problem:
     @property
     def uses_solver(self) -> bool:
         """Return whether a solver of SciPy moves the states, one by one."""
-        return self.integrator in SOLVERS or self.coordinates != "joint"
+        if self.integrator in SOLVERS or self.coordinates == "absolute":
+            return True
+        return self.coordinates == "minimal" and not loops_compile(self.system)
 
     @property
     def clock(self) -> Clock | None:

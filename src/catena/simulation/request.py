@@ -4,7 +4,7 @@ together, those of them that do not fail, or state by state where structures or 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from catena.errors import CatenaError, StateError
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.contacts.dry_component import needs_law
 from catena.simulation.contacts.landing import Landing
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
@@ -54,6 +55,27 @@ class SimulationRequest:
     check: bool
     followed: Callable[[tuple[int, ...], Headway], Following]
     landing: bool
+
+    @property
+    def rubs(self) -> bool:
+        """Return whether the dry friction of joints is found by the law of contacts."""
+        how = self.settings["integrator"], self.settings["coordinates"]
+        # Beside contacts of tips friction goes smoothly through rest.
+        return (
+            not self.settings["tips"]
+            and all(isinstance(x, str) for x in how)
+            and any(needs_law(s, *how) for s in self.systems)
+        )
+
+    def each_by_state(self, q: Any, v: Any, records: bool) -> list[Trajectory]:
+        """Return the motions of all states one after the other, for each of the systems and controllers."""
+        systems, controls = self.systems, self.controls
+        count = max(len(systems), len(controls))
+        each = [
+            replace(self, systems=[systems[k % len(systems)]], controls=[controls[k % len(controls)]])
+            for k in range(count)
+        ]
+        return [one.state_by_state(q, v, records) for one in each]
 
     @property
     def changes(self) -> bool:
@@ -136,7 +158,8 @@ class SimulationRequest:
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
             self.followed(index, Headway(self.span, control)), self.check, state.near,
         )  # fmt: skip
-        made = (ContactRun(self.contacts, asked) if self.contacts else asked).go(state.q, state.v)
+        by_law = self.contacts or self.rubs
+        made = (ContactRun(self.contacts, asked) if by_law else asked).go(state.q, state.v)
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)
         return made

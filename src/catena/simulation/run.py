@@ -20,14 +20,16 @@ from catena.errors import StateError
 from catena.kernels import compile_seconds
 from catena.kernels.arrays import rows
 from catena.kinematics.extent import extent
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.acting.excitation import ActingForces
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, nobody_follows, stopped
 from catena.simulation.guards.event_watch import EventWatch, joints_looked_at
 from catena.simulation.guards.events import Event
+from catena.simulation.guards.in_step import StepWatch
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
 from catena.simulation.keeping import Keep, Tally, require_room
+from catena.simulation.keeping.in_step import StepTally
 from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import warn_of
@@ -39,8 +41,10 @@ from catena.simulation.results.transition import Transition
 from catena.simulation.run_start import ANEW, RunStart, energy_at_hand, longest_step, require_closed
 from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.stepping.between_steps import BetweenSteps
-from catena.simulation.stepping.compiled import BrokenOff, CompiledSteps
+from catena.simulation.stepping.breaking_off import BrokenOff
+from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.observing import Observers
 from catena.simulation.stepping.protocol import Steps
 from catena.simulation.stepping.record import StepRecord
 from catena.simulation.stepping.stiff import StiffSteps
@@ -50,6 +54,8 @@ from catena.validation import shown
 
 # Steps of a single state after which it is looked for an event that ends it in any case.
 OFTEN = 512
+# Methods that do not take all of their steps by themselves.
+UNOBSERVED = ("abm4", "time_stepping")
 # Parts of a long step, in which signals are taken for parabolas.
 PARTS = 3
 # Runs of more numbers than this are audited only when asked to, and record no more than they must.
@@ -88,19 +94,20 @@ class Run:
         self._let_act(beginning)
         self.result = RunResult(self)
         self._take_law(beginning)
+        self.tau = self.acting.begun(self.start, self.q, self.v, beginning.held)
+        self.near = self.acting.near_at(self.q, near_rows(self.system, self.problem.near, self.batch))
+        if self.acting.needs_motors:
+            self.acting.use_motors()
+        self._gather()
         self.dense = self._needs_all_nodes()
-        self.tau = self.excitation.begun(self.start, self.q, self.v, beginning.held)
-        self.near = self.excitation.near_at(self.q, near_rows(self.system, self.problem.near, self.batch))
-        if self.excitation.needs_motors:
-            self.excitation.use_motors()
-        self.mover = self.made_steps()
+        self._watch_inside()
         self.first = (self.q.copy(), self.v.copy()) if records else None
         if borrowers(self.system.mechanics.effective_plan):
             # The loop trusts what bodies do that are lent inertia; whether it is determined is asked once.
-            self.excitation.accelerations(self.start, self.q, self.v, self.tau, self.near)
+            self.acting.accelerations(self.start, self.q, self.v, self.tau, self.near)
         if self.law:
             # The loop asks the law itself, from the first step on.
-            self.excitation.control.start(self.system, self.batch)  # type: ignore[union-attr]
+            self.acting.control.start(self.system, self.batch)  # type: ignore[union-attr]
         self._begin()
         self._carry_nothing()
         self._record()
@@ -114,20 +121,22 @@ class Run:
         q, v = initial_state(system, q, v)
         landing = problem.landing
         varied = () if landing is None else (x.shape for x in landing.varied.values())
-        shapes = {q.shape[:-1], v.shape[:-1], system.variants.shape, *varied}
+        variants = system.variants
+        shapes = {q.shape[:-1], v.shape[:-1], variants.shape, *varied}
         self.batch: tuple[int, ...] = np.broadcast_shapes(*shapes) if len(shapes) > 1 else q.shape[:-1]
         if not system.nv or 0 in self.batch:
             what = f"no states: the batch has shape {self.batch}" if system.nv else "nothing that moves in it"
             raise StateError(f"There is nothing to simulate in {system.mechanism.name!r}: {what}.")
-        if system.variants.shape != () or system.variants.origin is not system:
-            system = system.variants.over(self.batch)
+        if variants.shape != () or variants.origin is not system:
+            system = variants.over(self.batch)
             problem = replace(problem, system=system)
         if landing is not None:
             landing.require_possible(problem)
             problem = replace(problem, landing=landing.over(system, self.batch))
         self.system, self.problem = system, problem
-        self.q, self.v = (np.array(rows(x, self.batch)) for x in (q, v))
-        self.t = np.full(len(self.q), self.start)
+        # A state is an array of its own already; of a batch, many may share theirs.
+        self.q, self.v = (np.array(rows(x, self.batch)) if self.batch else x[None] for x in (q, v))
+        self.t = np.zeros(len(self.q)) + self.start
         self.going = np.ones(len(self.q), dtype=bool)
         self.ends = np.zeros(len(self.q))
         """When terminal events ended the motion of states."""
@@ -139,19 +148,21 @@ class Run:
     def _let_act(self, beginning: RunStart) -> None:
         """Let everything act from the start on, with driven joints where they must be and loops closed."""
         problem, system = self.problem, self.system
-        self.excitation = ActingForces(problem, self.batch)
-        if beginning.starts:
-            self.excitation.start_control()
-        if not problem.uses_solver:
-            self.excitation.use_paths(self.start)
-        if self.excitation.motion:
-            self.q, self.v, _ = self.excitation.imposed(self.start, self.q, self.v)
+        self.acting = ActingForces(problem, self.batch)
+        if beginning.starts and problem.control is not None:
+            self.acting.start_control()
+        if not problem.uses_solver and not self.acting.is_left_alone:
+            self.acting.use_paths(self.start)
+        if self.acting.motion:
+            self.q, self.v, _ = self.acting.imposed(self.start, self.q, self.v)
             longest = beginning.longest
-            self.excitation.longest = longest_step(self.duration, self.times) if longest is None else longest
-            self.excitation.energy = energy_at_hand(system, self.q, self.v)
+            self.acting.longest = longest_step(self.duration, self.times) if longest is None else longest
+            self.acting.energy = energy_at_hand(system, self.q, self.v)
         self.drift = Drift(system, problem.drift, self.q[0])
         if self.drift.closed:
             require_closed(self.drift, self.q, self.v, self.batch, self.failing is not None)
+        if self.acting.tips is not None:
+            self.acting.tips.require_start(self.start, self.q, self.v, self.batch)
         self.meeting: dict[str, np.ndarray] = {}
         """What steps are told of contacts."""
         if problem.landing is not None:
@@ -160,21 +171,22 @@ class Run:
 
     def _take_law(self, beginning: RunStart) -> None:
         """Settle who asks the controller: the compiled loop, or Python."""
-        problem, excitation = self.problem, self.excitation
+        problem, acting = self.problem, self.acting
         # What goes on from forces that are held has been asked from Python, where its memory is.
-        inside = not problem.uses_solver and beginning.held is None
-        self.law = inside and CompiledLaw.fits(excitation, self.span) and not self._forgets()
-        if self.law and CompiledLaw(excitation, self.start).asked != "due":
-            excitation.use_law_paths(self.start)
+        # Contacts of tips must know its forces.
+        inside = not (problem.uses_solver or problem.tips) and beginning.held is None
+        self.law = inside and CompiledLaw.fits(acting, self.span) and not self._forgets()
+        if self.law and CompiledLaw(acting, self.start).asked != "due":
+            acting.use_law_paths(self.start)
         # Limits that shrink with the speed of a motor hold between the samples of its controller too.
-        sampled = problem.rate is not None and not self.law and not excitation.has_python_elements
-        excitation.holds_commands = excitation.slows and sampled
+        sampled = problem.rate is not None and not self.law and not acting.has_python_elements
+        acting.holds_commands = acting.slows and sampled and not problem.tips
         self.held = problem.control is None or problem.rate is not None
 
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
         changes = any(event.then is not None for event in self.events)
-        return changes and bool(self.excitation.control.memory(self.system))  # type: ignore[union-attr]
+        return changes and bool(self.acting.control.memory(self.system))  # type: ignore[union-attr]
 
     def _sample_times(self, samples: Any) -> np.ndarray | None:
         """Return the times that are recorded, for which there is room; None for all steps."""
@@ -188,10 +200,10 @@ class Run:
     def _needs_all_nodes(self) -> bool:
         """Return whether every step is kept. Only fixed steps that end at all samples need no others, and a law
         inside the loop does not stop for samples."""
-        step, keeps = self.problem.step, self.keep is not None and bool(self.keep.tallies)
+        step, keeps = self.problem.step, self.tally is not None
         if self.times is None or not self.problem.is_fixed or self.events or self.law or keeps:
             return True
-        if self.excitation.holds_commands:
+        if self.acting.holds_commands:
             return True
         assert step is not None
         if self.duration / step * self.v.size < LARGE:
@@ -200,20 +212,56 @@ class Run:
         steps = np.diff(self.times) / step
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
+    def _gather(self) -> None:
+        """Settle who gathers what follows from all of a signal: the compiled step (`step_tally`) as far as formulas say
+        it and nothing ends a motion within a step, or somebody behind it (`tally`)."""
+        asked = () if self.keep is None else self.keep.gathered
+        parts = 1 if self.problem.is_fixed else PARTS
+        self.step_tally: StepTally | None = None
+        self.tally: Tally | None = None
+        outside = self.problem.uses_solver or self.problem.integrator in UNOBSERVED or self.terminal
+        if not outside and self.problem.touching is None:
+            formulas = tuple(one for one in asked if isinstance(one.signal, str))
+            self.step_tally = StepTally.of(formulas, self.system, self.named, parts)
+        inside = () if self.step_tally is None else self.step_tally.signals
+        left = tuple(one for one in asked if one not in inside)
+        if left:
+            self.tally = Tally(left, self.system, self.named, self.t, self.q, self.v, parts)
+
+    def _watch_inside(self) -> None:
+        """Make the steps, and let them watch events where they can: those of many states, of which nothing is kept but
+        their ends, and which can be taken again. With loops a step costs more than looking at where it led, and one
+        that needs care would need it twice."""
+        self.step_watch: StepWatch | None = None
+        only_ends = self.keep is not None and self.times is not None and len(self.times) == 2
+        alone = len(self.q) == 1 or self.problem.uses_solver or not self.problem.is_fixed
+        steered = self.acting.control is not None or self.tally is not None or self.drift.couples
+        changes = any(event.then is not None for event in self.events)
+        if self.events and only_ends and not (alone or steered or changes):
+            self.step_watch = StepWatch.of(self.events, self.system)
+        self.mover: Steps = self.made_steps()
+        if isinstance(self.mover, CompiledSteps) and self.step_watch and not self.mover.can_go_back:
+            self.step_watch = None
+            self.mover = self.made_steps()
+
     def made_steps(self, alone: bool = False) -> Steps:
         """Return what moves the states; with `alone` one that moves states between two of their steps. Forces of a
         sampled controller are held there."""
-        excitation, tick = self.excitation, (nobody_follows if alone else self._tick)
+        acting, tick = self.acting, (nobody_follows if alone else self._tick)
         if self.problem.uses_solver:
-            stiff = StiffSteps(excitation, self.drift, self.span.end, tick)
+            stiff = StiffSteps(acting, self.drift, self.span.end, tick)
             stiff.failing = None if alone else self.failing
             return stiff
         inside = self.law and not (alone and self.problem.rate is not None)
-        law: CompiledLaw | HeldCommand | None = CompiledLaw(excitation, self.start) if inside else None
-        if excitation.holds_commands:
-            law = HeldCommand(excitation)
+        law: CompiledLaw | HeldCommand | None = CompiledLaw(acting, self.start) if inside else None
+        if acting.holds_commands:
+            law = HeldCommand(acting)
         method = "rk4" if alone and self.problem.integrator == "abm4" else None
-        mover = CompiledSteps(excitation, self.drift, law, self.span.end, tick, method)
+        # Between two steps, joints and their projection lead to the same states.
+        coordinates = "joint" if alone else self.problem.coordinates
+        members = () if alone else tuple(x for x in (self.step_tally, self.step_watch) if x is not None)
+        observers = Observers(members) if members else None
+        mover = CompiledSteps(acting, self.drift, law, self.span.end, tick, method, coordinates, observers)
         mover.is_narrow, mover.meeting = alone and len(self.q) == 1, self.meeting
         mover.failing = None if alone else self.failing
         return mover
@@ -221,24 +269,26 @@ class Run:
     def _begin(self) -> None:
         """Begin with steps of the size that was asked for, or of a part of the duration."""
         self.mover.begin(len(self.q), self.problem.step or min(1e-2, 1e-2 * self.duration), self.start)
+        if self.step_tally is not None:
+            assert isinstance(self.mover, CompiledSteps)
+            began = self.step_tally.started(self.system, self.named, self.t, self.q, self.v)
+            self.mover.carried_for(self.step_tally)[:] = began
 
     def _carry_nothing(self) -> None:
         """Let states carry along that no work is done yet, and which positions loop joints are near."""
         landing, states = self.problem.landing, len(self.q)
         held = held_size(landing.units) if landing else 0
-        self.sources = self.mover.works().shape[-1] - self.near.shape[-1] - held
+        carried = self.mover.works().shape[-1]
+        self.sources = carried - self.near.shape[-1] - held
         """How many works are counted."""
         self.near_columns = slice(self.sources, self.sources + self.near.shape[-1])
         """Which of the numbers that states carry along are positions that loop joints are near."""
-        still = np.zeros((states, self.sources)), np.zeros((states, held))
-        self.mover.carry(np.concatenate([still[0], self.near, still[1]], axis=-1))
+        if carried:
+            still = np.zeros((states, self.sources)), np.zeros((states, held))
+            self.mover.carry(np.concatenate([still[0], self.near, still[1]], axis=-1))
 
     def _record(self) -> None:
         """Record what states pass from now on, for whoever looks at it."""
-        keep, problem, self.tally = self.keep, self.problem, None
-        if keep is not None and keep.tallies:
-            parts = 1 if problem.is_fixed else PARTS
-            self.tally = Tally(keep.tallies, self.system, self.named, self.t, self.q, self.v, parts)
         before = None if self.times is None else self.times + self.same
         self.nodes = StepRecord(
             self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, waits=bool(self.events)
@@ -280,18 +330,24 @@ class Run:
 
     def goes_on(self, until: float) -> bool:
         """Return whether there are states that still go on, and stops before a time."""
-        return bool(self.ahead) and bool(self.going.any())
+        return bool(self.ahead) and self.goes
+
+    @property
+    def goes(self) -> bool:
+        """Return whether some state still goes on."""
+        # For few states this is several times as quick as `any`.
+        return bool(np.count_nonzero(self.going))
 
     def _guards(self, looks: int) -> list[TimeGuard]:
         """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
         times that are recorded, and looks for an end that may come early."""
         guards = list[TimeGuard]()
-        if self.excitation.clock is not None and not self.law:
-            guards.append(self.excitation.clock)
+        if self.acting.clock is not None and not self.law:
+            guards.append(self.acting.clock)
         if self.times is not None and not self.dense:
             guards.append(Recorded(self.times))
-        if self.excitation.paths is not None:
-            guards.append(self.excitation.paths)
+        if self.acting.paths is not None:
+            guards.append(self.acting.paths)
         if self.terminal or (self.events and self.keep is not None):
             guards.append(Looks(looks, self.problem.step if self.problem.is_fixed else None))
         return guards
@@ -299,24 +355,26 @@ class Run:
     def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
         end, self.watch.mark = self.ahead.pop(), self.nodes.mark
-        nodes = self.nodes if self.dense else None
+        nodes, among = self.nodes if self.dense else None, None
         broken: BrokenOff | None = None
         try:
-            self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
+            inside = self.watch.looks_inside()
+            if inside is not None:
+                among = self.watch.advance(inside, end)
+            else:
+                self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
         except BrokenOff as error:
             broken = error
-        if isinstance(self.mover, StiffSteps):
-            self.transitions += self.mover.changes
-            self.mover.changes.clear()
+        self.transitions += self.mover.changes
         self._leave_failing()
         try:
-            self.watch.look()
+            self.watch.look(among)
         except BrokenOff as error:
             # What breaks a motion off may do so where an event is located, and does so once.
             broken = error
-            self.watch.look()
+            self.watch.look(among)
         if broken is not None:
-            if self.going.any():
+            if self.goes:
                 raise broken
         elif not self.dense:
             assert self.times is not None
@@ -325,9 +383,10 @@ class Run:
                 row = self.t.copy(), self.q.copy(), self.v.copy(), self.mover.works(), self.tau.copy()
                 self.nodes.add(everyone, *row, np.zeros_like(self.v))
         self.nodes.settle()
-        self.now = end if self.going.any() else float(np.max(self.ends))
-        over = self.now >= self.end - self.same or not self.going.any()
-        return () if self.law or self.excitation.control is None or over else (self._sample,)
+        goes = self.goes
+        self.now = end if goes else float(np.max(self.ends))
+        over = self.now >= self.end - self.same or not goes
+        return () if self.law or self.acting.control is None or over else (self._sample,)
 
     def _leave_failing(self) -> None:
         """Put states that were given up back to their start, where they stay, so that no number is lost in those of the
@@ -341,7 +400,7 @@ class Run:
     def _sample(self) -> Sequence[Transition]:
         """Ask for the control forces from now on: of a sampled controller if a sample is due, of one that is always
         asked for the record."""
-        clock = self.excitation.clock
+        clock = self.acting.clock
         if clock is not None:
             if not clock.is_due(self.now):
                 return ()
@@ -354,19 +413,22 @@ class Run:
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
         if np.all(self.going):
-            self.tau = self.excitation.command(t, self.q, self.v)
+            self.tau = self.acting.command(t, self.q, self.v)
         else:
-            self.tau[self.going] = self.excitation.command(t, self.q, self.v)[self.going]
-        if self.excitation.needs_motors:
+            self.tau[self.going] = self.acting.command(t, self.q, self.v)[self.going]
+        if self.acting.needs_motors:
             self._use_motors()
 
     def _use_motors(self) -> None:
         """Go on with steps that know the forces at loop joints which the controller names now."""
         before = self.mover
-        self.excitation.use_motors()
+        self.acting.use_motors()
         self.mover, self.between.steps = self.made_steps(), None
         self._begin()
         self.mover.carry(before.works())
+        if self.step_tally is not None:
+            assert isinstance(before, CompiledSteps) and isinstance(self.mover, CompiledSteps)
+            self.mover.carried_for(self.step_tally)[:] = before.carried_for(self.step_tally)
         self.mover.steps = before.steps
 
     # Step by step.
@@ -389,17 +451,17 @@ class Run:
 
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
-        parts = [self, self.nodes, self.watch, self.between, self.mover, self.excitation]
-        law = getattr(self.mover, "law", None)
-        return Snapshot([*parts, *([] if law is None else [law]), *memory_of(self.excitation.control)])
+        parts = [self, self.nodes, self.watch, self.between, self.mover, self.acting]
+        of_mover = (getattr(self.mover, name, None) for name in ("law", "progress"))
+        return Snapshot([*parts, *(x for x in of_mover if x is not None), *memory_of(self.acting.control)])
 
     def holds(self, t: float) -> Any:
         """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;
         None if it is due then, or always."""
-        clock = self.excitation.clock
+        clock = self.acting.clock
         if clock is None or clock.is_due(t):
             return None
-        return self.excitation.as_given(self.tau[0])
+        return self.acting.as_given(self.tau[0])
 
     def _tick(self, t: float) -> None:
         """Tell whoever follows that all states have come to a time, and do not go far beyond an event that ends the

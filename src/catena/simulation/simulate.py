@@ -7,10 +7,11 @@ from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
 
+from catena.dynamics.contacts.tip_contact import TipContact
 from catena.errors import StateError
-from catena.kernels.blas import by_one_blas_thread
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.simulation.arguments import time_span
-from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.contacts.landing import varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event
@@ -45,7 +46,7 @@ class Options(TypedDict, total=False):
     samples: int | ArrayLike | None
     progress: bool | None
     check: bool
-    contacts: Sequence[Contact | Stop]
+    contacts: Sequence[Contact | Stop | TipContact]
     changes: Sequence[Change]
     parameters: Mapping[str, ArrayLike] | None
     near: Mapping[str, ArrayLike] | None
@@ -102,7 +103,7 @@ def simulate(
     samples: int | ArrayLike | None = None,
     progress: bool | None = None,
     check: bool = True,
-    contacts: Sequence[Contact | Stop] = (),
+    contacts: Sequence[Contact | Stop | TipContact] = (),
     changes: Sequence[Change] = (),
     parameters: Mapping[str, ArrayLike] | None = None,
     near: Mapping[str, ArrayLike] | None = None,
@@ -132,7 +133,8 @@ def simulate(
     An event with a `then` changes the structure, and so does a `Change`: the motion goes on with the mechanism that it
     returns, in another segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then
     be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of
-    joints: they are made and broken on the way, stick or slide, and never pull. States of a batch then move one after
+    joints: they are made and broken on the way, stick or slide, and never pull; or they are `TipContact`, which always
+    hold, rolling wheels and skates among them. With those that are made and broken states of a batch move one after
     the other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
     common times.
 
@@ -200,13 +202,15 @@ def simulate(
     happenings = events_of(events, changes, named)
     if len(systems) == len(controls) == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, is_changing(happenings))]
-    touching, lands = contact_list(contacts), is_one_of(integrator, ("time_stepping",))
+    (touching, tips), lands = tips_apart(contacts), is_one_of(integrator, ("time_stepping",))
     parameters, varied = varied_of(parameters, touching if lands else ())
     records = is_one_of(on_error, ("record",))
     _require_possible(on_error, observe, isinstance(system, Sequence) or len(controls) > 1)
     if lands:
-        _require_landing(happenings, records, varied)
-    by_state = (bool(touching) and not lands) or is_changing(happenings)
+        _require_landing(happenings, records, varied, tips)
+    # What contacts of tips pass on is found for one mechanism at a time.
+    differs = bool(tips) and (parameters is not None or any(_is_varied(one) for one in systems))
+    by_state = (bool(touching) and not lands) or is_changing(happenings) or differs
     if by_state and (len(controls) > 1 or isinstance(system, Sequence)):
         raise StateError("Events that change the structure are for one system and one controller at a time.")
     span = time_span(start, duration)
@@ -216,10 +220,13 @@ def simulate(
     request = SimulationRequest(
         systems, controls, {} if moves is None else moves, {} if pushes is None else pushes,
         {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift,
-         "coordinates": coordinates, "independent": independent},
+         "coordinates": coordinates, "independent": independent, "tips": tips},
         happenings, touching, varied, {} if near is None else near, span, samples, kept, named, check,
         lambda index, headway: Following(span, progress, observe, every, cancel, index, headway), lands,
     )  # fmt: skip
+    if request.rubs and not by_state:
+        runs = request.each_by_state(q, v, records)
+        return runs if are_several else runs[0]
     if in_lanes:
         return request.those_that_do_not_fail(q, v, parameters)
     if by_state:
@@ -228,8 +235,20 @@ def simulate(
     return runs if are_several else runs[0]
 
 
-def _require_landing(events: Any, records: bool, varied: Mapping[Any, Any]) -> None:
+def _is_varied(system: Any) -> bool:
+    """Return whether numbers of a system differ from state to state."""
+    return isinstance(system, System) and system.variants.shape != ()
+
+
+def _require_landing(
+    events: Any, records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]
+) -> None:
     """Raise an error where steps that find impulses are asked for what they do not give."""
+    if tips:
+        raise StateError(
+            f"time_stepping does not take contacts of tips, such as {tips[0].label!r}; choose an integrator such as "
+            "dopri5."
+        )
     if is_changing(events):
         raise StateError(
             "time_stepping does not take events and changes that change the structure; choose an integrator such as "

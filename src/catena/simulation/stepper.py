@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from catena.errors import SimulationError, StateError
 from catena.kernels import FORCE_INPUTS, NEAR, Session
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.arguments import event_list, initial_state
 from catena.simulation.contacts import Contact, Stop, contact_list
 from catena.simulation.contacts.landing import Landing
@@ -137,14 +137,14 @@ class Stepper:
             return
         self._states = int(np.prod(self.batch, dtype=int))
         self._shape = (*self.batch, system.nv)
-        self._excitation = ActingForces(self.problem, self.batch, named=True)
+        self._acting = ActingForces(self.problem, self.batch, named=True)
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._lay_out()
         self.reset(q, v, start, near)
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
-        self._mover = CompiledSteps(self._excitation, self._drift, None, np.inf, _ignore)
+        self._mover = CompiledSteps(self._acting, self._drift, None, np.inf, _ignore)
         self._mover.begin(self._states, self.size)
         self._prepare()
         # What the step is told, until forces at loop joints are named.
@@ -205,10 +205,10 @@ class Stepper:
         self._q[:], self._v[:] = q.reshape(-1, system.nq), v.reshape(-1, system.nv)
         for x in self._past.values():
             x[:] = 0.0
-        if self._excitation.motion:
-            self._q[:], self._v[:], _ = self._excitation.imposed(self.t, self._q, self._v)
+        if self._acting.motion:
+            self._q[:], self._v[:], _ = self._acting.imposed(self.t, self._q, self._v)
         rows = near_rows(system, {} if near is None else near, self.batch)
-        self._mover.near[:] = self._excitation.near_at(self._q, rows)
+        self._mover.near[:] = self._acting.near_at(self._q, rows)
         if NEAR in self._past:
             self._past[NEAR][:] = self._mover.near
         self._since = 0
@@ -221,7 +221,7 @@ class Stepper:
             return np.array(there).reshape(*self.batch, -1)
         if self._is_timeline:
             return np.asarray(self.system.variants.reshaped(self.batch).joint_position(self.q, joint))
-        near = self._excitation.near_by_joint(self._mover.near).get(joint)
+        near = self._acting.near_by_joint(self._mover.near).get(joint)
         if near is not None:
             near = near.reshape(*self.batch, near.shape[-1])
         return self.system.variants.reshaped(self.batch).joint_position(self.q, joint, near)
@@ -362,23 +362,23 @@ class Stepper:
     def _take(self, tau: Any) -> None:
         """Take over the joint forces tau (..., nv) within the limits of actuators; raise an error if their shape is
         wrong."""
-        excitation, nv = self._excitation, self.system.nv
+        acting, nv = self._acting, self.system.nv
         if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self._shape:
             # What fits as it is goes the short way: broadcasting alone costs more than a step of an arm.
             self._set(tau if not self.batch else tau.reshape(-1, nv))
-            self._limit(excitation)
+            self._limit(acting)
             return
         if isinstance(tau, Mapping):
-            own, there = excitation.by_name(tau, self.q, self.v)
+            own, there = acting.by_name(tau, self.q, self.v)
             self._take(own)
             if there and self._tau is self._given:
-                self._tau = np.zeros((self._states, excitation.width))
+                self._tau = np.zeros((self._states, acting.width))
                 self._tau[:, :nv] = self._given
             for joint, force in there.items():
-                columns = excitation.loop_columns[joint]
+                columns = acting.loop_columns[joint]
                 wide = np.broadcast_to(force, (*self.batch, columns.stop - columns.start))
                 self._tau[:, columns] = wide.reshape(self._states, -1)
-            if excitation.needs_motors:
+            if acting.needs_motors:
                 self._use_motors()
             return
         if type(tau) is not np.ndarray or tau.dtype != np.float64:
@@ -399,7 +399,7 @@ class Stepper:
             raise StateError(
                 f"Stepper: tau has shape {tau.shape}; it must fit to {(*self.batch, nv)}."
             ) from None
-        self._limit(excitation)
+        self._limit(acting)
 
     def _set(self, tau: np.ndarray) -> None:
         """Take over joint forces of the tree (states, nv), and none at loop joints."""
@@ -409,14 +409,14 @@ class Stepper:
         self._tau[:] = 0.0
         self._tau[:, : self.system.nv] = tau
 
-    def _limit(self, excitation: ActingForces) -> None:
+    def _limit(self, acting: ActingForces) -> None:
         """Keep the joint forces within the limits of actuators."""
-        if excitation.is_limited:
+        if acting.is_limited:
             own = self._tau[:, : self.system.nv]
-            if excitation.slows:
-                own[:] = excitation.limited(own, self._v)
+            if acting.slows:
+                own[:] = acting.limited(own, self._v)
                 return
-            np.minimum(np.maximum(own, excitation.low, out=own), excitation.high, out=own)
+            np.minimum(np.maximum(own, acting.low, out=own), acting.high, out=own)
 
     def _tell(self) -> None:
         """Tell the step the joint forces."""
@@ -425,7 +425,7 @@ class Stepper:
 
     def _use_motors(self) -> None:
         """Lay out the step anew for forces at loop joints that are named now."""
-        self._excitation.use_motors()
+        self._acting.use_motors()
         q, v, tau, near = self._q.copy(), self._v.copy(), self._tau, self._mover.near.copy()
         past = {name: x.copy() for name, x in self._past.items()}
         self._lay_out()

@@ -166,7 +166,7 @@ class ChangingRun:
     def ask(self) -> None:
         """Ask for the control forces now, because whoever gives them has others."""
         if self.last is not None and self.last.system is self.system:
-            self.last.tau = self.last.excitation.command(self.now, self.q[None], self.v[None])
+            self.last.tau = self.last.acting.command(self.now, self.q[None], self.v[None])
 
     def taken(self) -> Happened:
         """Return what happened since it was asked last, and forget what was passed."""
@@ -437,14 +437,20 @@ def _keep(error: Exception, segments: Sequence[Segment], transitions: Sequence[T
         error.trajectory = Trajectory(parts, tuple(transitions))  # type: ignore[attr-defined]
 
 
+def within(times: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return those of the sample times that are between the first and the last of the times t, and at neither."""
+    slack = SAME * (times[-1] - times[0])
+    first, end = np.searchsorted(times, (t[0] + slack, t[-1] - slack), side="right")
+    return times[first:end]
+
+
 def resampled(run: Segment, times: np.ndarray | None) -> Segment:
     """Return a segment at those of the times that are within it, and at its ends."""
     if times is None or len(run.t) < 2:
         return run
-    slack = SAME * (times[-1] - times[0])
-    inside = times[(times > run.t[0] + slack) & (times < run.t[-1] - slack)]
+    inside = within(times, run.t)
     if not len(inside):
-        return run.picked(np.array([0, len(run.t) - 1]))
+        return run if len(run.t) == 2 else run.picked(np.array([0, len(run.t) - 1]))
     return run.resample(np.unique(np.concatenate([run.t[:1], inside, run.t[-1:]])))
 
 

@@ -16,7 +16,7 @@ from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
     from catena.mechanism import Joint
-    from catena.simulation.acting.excitation import ActingForces
+    from catena.simulation.acting.acting_forces import ActingForces
     from catena.simulation.results.segment import Segment
 
 
@@ -220,20 +220,20 @@ def _alike(one: Joint, other: Joint) -> bool:
 
 class Count:
     """Counts the turns of loop joints in a step that Python takes: from the positions `near` (states, n) at the time t0
-    of states q (states, nq), v (states, nv), joint after joint of what the excitation counts."""
+    of states q (states, nq), v (states, nv), joint after joint of what the acting counts."""
 
     def __init__(
-        self, excitation: ActingForces, near: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+        self, acting: ActingForces, near: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> None:
-        self.excitation, self.near, self.t = excitation, near, t
-        self.rate = excitation.near_rates(q, v)
+        self.acting, self.near, self.t = acting, near, t
+        self.rate = acting.near_rates(q, v)
 
     def at(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the positions (states, n) at other times t (states,) and states not far away, by the mean rates."""
-        excitation = self.excitation
-        rate = excitation.near_rates(q, v)
+        acting = self.acting
+        rate = acting.near_rates(q, v)
         ahead = self.near + 0.5 * (t - self.t)[:, None] * (self.rate + rate)
-        return excitation.near_at(q, excitation.near_by_joint(ahead))
+        return acting.near_at(q, acting.near_by_joint(ahead))
 
 
 def counted(system: System, t: np.ndarray, q: np.ndarray, v: np.ndarray, joint: str) -> np.ndarray:

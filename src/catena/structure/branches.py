@@ -18,6 +18,8 @@ from catena.structure.plan import Plan
 
 # A mechanism is divided into about so many parts, enough for a dozen threads, if it has at least so many bodies.
 PARTS, LEAST_BODIES = 16, 48
+# Neighbouring parts make a wing; what wings do to one body is summed up in pairs.
+PARTS_OF_A_WING = 2
 # A body that loops join with at least so many other sub-trees belongs to the trunk.
 MANY = 3
 # A trunk with more than this part of the bodies leaves nothing worth sharing.
@@ -38,6 +40,16 @@ class Branches:
     def count(self) -> int:
         """Return the number of parts beside the trunk."""
         return int(self.part.max(initial=0))
+
+    @property
+    def wings(self) -> tuple[int, ...]:
+        """Return the wing of each node, from 1 on, 0 for the trunk; nothing where there are no parts."""
+        return tuple(wing_of(self.part).tolist()) if self.count else ()
+
+
+def wing_of(part: np.ndarray) -> np.ndarray:
+    """Return the wings that parts belong to."""
+    return (part + PARTS_OF_A_WING - 1) // PARTS_OF_A_WING
 
 
 def branches(plan: Plan) -> Branches:

@@ -77,20 +77,24 @@ class _GraphElimination:
             children[parent[i]] += 1
         # Among bodies held by as many loops the one that came up last goes first: it is near what was just
         # done.
-        ready: list[tuple[bool, int, int, int]] = []
-        # Where the halves of a long row meet is left for last, so that it is eliminated from both ends.
+        ready: list[tuple[bool, int, bool, int, int]] = []
         parts = branches(self.plan)
-        late, turn = parts.late, parts.turn
+
+        def is_ready(i: int, time: int) -> None:
+            # Where the halves of a long row meet is left for last, so that it is eliminated from both ends. The trunk
+            # waits for all parts, which are then eliminated at the same time.
+            heappush(ready, (i in parts.late, self.degree(i), bool(parts.part[i] == 0), time, i))
+
         for i in range(1, self.plan.n):
             if children[i] == 0:
-                heappush(ready, (i in late, self.degree(i), turn.get(i, 0), i))
+                is_ready(i, parts.turn.get(i, 0))
         gone = [False] * self.plan.n
         while ready:
-            is_late, degree, time, i = heappop(ready)
+            _, degree, _, time, i = heappop(ready)
             if gone[i]:
                 continue
             if degree != self.degree(i):
-                heappush(ready, (is_late, self.degree(i), time, i))
+                is_ready(i, time)
                 continue
             gone[i] = True
             self.release_single(i)
@@ -99,10 +103,10 @@ class _GraphElimination:
             children[p] -= 1
             now = -len(self.steps)
             if p and children[p] == 0:
-                heappush(ready, (p in late, self.degree(p), now, p))
+                is_ready(p, now)
             for j in touched:
                 if j and children[j] == 0 and not gone[j]:
-                    heappush(ready, (j in late, self.degree(j), now, j))
+                    is_ready(j, now)
         return self._oriented()
 
     def degree(self, i: int) -> int:

@@ -34,7 +34,7 @@ class Placements(Mapping[str, tuple[int, Pose]]):
 
     def __getitem__(self, name: str) -> tuple[int, Pose]:
         row = self.index[name]
-        return int(self.node[row]), Pose.unchecked(self.p[row], self.R[row])
+        return int(self.node[row]), Pose.unchecked(self.p[..., row, :], self.R[row])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.index)
@@ -197,6 +197,25 @@ class Plan:
     def n(self) -> int:
         """The number of nodes, ground included."""
         return len(self.joint)
+
+    def joint_kind(self, i: int) -> JointKind:
+        """Return the kind of the joint that carries node i, which is not ground."""
+        kind = self.kind[i]
+        assert kind is not None
+        return kind
+
+    @cached_property
+    def quaternions(self) -> tuple[tuple[str, int], ...]:
+        """The joints with a unit quaternion (w, x, y, z), and where each begins in q."""
+        starts = ((i, self.joint_kind(i).quaternion_start) for i in range(1, self.n))
+        return tuple(
+            (self.joint[i], int(self.q_start[i]) + start) for i, start in starts if start is not None
+        )
+
+    @cached_property
+    def floating(self) -> tuple[int, ...]:
+        """The nodes that float on ground."""
+        return tuple(i for i in range(1, self.n) if self.parent[i] == 0 and self.joint_kind(i).is_floating)
 
     @cached_property
     def spread(self) -> Plan:

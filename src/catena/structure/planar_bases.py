@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from catena.joints import JointKind, Planar, Reduced, WithRotor
+from catena.joints import Reduced
 from catena.mechanism.bases import stays_in_plane
 from catena.spatial import is_symbolic
 from catena.structure.plan import Loop, Plan
@@ -36,7 +36,7 @@ def _resisting_nothing(loop: Loop) -> Loop:
 
 def _is_idle(plan: Plan, loop: Loop) -> bool:
     """Return whether a loop joint is a planar base that holds nothing which joints of the tree do not hold."""
-    if not isinstance(loop.kind, Planar) or loop.actuated or loop.bearing is not None:
+    if loop.kind.plane_normal is None or loop.actuated or loop.bearing is not None:
         return False
     sides = [
         (loop.parent_node, loop.parent_R, loop.parent_p),
@@ -46,7 +46,7 @@ def _is_idle(plan: Plan, loop: Loop) -> bool:
     numbers = (near_R, near_p, R, p, plan.placement_R, plan.placement_p, plan.gravity)
     if near != 0 or any(is_symbolic(x) for x in numbers):
         return False
-    normal = near_R @ np.asarray(loop.kind.normal)
+    normal = near_R @ np.asarray(loop.kind.plane_normal)
     if abs(normal @ plan.gravity) > IN_PLANE * np.linalg.norm(plan.gravity):
         return False
     height, length = -float(normal @ near_p), float(np.linalg.norm(near_p))
@@ -60,14 +60,8 @@ def _is_idle(plan: Plan, loop: Loop) -> bool:
             length + float(np.linalg.norm(plan.placement_p[i])),
         )
         normal = plan.placement_R[i] @ normal
-        if not stays_in_plane(_moving(plan.kind[i]), normal):
+        if not stays_in_plane(plan.joint_kind(i), normal):
             return False
     height, length = height + float(normal @ p), length + float(np.linalg.norm(p))
-    tilt = np.linalg.norm(R @ np.asarray(loop.kind.normal) - normal)
+    tilt = np.linalg.norm(R @ np.asarray(loop.kind.plane_normal) - normal)
     return bool(tilt <= IN_PLANE and abs(height) <= IN_PLANE * length)
-
-
-def _moving(kind: JointKind | None) -> JointKind:
-    """Return the kind that a geared rotor is around."""
-    assert kind is not None
-    return kind.kind if isinstance(kind, WithRotor) else kind

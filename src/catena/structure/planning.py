@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from catena.errors import PlanError
-from catena.joints import Fixed, Free
+from catena.joints import Free
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
 from catena.mechanism.validation import known
 from catena.spatial import Pose, is_symbolic
@@ -159,7 +159,7 @@ def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> 
     for name in left_out:
         joint = mechanism.joints[name]
         way = set(_way(around, joint.parent, joint.child))
-        welds = [n for n, j in mechanism.joints.items() if n in way and isinstance(j.kind, Fixed)]
+        welds = [n for n, j in mechanism.joints.items() if n in way and not j.kind.nv]
         if welds:
             return welds[-1]
     return None

@@ -4,7 +4,7 @@ can be, and what is told of it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,8 @@ from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
 from catena.validation import real_array, shown
 
-INITIAL, VELOCITY, SCENARIO = "initial.", "velocity.", "scenario"
-"""How names of joints begin whose starts are varied, and what a list of scenarios is called."""
+INITIAL, VELOCITY, CONTACT, SCENARIO = "initial.", "velocity.", "contact.", "scenario"
+"""How names of joints begin whose starts are varied, and those of contacts, and what a list of scenarios is called."""
 # Samples that functions look at where the scenario says nothing about them.
 SAMPLES = 101
 
@@ -70,9 +70,12 @@ class Job:
             groups.setdefault(key, []).append(k)
         found: dict[str, np.ndarray] = {}
         failed: dict[int, str] = {}
+        for k, words in self._not_finite(values).items():
+            failed[k] = words
         for rows in groups.values():
-            for some in [rows] if self._has_lanes else [[k] for k in rows]:
-                told = self._together({name: values[name][some] for name in self.names}, len(some))
+            good = [k for k in rows if k not in failed]
+            for some in ([good] if good else []) if self._has_lanes else [[k] for k in good]:
+                told = self._apart({name: values[name][some] for name in self.names}, len(some))
                 for name, x in told.arrays.items():
                     if name not in found:
                         found[name] = np.full((count, *x.shape[1:]), np.nan)
@@ -96,6 +99,8 @@ class Job:
                 velocity = _with_joint(base, velocity, name.removeprefix(VELOCITY), x, lanes, "velocity")
             elif self._is_in_lanes(name):
                 changed[name] = x
+            elif name.startswith(CONTACT):
+                base = _with_contact(base, name, float(x[0] if lanes else x))
             else:
                 parameters[name] = x[0] if lanes else x
         if changed and not (lanes and self._has_lanes):
@@ -113,21 +118,55 @@ class Job:
             others["velocity"] = velocity
         return base.with_(**others) if others else base
 
+    @staticmethod
+    def _not_finite(values: Mapping[str, np.ndarray]) -> dict[int, str]:
+        """Return which variants have values that are not finite numbers, and the words for it."""
+        found: dict[int, str] = {}
+        for name, x in values.items():
+            if x.dtype != object:
+                rows = x.reshape(len(x), -1)
+                for k in np.flatnonzero(~np.isfinite(rows).all(axis=1)):
+                    found.setdefault(int(k), f"{name} is {shown(x[k].tolist())}, not finite.")
+        return found
+
+    def _apart(self, values: Mapping[str, np.ndarray], count: int) -> VariantOutcomes:
+        """Return what there is to tell of variants (n, ...) that run together, in two halves where something is wrong
+        with one of them that nobody can name: only that one fails then."""
+        told = self._together(values, count)
+        if len(told.failed) < count or count < 2 or len({told.failed[0], told.failed[count - 1]}) > 1:
+            return told
+        ends = [self._together({name: x[k : k + 1] for name, x in values.items()}, 1) for k in (0, count - 1)]
+        if all(one.failed for one in ends):
+            # It is the same with all of them.
+            return told
+        arrays: dict[str, np.ndarray] = {}
+        failed: dict[int, str] = {}
+        middle = count // 2
+        for half in (slice(0, middle), slice(middle, count)):
+            part = self._apart({name: x[half] for name, x in values.items()}, half.stop - half.start)
+            for name, x in part.arrays.items():
+                arrays.setdefault(name, np.full((count, *x.shape[1:]), np.nan))[half] = x
+            failed |= {half.start + k: words for k, words in part.failed.items()}
+        return VariantOutcomes(arrays, failed)
+
     def _together(self, values: Mapping[str, np.ndarray], count: int) -> VariantOutcomes:
         """Return what there is to tell of variants (n, ...) that only differ in what may differ between lanes."""
         signals = {one.name: one for one in self.keep.signals}
         formulas = {name: x for name, x in self.outcomes.items() if isinstance(x, str)}
         asked = {**signals, **{name: Keep.of({name: x}).signals[0] for name, x in formulas.items()}}  # type: ignore[union-attr]
         functions = {name: x for name, x in self.outcomes.items() if not isinstance(x, str)}
+        in_lanes, settings = self._has_lanes, dict[str, Any](keep=asked or "final")
+        if functions and asked and not in_lanes:
+            # Of such runs either what is gathered is there or all the rest, so there are two of them.
+            first = replace(self, outcomes=formulas)._together(values, count)
+            then = replace(self, outcomes=functions, keep=Keep())._together(values, count)
+            return VariantOutcomes({**first.arrays, **then.arrays}, {**first.failed, **then.failed})
         try:
-            in_lanes, settings = self._has_lanes, dict[str, Any](keep=asked or "final")
             if functions:
                 # They look at samples; what follows from all steps goes beside these.
                 settings = {"keep": asked or None}
                 if in_lanes and self.scenario.samples is None:
                     settings["samples"] = SAMPLES
-            if not in_lanes:
-                settings["keep"] = None if functions else "final"
             scenario = self.variant(values, lanes=True, **settings)
             if count == 1 and not in_lanes:
                 run, lost = scenario.run(progress=False, check=False), {}
@@ -194,7 +233,29 @@ class Job:
 
     def _is_in_lanes(self, name: str) -> bool:
         """Return whether something may differ between variants that run together."""
-        return "." in name or name == "gravity"
+        return ("." in name and not name.startswith(CONTACT)) or name == "gravity"
+
+
+def contact_numbers(scenario: Scenario) -> list[str]:
+    """Return the names of numbers of the contacts of a scenario that may be varied: "contact.foot.friction"."""
+    found = []
+    for one in scenario.contacts:  # type: ignore[union-attr]
+        told = [x.name for x in fields(one) if isinstance(getattr(one, x.name), float)]
+        found += [f"{CONTACT}{_label(one)}.{what}" for what in told]
+    return found
+
+
+def _label(contact: Any) -> str:
+    return str(contact.name or getattr(contact, "frame", ""))
+
+
+def _with_contact(scenario: Scenario, name: str, value: float) -> Scenario:
+    """Return a scenario with another number of a contact."""
+    label, _, what = name.removeprefix(CONTACT).rpartition(".")
+    contacts: Any = scenario.contacts
+    return scenario.with_(
+        contacts=[replace(one, **{what: value}) if _label(one) == label else one for one in contacts]
+    )
 
 
 def _spread(scenario: Scenario, count: int) -> Scenario:

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 
     from catena.studies.study import Study
 
-STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; color: #222 }
-table { border-collapse: collapse } td, th { padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #ddd }
-td:first-child, th:first-child { text-align: left } img { max-width: 100% } code { background: #f4f4f4 }"""
+STYLE = """:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ddd; --code: #f4f4f4 }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+  color: var(--ink); background: var(--paper) }
+table { border-collapse: collapse } td, th { padding: .15rem .8rem; text-align: right;
+  border-bottom: 1px solid var(--line) }
+td:first-child, th:first-child { text-align: left } img { max-width: 49%; vertical-align: top }
+code { background: var(--code) }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6eaef; --paper: #14181d; --line: #353e49; --code: #232a33 }
+  img { background: #eef1f5; margin: 2px; max-width: 48% } }
+@media (max-width: 40rem) { img { max-width: 100% } }"""
 # So many outcomes have pictures, and so many failures are listed.
 DRAWN, LISTED = 8, 20
 
@@ -46,12 +53,16 @@ def page(study: Study) -> str:
     for outcome in outcomes[:DRAWN]:
         parts.append(f"<h2>{html.escape(outcome)}</h2>")
         strongest = list(rank_correlations(study, outcome))[:2]
-        pictures = [histogram(study, outcome), tornado(study, outcome)]
-        pictures += [scatter(study, x, outcome) for x in strongest]
+        pictures = {
+            f"how often values of {outcome} occur": histogram(study, outcome),
+            f"what {outcome} goes with most": tornado(study, outcome),
+            **{f"{outcome} over {x}": scatter(study, x, outcome) for x in strongest},
+        }
         if len(strongest) == 2:
-            pictures.append(scatter(study, strongest[0], strongest[1], outcome))
-        pictures.append(parallel(study, outcome))
-        parts += [_picture(one) for one in pictures]
+            x, y = strongest
+            pictures[f"{outcome} over {x} and {y}"] = scatter(study, x, y, outcome)
+        pictures[f"all numbers of each variant, coloured by {outcome}"] = parallel(study, outcome)
+        parts += [_picture(one, words) for words, one in pictures.items()]
     failed = study.failed
     if failed:
         parts.append(f"<h2>{len(failed)} variants failed</h2><ul>")
@@ -62,7 +73,8 @@ def page(study: Study) -> str:
         parts.append("</ul>" + (f"<p>and {len(failed) - LISTED} more</p>" if len(failed) > LISTED else ""))
     title = html.escape(f"Study of {name}")
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title>'
         f"<style>{STYLE}</style></head><body>{''.join(parts)}</body></html>"
     )
 
@@ -88,7 +100,9 @@ def _table(study: Study, names: list[str]) -> str:
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
 
 
-def _picture(made: Figure) -> str:
+def _picture(made: Figure, words: str) -> str:
+    """Return a picture without a background of its own, with words for those who do not see it."""
     stream = io.BytesIO()
-    made.savefig(stream, format="png", dpi=110)
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}">'
+    made.savefig(stream, format="png", dpi=110, transparent=True)
+    data = base64.b64encode(stream.getvalue()).decode()
+    return f'<img alt="{html.escape(words, quote=True)}" src="data:image/png;base64,{data}">'

@@ -19,7 +19,7 @@ from catena.simulation.keeping import Keep
 from catena.simulation.scenario.contents import contents, digest as digest_of, refuse
 from catena.studies.design import Design, design
 from catena.studies.executors import computed
-from catena.studies.job import INITIAL, SCENARIO, VELOCITY, Batched, Job
+from catena.studies.job import CONTACT, INITIAL, SCENARIO, VELOCITY, Batched, Job, contact_numbers
 from catena.studies.progress import StudyProgress
 from catena.studies.store import FAILED, VARIANT, InMemory, InZarr, Store
 from catena.validation import shown
@@ -297,7 +297,8 @@ def study(
     `vary` maps names to ways to vary: `ct.grid` and lists, which are combined; `ct.sobol`, `ct.latin`, `ct.halton`,
     `ct.uniform`, `ct.normal`, `ct.correlated` or any distribution of `scipy.stats`, of which `samples` are drawn by the
     `seed`; arrays with a row for each variant; or it is a table (a data frame, a .csv file). Names are numbers of the
-    mechanism ("pole.mass"), "initial.A" and "velocity.A" for the start, and named numbers of the scenario or its file.
+    mechanism ("pole.mass"), "initial.A" and "velocity.A" for the start, "contact.foot.friction" for contacts, and named
+    numbers of the scenario or its file.
     A list of scenarios may be given in the place of one.
 
     `outcomes` are formulas ("max(A)", as `keep` of `simulate`), functions of a run that give numbers, or
@@ -343,7 +344,9 @@ def _check(job: Job, planned: Design) -> None:
         for begin in (INITIAL, VELOCITY):
             if name.startswith(begin):
                 known("joint", name.removeprefix(begin), joints, f"vary {begin[:-1]}")
-        if name.startswith((INITIAL, VELOCITY)):
+        if name.startswith(CONTACT):
+            known("number of a contact", name, contact_numbers(scenario), "vary")
+        if name.startswith((INITIAL, VELOCITY, CONTACT)):
             continue
         if "." in name or name == "gravity":
             find_parameters(scenario.mechanism, [name])
@@ -360,12 +363,6 @@ def _check(job: Job, planned: Design) -> None:
                 f"Outcome {name!r} is {shown(x)}; give a formula such as 'max(A)', or a function of a run."
             )
         functions = functions or not isinstance(x, str)
-    formulas = any(isinstance(x, str) for x in job.outcomes.values()) or bool(job.keep.signals)
-    if (scenario.contacts or scenario.changes or SCENARIO in planned.columns) and formulas:
-        raise StateError(
-            "Outcomes of runs with contacts, changes of structure or several scenarios are functions of a run: "
-            "outcomes={'far': lambda run: run['A'].max()}."
-        )
     if functions and job.keep.sampled:
         raise StateError("keep takes no signals at samples beside functions: let these be outcomes too.")
 

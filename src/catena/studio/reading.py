@@ -217,7 +217,7 @@ class TextReading:
         }
         if self.scenario is not None:
             m, s = self.scenario.mechanism, self.scenario.system
-            found["gravity"] = float(-m.gravity[2])
+            found["gravity"] = _weight(m.gravity.tolist())
             found["frames"] = list(m.frames)
             found["joints"] = [
                 {
@@ -231,8 +231,14 @@ class TextReading:
             ]
         else:
             gravity = document.get("mechanism", {}).get("gravity", [0.0, 0.0, -9.81])
-            found |= {"gravity": -value_of(gravity[2], values), "joints": [], "bodies": [], "frames": []}
+            weight = _weight([value_of(part, values) for part in gravity])
+            found |= {"gravity": weight, "joints": [], "bodies": [], "frames": []}
         return found
+
+
+def _weight(gravity: list[float]) -> float | str:
+    """How much weight acts, downwards; where it acts another way, its three parts as they are typed."""
+    return ", ".join(f"{x:.6g}" for x in gravity) if any(gravity[:2]) else -gravity[2] or 0.0
 
 
 def _unfinished(document: Any) -> str:

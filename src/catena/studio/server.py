@@ -20,6 +20,7 @@ from catena.errors import CatenaError
 from catena.studio.answers import Answers
 from catena.studio.session import Stale
 from catena.view.live.server import Handler, Server
+from catena.view.player.page import LIVE, PLOTS, SCRIPTS
 
 LONGEST = 8 << 20
 """Bytes of the longest question."""
@@ -153,10 +154,10 @@ def resources() -> Mapping[str, tuple[bytes, str]]:
             ending = file.name[file.name.rfind(".") :]
             if file.is_file() and ending in SORTS:
                 found[f"{where}{file.name}"] = file.read_bytes(), SORTS[ending]
-    names = ("renderer.js", "orbit.js", "plots.js", "player.js", "live.js")
-    scripts = "\n".join(player.joinpath(name).read_text(encoding="utf-8") for name in names)
+    scripts = "\n".join(player.joinpath(name).read_text(encoding="utf-8") for name in (PLOTS, *SCRIPTS, LIVE))
     # The player of saved pages is one script; here it is a module that shares its classes.
     scripts += "\nexport { Player, Plot, Live, Orbit, Renderer, shown_number, rgb };\n"
     found["/player.js"] = scripts.encode("utf-8"), SORTS[".js"]
-    found["/player.css"] = player.joinpath("style.css").read_bytes(), SORTS[".css"]
+    styles = (player.joinpath(name).read_bytes() for name in ("vendor/uplot.css", "style.css"))
+    found["/player.css"] = b"\n".join(styles), SORTS[".css"]
     return found

@@ -8,7 +8,7 @@ from catena.system.at_loops import correction, restoring_acceleration, suitable_
 from catena.system.chain_quantities import chain_quantities
 from catena.system.checking import check
 from catena.system.closed_states import branches
-from catena.system.contact_dynamics import contact_dynamics
+from catena.system.contact_dynamics import contact_dynamics, contact_velocity
 from catena.system.energy_derivatives import energy_derivatives
 from catena.system.inertial_parameters import inertial_parameters
 from catena.system.joint_wrenches import JointWrench, joint_bases, joint_wrench
@@ -33,6 +33,7 @@ __all__ = [
     "compare_plans",
     "connectivity",
     "contact_dynamics",
+    "contact_velocity",
     "correction",
     "energy_derivatives",
     "inertial_parameters",

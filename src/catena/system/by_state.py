@@ -1,13 +1,14 @@
 """Systems whose mechanism differs from state to state: masses, lengths and stiffnesses are numbers for each lane.
 
-What one plan serves is computed in lanes, with the constants as one more input. What is not (the rank of loops,
-reactions, loops that do not close at once) is asked of the system of each state, which gives the same answers and takes
-longer.
+What one plan serves is computed in lanes, with the constants as one more input, and what is decomposed in NumPy with
+numbers of each state in the plan (`Evaluator.numbers`). The rest (dry friction that sticks, derivatives, loops that do
+not close at once, whatever is wrong with some state) is asked of the system of each state, which gives the same answers
+and takes longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from math import nan, prod
@@ -91,6 +92,18 @@ def by_state(method: Method) -> Method:
     return answer  # type: ignore[return-value]
 
 
+def in_lanes(method: Method) -> Method:
+    """Let all states answer a call together where parameters differ from state to state (`ask_together`)."""
+
+    @wraps(method)
+    def answer(self: System, *given: Any, **named: Any) -> Any:
+        if self._states is None:
+            return method(self, *given, **named)
+        return ask_together(self, method, answer, *given, **named)
+
+    return answer  # type: ignore[return-value]
+
+
 def one_by_one(method: Method) -> Method:
     """Let the system of each state answer a call about one mechanism where parameters differ from state to state: the
     answers are an array of objects in the shape of their batch. Arguments that have that batch are told apart."""
@@ -110,6 +123,32 @@ def one_by_one(method: Method) -> Method:
     return answer  # type: ignore[return-value]
 
 
+def ask_together(
+    system: System,
+    together: Callable[..., Any] | None,
+    alone: str | Callable[..., Any],
+    *given: Any,
+    **named: Any,
+) -> Any:
+    """Return what a function `together` says of all states, one after the other in arrays of one leading dimension; or
+    what the systems of the states say to `alone`, as in `ask_each`, where there is no such function, more than numbers
+    of the plan differ, or something is wrong with some state."""
+    states, constants = system._states, system._constants
+    assert states is not None and constants is not None
+    batch = _batch(states, given, named)
+    if together is not None and 0 not in batch and system._counted.found is None and constants.is_stacked:
+        every = np.ones(batch, dtype=bool)
+        flat = system if states.batch == (every.size,) else system.variants.over(batch)
+        arguments = [_taken(x, batch, every) for x in given]
+        options = {name: _taken(x, batch, every) for name, x in named.items()}
+        try:
+            return _joined([together(flat, *arguments, **options)], [every], batch)
+        except CatenaError:
+            # Who is asked alone tells what is wrong with whom.
+            pass
+    return ask_each(system, alone, *given, **named)
+
+
 def ask_each(
     system: System, asked: str | Callable[..., Any], *given: Any, only: np.ndarray | None = None, **named: Any
 ) -> Any:
@@ -118,8 +157,7 @@ def ask_each(
     get zeros."""
     states = system._states
     assert states is not None
-    spread = [_spread(x) for x in (*given, *named.values())]
-    batch = np.broadcast_shapes(states.batch, *(s for shapes in spread for s in shapes))
+    batch = _batch(states, given, named)
     which = np.broadcast_to(np.arange(states.count).reshape(states.batch), batch)
     wanted = np.ones(batch, dtype=bool) if only is None else only
     numbers = np.unique(which[wanted]).tolist()
@@ -146,6 +184,12 @@ def ask_each(
     return found
 
 
+def _batch(states: States, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the batch dimensions of the parameters and all arguments together."""
+    spread = [_spread(x) for x in (*given, *named.values())]
+    return np.broadcast_shapes(states.batch, *(s for shapes in spread for s in shapes))
+
+
 def _spread(x: Any) -> list[tuple[int, ...]]:
     """Return the batch dimensions of an argument that is an array, or of those in a mapping."""
     if isinstance(x, Mapping):
@@ -156,7 +200,7 @@ def _spread(x: Any) -> list[tuple[int, ...]]:
 
 def _numbers(x: Any) -> np.ndarray | None:
     """Return an argument as an array, None for one that is none."""
-    if x is None or isinstance(x, str | bool | int | float):
+    if x is None or isinstance(x, str | bool | int | float) or (isinstance(x, list | tuple) and not x):
         return None
     try:
         return real_array(x)

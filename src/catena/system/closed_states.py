@@ -17,7 +17,7 @@ from catena.dynamics.loops.closing.least_velocity import least_velocity
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError, StateError
 from catena.kernels import arrays, is_plain
-from catena.kernels.blas import by_one_blas_thread
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.kinematics.loops.scales import scales_of
 from catena.mechanism import InitialState
 from catena.mechanism.validation import known

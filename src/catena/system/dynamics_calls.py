@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
+from catena.dynamics.flexible.tree_accelerations import tree_accelerations
 from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.formulations.certified_elimination import is_for
 from catena.dynamics.loops.formulations.hybrid import hybrid
@@ -19,8 +20,9 @@ from catena.dynamics.tree.composite_body import accelerations
 from catena.errors import StateError
 from catena.kernels import arrays
 from catena.questions.inverse_dynamics import by_actuated, by_named, taken_by
+from catena.structure.stations import has_many_modes
 from catena.system.by_name import Given, as_arrays
-from catena.system.by_state import ask_each
+from catena.system.by_state import ask_each, ask_together
 from catena.validation import shown
 
 if TYPE_CHECKING:
@@ -46,7 +48,9 @@ def forward_dynamics(
     if system._states is not None and not _has_lanes(system, method, loop_tau):
         outside: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
         chosen: dict[str, Any] = {"method": method, "member": member, "independent": independent}
-        return ask_each(system, "forward_dynamics", q, v, given, **chosen, **outside)
+        is_careful = method == "kkt" or (system._closed and method in ("auto", "elimination"))
+        together = _careful if is_careful else None
+        return ask_together(system, together, "forward_dynamics", q, v, given, **chosen, **outside)
     bare_tau, tau = tau, system._with_own(q, v, tau, near)
     if system._closed or method in closed_chains.FORMULATIONS:
         if system._states is not None:
@@ -58,6 +62,18 @@ def forward_dynamics(
         with system.mechanics.inertia.named():
             return closed_chains.solve(problem, "kkt").vdot.reshape(*problem.batch, system.nv)
     return _of_tree(system, q, v, tau, method, f_ext, base_acceleration)
+
+
+def _careful(
+    system: System, q: Any, v: Any, tau: Any, method: str, member: str | None,
+    independent: closed_chains.Independent, f_ext: Wrenches, base_acceleration: ArrayLike | None,
+    near: Mapping[str, ArrayLike] | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the accelerations (states, nv) of mechanisms with loops that differ from state to state, with forces at
+    loop joints too."""
+    q, v, tau, loop_tau = as_arrays(system, q, v, tau)
+    tau = system._with_own(q, v, tau, near)
+    return _with_loops(system, q, v, tau, loop_tau, method, f_ext, base_acceleration, member, independent)
 
 
 def _has_lanes(system: System, method: str, loop_tau: np.ndarray | None) -> bool:
@@ -127,7 +143,7 @@ def _of_tree(
     system._require_tree("forward dynamics")
     given = {"q": q, "qd": v, "tau": tau, **system._outside(f_ext, base_acceleration)}
     if method in ("auto", "articulated_body"):
-        return evaluator.evaluate(dynamics.tree_dynamics(system.plan), given)["qdd"]
+        return tree_accelerations(evaluator, given)
     if method == "composite_body":
         del given["tau"]
         bias = evaluator.evaluate(dynamics.newton_euler, given)["tau"]
@@ -164,7 +180,8 @@ def hybrid_dynamics(
     q, v, tau, loop_tau = as_arrays(system, q, v, tau)
     driven, given, drives = prescribed_accelerations(system.mechanism, system.plan, prescribed)
     tau = system._with_own(q, v, tau, near)
-    if not (system._closed or drives or system.mechanics.inertia.lacking_beside(driven)):
+    lacks = system.mechanics.inertia.lacking_beside(driven)
+    if not (system._closed or drives or lacks or has_many_modes(system.plan)):
         outside = system._outside(f_ext, base_acceleration)
         driving = {"driven": driven.astype(np.float64), "qdd_given": given}
         inputs = {"q": q, "qd": v, "tau": tau, **driving, **outside}

@@ -17,6 +17,7 @@ from catena.dynamics.loops.formulations.certified_elimination import is_for, is_
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.questions.reactions import from_lanes
+from catena.structure.plan import Parts
 from catena.system import wrenches
 from catena.system.by_name import as_arrays, forces_by_name
 from catena.system.dynamics_calls import posed
@@ -48,7 +49,7 @@ def reactions(
         vdot = system.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
     known_motion = vdot is not None and not system._closed
     if not passing.welds and not known_motion and system._counted.found is None:
-        unique = unique_wrenches(problem, system.mechanism)
+        unique = unique_wrenches(problem, passing.mechanism)
         if unique is not None:
             return unique
     if system._closed:
@@ -121,10 +122,13 @@ def _with_all_constraints(system: System, problem: LoopProblem) -> tuple[LoopPro
 
 
 def _outside(system: System, f_ext: Mapping[str, ArrayLike] | None) -> dict[str, np.ndarray]:
-    return {} if f_ext is None else wrenches.in_node_frames(system.plan, f_ext, system._frame)
+    if f_ext is None:
+        return {}
+    place = None if system._constants is None else system._constants.place
+    return wrenches.in_node_frames(system.plan, f_ext, system._frame, place)
 
 
-def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.ndarray] | None:
+def unique_wrenches(problem: LoopProblem, mechanism: Mechanism | Parts) -> dict[str, np.ndarray] | None:
     """Return the wrenches {joint: (*batch, 6)} of all joints of a mechanism without welds, in lanes; None where they
     are not unique or not certain in some state."""
     plan = problem.plan
@@ -137,7 +141,7 @@ def unique_wrenches(problem: LoopProblem, mechanism: Mechanism) -> dict[str, np.
         return None
     loops = {loop.name: result["on_child"][:, k] for k, loop in enumerate(plan.loop_joints)}
     loops = {name: x + passed[name] if name in passed else x for name, x in loops.items()}
-    found = from_lanes(plan.parts or mechanism, plan, result["wrench"], result["X"], loops)
+    found = from_lanes(mechanism, problem.numbers, result["wrench"], result["X"], loops)
     return {name: wrench.reshape(*problem.batch, 6) for name, wrench in found.items()}
 
 

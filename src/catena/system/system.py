@@ -28,8 +28,8 @@ from catena.dynamics.tree.structurally_recursive import structurally_recursive
 from catena.errors import PlanError, RenamedError, SingularDynamicsError, StateError, UnknownNameError
 from catena.hooks import hook
 from catena.kernels import Algorithm, arrays, plain
-from catena.kernels.blas import by_one_blas_thread
 from catena.kernels.evaluation import ConstantsByState, Evaluator
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.kinematics import stacks
 from catena.kinematics.joint_motions import joint_motions
 from catena.kinematics.kind_values import nearest_coordinates
@@ -46,11 +46,12 @@ from catena.questions.response import Responder
 from catena.questions.statics import Equilibrium, equilibrium
 from catena.spatial import Pose
 from catena.structure import Plan, plan
-from catena.system import closed_states, load_friction, reaction_forces, wrenches
+from catena.structure.stations import has_many_modes
+from catena.system import closed_states, energies, load_friction, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.beam_resultants import beam_resultants
 from catena.system.by_name import Given, State, as_arrays
-from catena.system.by_state import States, ask_each, by_state, one_by_one
+from catena.system.by_state import States, ask_each, ask_together, by_state, in_lanes, one_by_one
 from catena.system.driving import Drive, drive
 from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
 from catena.system.forces import ForcesOfSystem
@@ -330,11 +331,7 @@ class System:
         beside = None if near is None else near_position("near", near)
         if not is_one_of(joint, self.loops):
             return q[..., self.slice_q(joint)].copy()
-        if self._states is not None:
-            return ask_each(self, "joint_position", q, joint, near)
-        self.mechanics.evaluator.check_current()
-        found = loop_state(self._counted.described, joint, q)
-        return found.q if beside is None else nearest_coordinates(found.loop.kind, found.X, beside)
+        return self._at_loop(q, None, joint, beside)[0]
 
     def joint_velocity(self, q: ArrayLike, v: ArrayLike, joint: str) -> np.ndarray:
         """Return the velocities of any joint, shape (..., nv of the joint), of the tree or of a loop."""
@@ -343,10 +340,18 @@ class System:
         )
         if not is_one_of(joint, self.loops):
             return v[..., self.slice_v(joint)].copy()
-        if self._states is not None:
-            return ask_each(self, "joint_velocity", q, v, joint)
+        return self._at_loop(q, v, joint)[1]
+
+    @in_lanes
+    def _at_loop(
+        self, q: np.ndarray, v: np.ndarray | None, joint: str, near: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and velocities of a loop joint, those coordinates that are next to `near` if it is
+        given."""
         self.mechanics.evaluator.check_current()
-        return loop_state(self._counted.described, joint, q, v).v
+        found = loop_state(self._counted.described, joint, q, v)
+        own = found.q if near is None else nearest_coordinates(found.loop.kind, found.X, near)
+        return own, found.v
 
     def bias_acceleration(self, q: ArrayLike, v: ArrayLike, frame: str) -> np.ndarray:
         """Return Jdot v, shape (..., 6): the derivative of the frame's twist when vdot is zero."""
@@ -447,7 +452,7 @@ class System:
         self, q: ArrayLike, v: ArrayLike, held: Sequence[str] | None = None
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
-    @by_state
+    @in_lanes
     @by_one_blas_thread
     def project(
         self, q: ArrayLike, v: ArrayLike | None = None, held: Sequence[str] | None = None
@@ -461,7 +466,7 @@ class System:
         near, rates = closed_states.project(self, q, v, held)
         return near if rates is None else (near, rates)
 
-    @by_state
+    @in_lanes
     def closure_jacobian(self, q: ArrayLike) -> np.ndarray:
         """Return the Jacobian J (..., constraints, nv) of the loops: J v is the velocity error of `closure`."""
         self.mechanics.settle()
@@ -652,7 +657,8 @@ class System:
                     "base_acceleration": base_acceleration,
                     "actuated": actuated,
                 }
-                return ask_each(self, "inverse_dynamics", q, v, vdot, **given)
+                together = None if self._bears else inverse_with_loops
+                return ask_together(self, together, "inverse_dynamics", q, v, vdot, **given)
             return inverse_with_loops(self, q, v, vdot, f_ext, base_acceleration, actuated)
         if f_ext is None and base_acceleration is None:
             if self._mechanism.revision == self._revision and not plain.blocks:
@@ -711,7 +717,8 @@ class System:
             return self.variants.bare.hybrid_dynamics(q, v, tau, prescribed, f_ext, base_acceleration)
         if self._states is not None and (self._closed or self.mechanics.inertia.lacking is not None):
             given: dict[str, Any] = {"f_ext": f_ext, "base_acceleration": base_acceleration, "near": near}
-            return ask_each(self, "hybrid_dynamics", q, v, tau, prescribed, **given)
+            together = None if self._bears else hybrid_dynamics
+            return ask_together(self, together, "hybrid_dynamics", q, v, tau, prescribed, **given)
         if self._bears:
             return load_friction.hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
         return hybrid_dynamics(self, q, v, tau, prescribed, f_ext, base_acceleration, near)
@@ -784,18 +791,21 @@ class System:
         """Return Lambda^-1 (..., 6, 6) and Omega = H^-1 J^T (..., nv, 6) of a frame, in its own axes at its
         origin. With loops Omega is what a unit wrench accelerates the closed mechanism by."""
         if self._closed or self.mechanics.inertia.lacking is not None or self._plan.owner is not None:
-            if self._states is not None:
-                return ask_each(self, "operational_space", q, frame)
-            problem = posed(self, q, np.zeros(self.nv), None, None, None)
-            J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
-            with self.mechanics.inertia.named():
-                return closed_chains.operational_space(problem, J)
+            return self._felt_through_loops(q, frame)
         self.mechanics.evaluator.check_current()
         result = self._run(dynamics.operational_space, self._frame(frame), q=q)
         columns = result["Lambda_inv"]
         return np.swapaxes(columns.reshape(*columns.shape[:-1], 6, 6), -1, -2), result["Omega"]
 
-    @by_state
+    @in_lanes
+    def _felt_through_loops(self, q: ArrayLike, frame: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lambda^-1 (..., 6, 6) and Omega (..., nv, 6) of a frame with loops respected, and inertia lacking."""
+        problem = posed(self, q, np.zeros(self.nv), None, None, None)
+        J = self._run(kinematics.jacobian, self._frame(frame), q=problem.q)["J"]
+        with self.mechanics.inertia.named():
+            return closed_chains.operational_space(problem, J)
+
+    @in_lanes
     @by_one_blas_thread
     def reactions(
         self,
@@ -852,7 +862,7 @@ class System:
         at, rate = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         return beam_resultants(self, body, x, at, rate, vdot, reactions, f_ext)
 
-    @by_state
+    @in_lanes
     @by_one_blas_thread
     def coupling_forces(
         self,
@@ -880,15 +890,7 @@ class System:
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the kinetic energy of bodies and rotors, shape (...)."""
         T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
-        if not any(loop.armature.any() for loop in self._plan.loop_joints):
-            return T
-        if self._states is not None:
-            return ask_each(self, "kinetic_energy", q, v)
-        problem = posed(self, q, v, None, None, None, look=False)
-        rotors = [
-            0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors
-        ]
-        return np.asarray(T + sum(rotors).reshape(problem.batch))
+        return energies.with_loop_rotors(self, T, q, v)
 
     def potential_energy(
         self, q: ArrayLike, elements: bool = True, near: Mapping[str, ArrayLike] | None = None
@@ -898,9 +900,9 @@ class System:
         last out. `near` is that of `forward_dynamics`."""
         require_near(near)
         energy = self.mechanics.potential_energy(q)
-        if arrays.as_switch("elements", elements) and self._acts and not self.mechanics.elements.is_empty:
-            energy = energy + self.forces.energy(q, near)
-        return energy
+        return (
+            energies.with_stored(self, energy, q, near) if arrays.as_switch("elements", elements) else energy
+        )
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
@@ -1168,7 +1170,7 @@ class System:
     def _shortest_without_own(self) -> Callable[..., np.ndarray | None]:
         if self._closed:
             return closed_chains.shortest(self.mechanics.evaluator, _NO_WRENCH)
-        if self.mechanics.inertia.lacking is not None:
+        if self.mechanics.inertia.lacking is not None or has_many_modes(self._plan):
             return lambda *rows: None
         return self._shortest(dynamics.tree_dynamics(self._plan), "forward dynamics")
 
@@ -1258,6 +1260,9 @@ class System:
     @cached_property
     def _passing(self) -> Reactions:
         """Return how forces pass through the joints of this plan."""
+        described = self._counted.described
+        if described.by_state is not None:
+            return Reactions(described.by_state.parts(), described.numbers)
         return Reactions(self._plan.parts or self._mechanism, self._plan)
 
 

@@ -242,7 +242,7 @@ def test_mobility(acts):
     tau = free_motion.command(0.0, q, v)
     slow, quick = (
         ByJoints(free_motion, 0.0, q, v, tau),
-        Mobile(InstantLoads(free_motion.excitation), Inside(free_motion.places)).at(0.0, q, v, tau),
+        Mobile(InstantLoads(free_motion.acting), Inside(free_motion.places)).at(0.0, q, v, tau),
     )
     some, p = [0, 2, 3], rng.normal(size=(3, 3))
     pairs = [
@@ -270,7 +270,7 @@ def test_careful_steps(friction):
         CarefulSteps(free_motion, 0.6, 2e-4, compiled, StiffnessWatch(free_motion)).go(
             0.0, q, v, 0.02, lambda p, u, yields: True
         )
-        for compiled in (None, ImpulseSteps(InstantLoads(free_motion.excitation), Inside(free_motion.places)))
+        for compiled in (None, ImpulseSteps(InstantLoads(free_motion.acting), Inside(free_motion.places)))
     ]
     (slow, f), (quick, g) = ways
     assert len(slow.t) == len(quick.t) > 90 and np.abs(f[:, :, 2]).max() > 10.0
@@ -398,7 +398,7 @@ def test_coulombs_law_is_the_same_in_compiled_steps(seed):
     """Forces of the feet of a walker by Newton's method on projections, for random motions, frictions and slips, are
     those that sweeps and exact solutions of sets find, with the same modes."""
     _, q, v, free_motion, rng = situation(seed)
-    mobile = Mobile(InstantLoads(free_motion.excitation), Inside(free_motion.places))
+    mobile = Mobile(InstantLoads(free_motion.acting), Inside(free_motion.places))
     now, found = mobile.at(0.0, q, v, np.zeros(len(v))), 0
     for _ in range(20):
         some = sorted(rng.choice(4, size=rng.integers(1, 5), replace=False).tolist())

@@ -136,6 +136,27 @@ def test_a_ball_rolls_in_circles_on_a_turntable():
     np.testing.assert_allclose(run.position("ball")[:, :2], np.stack([x, y], axis=-1), atol=1e-7)
 
 
+@pytest.mark.parametrize(("mu", "grips"), [(0.9, True), (0.1, False)])
+def test_a_ball_with_spin_bounces(mu, grips):
+    """Where it grips it leaves rolling: the slip w = v - r omega goes by a tangential impulse of 2/7 m w, else by one
+    of mu (1 + e) m times the speed of the fall (Garwin's ball without elasticity along the floor)."""
+    radius, mass, e, fall = 0.1, 0.5, 0.7, 2.0
+    m = ct.Mechanism("ball with spin", gravity=(0, 0, 0))
+    m.add_body("ball", mass=mass, inertia=0.4 * mass * radius**2)
+    m.add_joint("moves", "ground", "ball", ct.Free(), actuated=False)
+    along, spin = 1.5, -12.0
+    contact = ct.Contact("ball", radius=radius, friction=mu, restitution=e)
+    q, v = [0, 0, radius + 0.1, 1, 0, 0, 0], [0, spin, 0, along, 0, -fall]
+    run = ct.simulate(m.system(), q, v, 0.1, contacts=[contact], **EXACT)
+    slip = along - radius * spin
+    impulse = 2.0 / 7.0 * slip if grips else mu * (1.0 + e) * fall
+    end = run.twist("ball")[-1]
+    at = run.pose("ball")[-1, :3, :3]
+    np.testing.assert_allclose(at @ end[3:], [along - impulse, 0.0, e * fall], atol=1e-9)
+    np.testing.assert_allclose(at @ end[:3], [0.0, spin + 2.5 * impulse / radius, 0.0], atol=1e-8)
+    assert len(run.transitions) == 1
+
+
 def test_a_grain_on_a_shaken_plate_leaves_and_lands_when_it_must():
     """It leaves where the plate falls with g, flies a parabola, and lands without a bounce, again and again."""
     amplitude, rate, end = 0.01, 50.0, 0.6

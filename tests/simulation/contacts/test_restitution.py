@@ -110,6 +110,23 @@ def test_a_run_bounces_by_the_law_that_its_contact_names(law):
     assert hit.energy_loss == pytest.approx(-kinetic(W, u, p), rel=1e-6)
 
 
+@pytest.mark.parametrize("e", [0.3, 0.6])
+def test_bounces_that_come_to_an_end_rub_no_more_than_the_floor_pressed(e):
+    """A puck that slides all the time: whatever it bounced, friction took mu times the weight of its time and the
+    momentum with which it fell."""
+    m = ct.Mechanism("puck on a carriage", gravity=(0, 0, -9.81))
+    m.add_body("carriage", mass=0.5, inertia=0.01)
+    m.add_body("puck", mass=1.0, inertia=0.01)
+    m.add_joint("x", "ground", "carriage", ct.Prismatic("x"))
+    m.add_joint("z", "carriage", "puck", ct.Prismatic("z"))
+    mu, falls, duration = 0.4, 1.0, 0.6
+    touch = ct.Contact("puck", friction=mu, restitution=e)
+    run = ct.simulate(m.system(), [0.0, 0.0], [8.0, -falls], duration, contacts=[touch], rtol=1e-9)
+    assert len([change for change in run.transitions if change.impulse]) > 5
+    slip = 8.0 - mu * (9.81 * duration + falls) / 1.5
+    np.testing.assert_allclose(run.v[-1], [slip, 0.0], atol=1e-10)
+
+
 def test_what_cannot_be_a_law_is_refused():
     with pytest.raises(
         ct.CatenaError, match=r"restitution_law is 'hertz'; choose one of 'newton', 'poisson'"

@@ -262,3 +262,37 @@ def test_the_last_force_of_a_contact_that_is_lifted_is_what_it_bore():
     f = run.contact_forces["block"][: len(first.t), 2]
     np.testing.assert_allclose(f, 2.0 * 9.80665, rtol=1e-3)
     assert run.segments[1].tau[0, 0] == 50.0
+
+
+@pytest.mark.parametrize("samples", [2, 4])
+def test_few_samples_are_those_of_all_steps(samples):
+    """Stretches that no sample lies in are kept at their ends only: states, works, control forces and forces of feet
+    are there what they are where all steps are kept."""
+    s = standing_walker().system()
+    contacts = [ct.Contact(f"{leg}/foot", friction=0.4) for leg in LEGS]
+
+    def run(**settings):
+        law = ct.sampled(lambda t, q, v: np.r_[np.zeros(6), np.full(s.nv - 6, 3.0 * np.cos(40.0 * t))], 200.0)
+        q = askew(s, 0.02)
+        return ct.simulate(
+            s, q, np.zeros(s.nv), 0.15, contacts=contacts, control=law, check=False, **settings
+        )
+
+    few, every = run(samples=samples), run()
+    assert len(few.segments) == len(every.segments) > 5
+    assert any(len(part.t) == 2 for part in few.segments)
+    for a, b in zip(few.segments, every.segments, strict=True):
+        assert len(a.t) <= len(b.t) and a.steps == b.steps
+        for end in (0, -1):
+            for name in ("t", "q", "v", "tau"):
+                np.testing.assert_array_equal(getattr(a, name)[end], getattr(b, name)[end])
+            for of in ("work", "contact_forces", "wrenches"):
+                x, y = getattr(a, of), getattr(b, of)
+                assert x.keys() == y.keys()
+                for label in x:
+                    np.testing.assert_allclose(
+                        x[label][..., end, :] if x[label].ndim > 1 else x[label][end],
+                        y[label][..., end, :] if y[label].ndim > 1 else y[label][end],
+                        rtol=1e-9,
+                        atol=1e-9,
+                    )

@@ -15,7 +15,7 @@ from catena.mechanism.generators import (
     walker,
 )
 from catena.simulation import symbols
-from catena.simulation.references import JointPath, PosePath, cubic, function, quintic, turning
+from catena.simulation.references import JointPath, OrientationPath, PosePath, cubic, function, quintic
 
 STEP = 1e-5
 
@@ -39,8 +39,8 @@ def test_joints_with_quaternions_follow_rotations():
     kinds = {j: type(m.joints[j].kind).__name__ for j in s.joints}
     vector = function(lambda t: [symbols.sin(t), t, 0.3 * t * t])
     references = {
-        "Spherical": turning(vector),
-        "Free": PosePath(function(lambda t: [t, t * t, 1.0]), turning(vector)),
+        "Spherical": OrientationPath(vector),
+        "Free": PosePath(function(lambda t: [t, t * t, 1.0]), OrientationPath(vector)),
         "Revolute": cubic([0, 2], [0, 1]),
     }
     path = JointPath(s, {joint: references[kind] for joint, kind in kinds.items()})

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import catena as ct
 from catena.joints import Free, Spherical
 from catena.simulation import symbols
-from catena.simulation.references import PosePath, cubic, function, turning, turns
+from catena.simulation.references import OrientationPath, PosePath, cubic, function
 
 START = np.array([0.5, -0.5, 0.5, 0.5])
 STEP = 1e-5
@@ -25,7 +25,7 @@ def as_scipy(q):
 @pytest.mark.parametrize("size", [1e-3, 1.0, 2.5])
 def test_angular_velocity_and_acceleration_are_the_rates_of_the_orientation(size):
     """Central differences of the rotations themselves, from near zero to beyond half a turn."""
-    x = turning(wobble(size), START)
+    x = OrientationPath(wobble(size), START)
     t = np.array([0.0, 1e-4, 0.01, 0.3, 0.8, 1.3])
     q, w, wdot = x.at(t)
     before, after = x.at(t - STEP), x.at(t + STEP)
@@ -40,13 +40,13 @@ def test_the_rate_of_the_rotation_vector_is_the_local_rate_of_the_joint():
     """The joint's own series, used in integrators, is the inverse of what is used here."""
     vector = wobble(0.2)
     xi, rate, _ = vector.at(0.5)
-    _, w, _ = turning(vector).at(0.5)
+    _, w, _ = OrientationPath(vector).at(0.5)
     np.testing.assert_allclose(Spherical().local_rate(xi, w), rate, atol=1e-12)
 
 
 def test_turns_go_the_shortest_way_about_a_fixed_axis_and_rest_at_each_orientation():
     orientations = [[1, 0, 0, 0], [np.cos(0.6), 0, np.sin(0.6), 0], [-np.cos(0.6), 0, 0, -np.sin(0.6)]]
-    x = turns([0.0, 1.0, 3.0], orientations)
+    x = OrientationPath.through([0.0, 1.0, 3.0], orientations)
     q, w, wdot = x.at(np.array([0.0, 1.0, 3.0, 5.0]))
     for found, wanted in zip(q, [*orientations, orientations[2]]):
         assert abs(abs(found @ np.array(wanted)) - 1.0) < 1e-14
@@ -59,7 +59,7 @@ def test_turns_go_the_shortest_way_about_a_fixed_axis_and_rest_at_each_orientati
 
 def test_a_pose_path_is_a_reference_of_a_free_joint():
     """q' = rate(q, v) of the joint, and v' is the derivative of v."""
-    path = PosePath(cubic([0.0, 1.0], [[0, 0, 0], [1, -2, 3]]), turning(wobble(1.0), START))
+    path = PosePath(cubic([0.0, 1.0], [[0, 0, 0], [1, -2, 3]]), OrientationPath(wobble(1.0), START))
     t = 0.37
     q, v, vdot = path.at(t)
     before, after = path.at(t - STEP), path.at(t + STEP)
@@ -79,12 +79,15 @@ def test_a_path_through_poses_meets_them():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: turning(cubic([0, 1], [0, 1])), "3 entries"),
-        (lambda: turning(wobble(1.0), [1, 1, 0, 0]), "length"),
-        (lambda: turning(wobble(1.0), [1, 0, 0]), "no quaternion"),
-        (lambda: turns([0, 1], [[1, 0, 0, 0], [np.nan, 0, 0, 0]]), "finite"),
-        (lambda: turns([0, 1], [[1, 0, 0, 0], [0, 1, 0, 0]], law="linear"), "choose quintic"),
-        (lambda: turns([0, 1], [[1, 0, 0], [0, 1, 0]]), "quaternions"),
+        (lambda: OrientationPath(cubic([0, 1], [0, 1])), "3 entries"),
+        (lambda: OrientationPath(wobble(1.0), [1, 1, 0, 0]), "length"),
+        (lambda: OrientationPath(wobble(1.0), [1, 0, 0]), "no quaternion"),
+        (lambda: OrientationPath.through([0, 1], [[1, 0, 0, 0], [np.nan, 0, 0, 0]]), "finite"),
+        (
+            lambda: OrientationPath.through([0, 1], [[1, 0, 0, 0], [0, 1, 0, 0]], law="linear"),
+            "choose quintic",
+        ),
+        (lambda: OrientationPath.through([0, 1], [[1, 0, 0], [0, 1, 0]]), "quaternions"),
         (lambda: PosePath([0, 0]), "position"),
         (lambda: PosePath([0, 0, 0], cubic([0, 1], [0, 1])), "rotation"),
         (lambda: PosePath.through([0, 1], [ct.Pose(), (0, 0, 0)]), "list of Pose"),

@@ -123,3 +123,51 @@ def test_a_path_that_leaves_a_singular_configuration_the_wrong_way_is_named():
 def test_what_is_no_path_is_refused_in_words(arguments, words):
     with pytest.raises(ct.CatenaError, match=words):
         TaskPath(arm7().system(), *arguments)
+
+
+def arm_and_its_path():
+    s, q0 = arm7().system(), np.array(bent_posture(7)) + 0.1
+    start = s.pose(q0, "tool")
+    end = ct.Pose(p=start.p + [0.05, 0.1, -0.05], quat=start.quat) * ct.Pose(rpy=(0.2, 0.1, -0.1))
+    return s, q0, TaskPath(s, "tool", PosePath.through([0.0, 0.4, 1.0], [start, end, start]), guess=q0)
+
+
+def test_polynomials_for_the_compiled_step_are_what_inverse_kinematics_gives():
+    """Of a redundant arm whose path has a corner, at times that nobody looked at, and after the end."""
+    _, _, path = arm_and_its_path()
+    t = np.concatenate([np.random.default_rng(0).uniform(0.0, 1.0, 100), [1.5]])
+    told = path.in_step.table.at(t)
+    for k, (x, tolerance) in enumerate(zip(path.at(t), (1e-11, 1e-8, 1e-5), strict=True)):
+        np.testing.assert_allclose(told[:, 7 * k : 7 * k + 7], x, atol=tolerance)
+
+
+def test_paths_without_an_end_stay_in_python():
+    s = arm6().system()
+    q0 = np.array(bent_posture(6))
+    p = s.pose(q0, "tool").p
+    endless = TaskPath(s, "tool", function(lambda t: [p[0], p[1] + 0.01 * symbols.sin(t), p[2]]), guess=q0)
+    assert endless.in_step is None
+
+
+@pytest.mark.parametrize("make", [ct.PID, ct.ComputedTorque])
+def test_a_controller_follows_a_frame_inside_the_compiled_step(make):
+    s, q0, path = arm_and_its_path()
+    inertia = np.diagonal(s.mass_matrix(q0))
+    gains = (100.0 * inertia, 0.0, 20.0 * inertia) if make is ct.PID else (100.0,)
+    law = make(s, path, *gains, rate=1000.0)
+    inside = ct.simulate(s, q0, np.zeros(7), 0.05, control=law, rtol=1e-9, check=False)
+    assert inside.settings["control"].endswith("compiled")
+
+    class Asked:
+        rate = 1000.0
+
+        def __call__(self, t, q, v):
+            motion = path.at(t)
+            if make is ct.PID:
+                return inertia * (100.0 * (motion.q - q) + 20.0 * (motion.v - v))
+            wanted = motion.vdot + 100.0 * (motion.q - q) + 20.0 * (motion.v - v)
+            return s.inverse_dynamics(q, v, wanted)
+
+    outside = ct.simulate(s, q0, np.zeros(7), 0.05, control=Asked(), rtol=1e-9, check=False)
+    np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)
+    np.testing.assert_allclose(inside.tau[-1], outside.tau[-1], rtol=1e-6, atol=1e-6)

@@ -23,11 +23,10 @@ from catena.bridges.conventions.joint_maps import (
     Same,
 )
 from catena.bridges.conventions.joints import kind_of, own_name
-from catena.joints import Free, Planar, Spherical
 from catena.system import System
 
 SPHERICAL = Reordered(q_order=(1, 2, 3, 0), v_order=(0, 1, 2))
-FREE = Reordered(q_order=(0, 1, 2, 4, 5, 6, 3), v_order=(3, 4, 5, 0, 1, 2))
+FLOATING = Reordered(q_order=(0, 1, 2, 4, 5, 6, 3), v_order=(3, 4, 5, 0, 1, 2))
 
 
 def pinocchio_coordinates(system: System, model: Any, names: Mapping[str, str] | None = None) -> Coordinates:
@@ -52,13 +51,11 @@ def pinocchio_coordinates(system: System, model: Any, names: Mapping[str, str] |
 
 def _map(system: System, name: str, size: int) -> JointMap:
     kind = kind_of(system, name)
-    if isinstance(kind, Free):
-        return FREE
-    if isinstance(kind, Spherical):
-        return SPHERICAL
+    if kind.quaternion_start is not None:
+        return FLOATING if kind.is_floating else SPHERICAL
     if size != kind.nq + 1:
         return Same()
-    return PlanarInChildAxes() if isinstance(kind, Planar) else CosineAndSine()
+    return CosineAndSine() if kind.plane_normal is None else PlanarInChildAxes()
 
 
 def from_pinocchio_q(system: System, q: ArrayLike, model: Any) -> Array:

@@ -26,7 +26,6 @@ from catena.bridges.fmu.variables import (
 from catena.equations.graph import ExpressionGraph
 from catena.equations.parameters import find_parameters
 from catena.errors import EquationsError, StateError, warn
-from catena.joints import Free, Spherical, described
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.arguments import initial_state
@@ -168,12 +167,7 @@ def _nodes(system: System) -> list[int]:
 
 def _rotations(system: System) -> tuple[int, ...]:
     """Where quaternions begin in q."""
-    plan, found = system.plan, []
-    for i in _nodes(system):
-        kind = described(plan.kind[i])
-        if isinstance(kind, (Free, Spherical)):
-            found.append(int(plan.q_start[i]) + (3 if isinstance(kind, Free) else 0))
-    return tuple(found)
+    return tuple(start for _, start in system.plan.quaternions)
 
 
 def _constraints(system: System) -> tuple[str, ...]:

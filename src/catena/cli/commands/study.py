@@ -99,11 +99,17 @@ def _executor(arguments: Namespace, stack: ExitStack) -> Any:
         return stack.enter_context(client() if arguments.dask == "local" else client(arguments.dask))
     if arguments.mpi:
         try:
+            from mpi4py import MPI
             from mpi4py.futures import MPICommExecutor
         except ImportError:
             raise StateError("--mpi needs mpi4py: pip install mpi4py.") from None
+        except RuntimeError as error:
+            raise StateError(
+                f"--mpi: mpi4py finds no MPI library ({str(error).splitlines()[0]}): install Open MPI or MPICH, or say "
+                f"where it is in LD_LIBRARY_PATH."
+            ) from None
         # The first of the processes that mpiexec started hands out, and the others compute in here until it is done.
-        return stack.enter_context(MPICommExecutor())
+        return stack.enter_context(MPICommExecutor(MPI.COMM_WORLD))
     return arguments.processes
 
 

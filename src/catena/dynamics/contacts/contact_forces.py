@@ -14,7 +14,9 @@ which is eliminated contact by contact. Where nothing is demanded P has no colum
 told what the contact does. Joints then yield to the sum of e^T f from the base on. Contacts that are open have no
 forces. A contact is a point or a ball over a plane or around another ball, as
 `simulation.contacts.geometry` says; what it is and what it does are inputs, so that another mode is another number.
-A rigid stop of a joint is a contact too, of which a unit force is one of that joint. Joints whose motion is given do
+A rigid stop of a joint is a contact too, of which a unit force is one of that joint, and so is a velocity component
+with dry friction: it is always closed, and its normal is a motion that nothing else takes part in, which its pressure
+holds (`simulation.contacts.dry_component`). Joints whose motion is given do
 not yield (D^-1 is zero there), and what drives them feels the contacts.
 
 Where contacts are redundant (more points touch a body than hold it) the system H x = b of what is demanded is singular,
@@ -29,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catena.forces.dry import pressure
 from catena.kernels import OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
@@ -52,22 +55,26 @@ CONTACT: dict[str, Any] = {
     "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
     "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
     "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
+    "held": Scalars(1),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
 side while it is open, and back while it slides; and the force [N] above which its friction stops a slip at once that
-would end within a way [m]."""
+would end within a way [m]; and of a component with dry friction the part of what it can hold beyond which it gives
+way, else zero."""
 
 
 class Pair(NamedTuple):
     """Who meets in a contact: the node that touches, the one that it is on, and whether that is round there; or, in a
-    stop, a node, ground, and which component of the node's joint it holds."""
+    stop, a node, ground, and which component of the node's joint it holds; `rubs` says that friction
+    does."""
 
     node: int
     on: int
     is_round: bool = False
     stopped: int = -1
+    rubs: bool = False
 
 
 Nodes = Sequence[Pair]
@@ -84,7 +91,7 @@ TOLD = 9
 its own block when it is eliminated, as a part of what was there: next to nothing where contacts are redundant; and how
 much slower a slip becomes [m/s^2]."""
 
-VIEWS: dict[str, dict[str, Any]] = {
+VIEWS: dict[str, Any] = {
     "contact": CONTACT,
     "node": {"stands": Transform, "v": Motion, "a": Motion, "d": Motion},
     "joint_row": {"S": Motion, "U": Force, "D": Scalars(1)},
@@ -100,10 +107,11 @@ VIEWS: dict[str, dict[str, Any]] = {
     "three": {"numbers": Scalars(3)},
     "single": {"number": Scalars(1)},
     "telling": {"numbers": Scalars(TOLD)},
+    "other_node": "node", "other_block": "block", "other_three": "three",
 }  # fmt: skip
 
 
-def views(count: int) -> dict[str, dict[str, Any]]:
+def views(count: int) -> dict[str, Any]:
     """The views of so many contacts."""
     n = 3 * count
     sizes = {"equations": n * (n + 1), "rests": n, "unknowns": n, "lefts": 5 * count} if count <= FEW else {}
@@ -145,15 +153,15 @@ def see(body: Any, parent: Any) -> None:
 
 @base_to_tip
 def see_coordinates(body: Any, parent: Any) -> None:
-    """Where the components of a joint are, how fast they move and how they accelerate without contacts; nothing of
+    """Where the components of a joint are, how fast they move and how they accelerate without contacts; no positions of
     joints whose positions are no angles and distances, which have no stops."""
-    rows = zip(body.q, body.qd, body.qdd, strict=True) if body.joint.nq == body.joint.nv else ()
-    found = [x for row in rows for x in row] or [0.0] * (3 * body.joint.nv)
+    positions = body.q if body.joint.nq == body.joint.nv else [0.0] * body.joint.nv
+    found = [x for row in zip(positions, body.qd, body.qdd, strict=True) for x in row]
     body.moving = array(found).reshape(body.joint.nv, 3)
 
 
 def have_stops(nodes: Nodes) -> bool:
-    """Whether some of the contacts are stops of joints."""
+    """Whether some of the contacts are stops of joints, or friction in them."""
     return any(pair.stopped >= 0 for pair in nodes)
 
 
@@ -301,6 +309,34 @@ def push_stop(contact: Any, single: Any) -> None:
     single.number = array([contact.on_a[1]])
 
 
+@on_call
+def touch_dry(contact: Any, coordinate: Any, pushed: Any) -> None:
+    """How a component with dry friction moves, whose numbers are in `on_a` and `on_b`, and what its mode demands. Where
+    no mode is told, what is not at rest slips."""
+    v, qdd = coordinate.qd[0], coordinate.qdd[0]
+    (friction, excess, fading), (fall, alone, whole), (rest, _) = contact.on_a, contact.on_b, contact.radii
+    slides, along = contact.slides[0], contact.along[0]
+    moves = where(absolute(v) > rest, 1.0 - contact.sticks[0], 0.0)
+    slips = where(slides > 0.5, 1.0, moves)
+    sense = where(slides > 0.5, along, where(v < 0.0, -1.0, 1.0))
+    most = pressure(friction, excess, fading, fall, v, slips, sense, whole)
+    pushed.T, pushed.back = np.zeros(18), np.zeros(18)
+    pushed.bias, pushed.driven = np.zeros(3), array([qdd, 0.0, -alone * most])
+    _demand(contact, pushed, array([v, 0.0, 0.0]), 0.0, [qdd + 2.0 * PULL * v, 0.0, -alone * most])
+
+
+@on_call
+def push_dry(single: Any) -> None:
+    """The unit force of a component, as its joint feels it."""
+    single.number = array([1.0])
+
+
+@on_call
+def stand_alone(contact: Any, single: Any) -> None:
+    """How the motions of a component with dry friction yield that nothing else takes part in."""
+    single.number = array([contact.on_b[1]])
+
+
 def _demand(contact: Any, pushed: Any, u: np.ndarray, gap: Any, c: Sequence[Any]) -> None:
     """Write what the mode of a contact demands that moves by u and would accelerate by c."""
     sticks, slides = contact.sticks[0], contact.slides[0]
@@ -362,12 +398,14 @@ def weigh(pushed: Any, block: Any, left: Any) -> None:
 
 
 def _weighed(m: list[list[Any]], rest: list[Any]) -> tuple[Any, list[Any]]:
-    """The determinant of a block of three rows with all that is added to it, and that: to its diagonal one where
-    nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the diagonal."""
+    """The product of the diagonal of a block of three rows with all that is added to it, and that: to its diagonal one
+    where nothing is demanded, which is given, and along the plane what `firmness` tells; last what is beside the
+    diagonal."""
     firm = firmness(m)
     holds = 1.0 - rest[0]
     added = [rest[0] + holds * firm[0], rest[1] + holds * firm[2], rest[2], holds * firm[1]]
-    return absolute(inverse_of(with_rest(m, added))[1]), added
+    whole = with_rest(m, added)
+    return absolute(whole[0][0] * whole[1][1] * whole[2][2]), added
 
 
 def firmness(m: list[list[Any]]) -> tuple[Any, Any, Any]:
@@ -501,6 +539,7 @@ class Felt:
         self.nodes = tuple((pair.node, pair.on) for pair in nodes)
         self.floor = tuple(not pair.on and not pair.is_round for pair in nodes)
         self.stopped = tuple(pair.stopped for pair in nodes)
+        self.rubs = tuple(pair.rubs for pair in nodes)
 
     def begin(self, work: Any) -> None:
         """Find the unit forces of all contacts and carry them to the base."""
@@ -515,6 +554,7 @@ class Felt:
             self.groups.setdefault(tuple(feels[node]), []).append(node)
         # What joints of a group feel of the unit forces of its contacts, and how they yield, (rows, 3 contacts) each.
         self.felt: dict[tuple[int, ...], tuple[MatrixPanel, MatrixPanel]] = {}
+        self.own: dict[tuple[int, ...], MatrixPanel] = {}
         self.e: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
         self.z: list[dict[int, MatrixPanel]] = [{} for _ in self.nodes]
         for members in self.groups:
@@ -569,7 +609,8 @@ class Felt:
             sides = [work.component("seen", n, 0) if n else ground for n in pair]
             contact = self._contact(i)
             if self.stopped[i] >= 0:
-                work.step(touch_stop, contact, work.component("moving", pair[0], self.stopped[i]), found[-1])
+                step = touch_dry if self.rubs[i] else touch_stop
+                work.step(step, contact, work.component("moving", pair[0], self.stopped[i]), found[-1])
             elif self.floor[i]:
                 work.step(touch_floor, contact, sides[0], found[-1])
             else:
@@ -612,7 +653,10 @@ class Felt:
             stopped = self.stopped[i] if node == a else -1
             if stopped >= 0:
                 work.clear(self.e[i][node])
-                work.step(push_stop, self._contact(i), self.e[i][node].at(2, stopped))
+                if self.rubs[i]:
+                    work.step(push_dry, self.e[i][node].at(0, stopped))
+                else:
+                    work.step(push_stop, self._contact(i), self.e[i][node].at(2, stopped))
             if n == 1 and stopped < 0:
                 ways, places = work.component("ways", node, 0), (self.e[i][node].place, self.z[i][node].place)
                 work.step(carry_one, F.place, ways, *places)
@@ -629,19 +673,16 @@ class Felt:
                 here[parent] = F
 
     def solve(self) -> None:
-        """Find the unknowns (3, 1) of all contacts, contacts that do not feel each other by themselves, and let joints
-        feel them."""
+        """Find the unknowns (3, 1) of all contacts, contacts that do not feel each other by themselves."""
         work = self.work
         self.x = work.matrix(3 * len(self.nodes), 1)
         count, slot = len(self.nodes), work.slot
         lefts = work.reserve(5 * count)
         self.left = [lefts + 5 * i * slot for i in range(count)]
-        own: dict[tuple[int, ...], MatrixPanel] = {}
         for members in self.apart():
             G = work.matrix(3 * len(members), 3 * len(members) + 1)
             last = range(3 * len(members), 3 * len(members) + 1)
-            own |= {group: self._told(group) for group in self.groups if group[0] in members}
-            self.couple(G, members, own)
+            self.set_up(G, members)
             for at, i in enumerate(members):
                 work.copy(G.part(three(at), last), self.of(i, "wanted", 3, 1))
             if self.least:
@@ -653,8 +694,17 @@ class Felt:
                 work.step(solve_few, G.place, rests.place, self.x.place, lefts)
             else:
                 self._eliminate(G, members)
-        slot = work.slot
-        for group, E in own.items():
+
+    def set_up(self, G: MatrixPanel, members: list[int]) -> None:
+        """Write what the unknowns of contacts that feel each other do to each other."""
+        own = {group: self._told(group) for group in self.groups if group[0] in members}
+        self.couple(G, members, own)
+        self.own |= own
+
+    def let_feel(self) -> None:
+        """Let joints feel the unknowns."""
+        work, slot = self.work, self.work.slot
+        for group, E in self.own.items():
             for node, rows in self._places(group):
                 felt = MatrixPanel(work.component("pulls", node, 0), len(rows), 1, slot, slot, slot)
                 start = None
@@ -704,6 +754,9 @@ class Felt:
                     )
                     work.product(block, left.T, right, start=block if adds else None)
             adds = True
+        for at, i in enumerate(members):
+            for across in (1, 2) if self.rubs[i] else ():
+                work.step(stand_alone, self._contact(i), G.at(3 * at + across, 3 * at + across))
 
     def _eliminate(self, G: MatrixPanel, members: list[int]) -> None:
         """Solve G x = its last column, contact after contact; nothing is left of G."""
@@ -828,10 +881,15 @@ class Pushing(Felt):
         """Write the work."""
         self.begin(work)
         self.solve()
-        slot, told = work.slot, work.ground("told_now")
+        self.let_feel()
+        self.tell_forces()
+
+    def tell_forces(self) -> None:
+        """Tell what contacts do."""
+        slot, told = self.work.slot, self.work.ground("told_now")
         for i, place in enumerate(self.pushed):
             x = self.x.part(three(i), range(1)).place
-            work.step(tell, place, x, self.left[i], told + TOLD * i * slot)
+            self.work.step(tell, place, x, self.left[i], told + TOLD * i * slot)
 
 
 @at_ground
@@ -841,12 +899,18 @@ def forget_contacts(ground: Any) -> None:
     ground.told_now, ground.told = np.zeros(TOLD * count), np.zeros(TOLD * count)
 
 
-@at_ground
-def count_contacts(ground: Any) -> None:
-    """Add the power of contacts to that of wrenches."""
-    told = ground.told_now
-    parts = (told[k + a] * told[k + 3 + a] for k in range(0, len(told), TOLD) for a in range(3))
-    ground.power_wrenches = ground.power_wrenches + sum(parts, 0.0)
+def count_contacts(nodes: Nodes) -> Sweep:
+    """The step that adds the power of contacts to that of wrenches, and of dry friction to that of friction."""
+
+    def count(ground: Any) -> None:
+        told, power = ground.told_now, [0.0, 0.0]
+        for i, pair in enumerate(nodes):
+            k = TOLD * i
+            power[pair.rubs] = power[pair.rubs] + sum((told[k + a] * told[k + 3 + a] for a in range(3)), 0.0)
+        ground.power_wrenches = ground.power_wrenches + power[False]
+        ground.power_friction = ground.power_friction + power[True]
+
+    return at_ground(count)
 
 
 @at_ground
@@ -859,20 +923,25 @@ def heed_contacts(ground: Any) -> None:
     for k in range(count):
         for x in told[TOLD * k : TOLD * k + 3]:
             most = where(absolute(x) > most, absolute(x), most)
-    none, changes, stiff, cap = PULLS * most, 0.0, 0.0, ground.dt
+    nothing, changes, stiff, cap = PULLS * most, 0.0, 0.0, ground.dt
     for k in range(count):
         f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
         numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
         own = {name: numbers[place] for name, place in PLACES.items()}
         (sticks,), (slides,), (mu,) = own["sticks"], own["slides"], own["friction"]
+        # A component with dry friction gives way beyond a part of what it can hold, however much others bear.
+        dry = own["held"][0] > 0.0
+        none = where(dry, own["held"][0] * absolute(f[2]), nothing)
         rubs = sqrt(f[0] * f[0] + f[1] * f[1])
         is_open = 1.0 - sticks - slides
         ends = u[0] * own["along"][0] + u[1] * own["along"][1] - own["least"][0]
         slips = slides * where(mu > 0.0, 1.0, 0.0)
         for margin, counts in (
-            (gap + own["deep"][0], is_open), (f[2] + none, sticks + slides), (mu * f[2] - rubs + none, sticks),
+            (gap + own["deep"][0], is_open),
+            (f[2] + none, where(dry, 0.0, sticks + slides)),
+            (mu * f[2] - rubs + none, sticks),
             (ends, slips),
-        ):  # fmt: skip
+        ):
             changes = changes + where(margin < 0.0, counts, 0.0)
         square, (heavy, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
         begun = where(square > own["slow"][0] * own["slow"][0], slips, 0.0)
@@ -924,13 +993,16 @@ def holding(inputs: Mapping[str, Scalars], told: int) -> Sweep:
 
 
 def code(nodes: Nodes) -> str:
-    """A name for what is compiled for contacts, which differs with their number and with whether some are stops."""
-    return f"{len(nodes)}_with_stops" if have_stops(nodes) else str(len(nodes))
+    """A name for what is compiled for contacts, which differs with their number, with whether some are stops
+    and with how many are dry friction."""
+    dry = sum(pair.rubs for pair in nodes)
+    stops = "_with_stops" if sum(pair.stopped >= 0 for pair in nodes) > dry else ""
+    return f"{len(nodes)}{stops}{f'_{dry}_dry' if dry else ''}"
 
 
 def meeting(nodes: Nodes) -> tuple[OnCall, ...]:
     """The steps by which contacts are felt."""
-    stops = (touch_stop, push_stop) if have_stops(nodes) else ()
+    stops = (touch_stop, push_stop, touch_dry, push_dry, stand_alone) if have_stops(nodes) else ()
     return (stand_still, touch, touch_floor, *stops, carry_one)
 
 

@@ -201,6 +201,7 @@ class Impulses(Felt):
         for i, place in enumerate(self.pushed):
             work.step(amend, place, work.ground("told") + TOLD * i * work.slot)
         self.solve()
+        self.let_feel()
 
     def tell(self, work: Any) -> None:
         """Write the work that tells gaps."""

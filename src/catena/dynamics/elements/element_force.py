@@ -29,5 +29,5 @@ def gather(body: Any, parent: Any) -> None:
 
 element_force = Algorithm(
     "element_force", ground, (*force_sweeps(), gather), inputs={"q": POSITION, "qd": VELOCITY, **GIVEN},
-    outputs={"load": VELOCITY}, shared=SHARED, optional=frozenset(GIVEN),
+    outputs={"load": VELOCITY}, contributed=frozenset({"load"}), shared=SHARED, optional=frozenset(GIVEN),
 )  # fmt: skip

@@ -31,7 +31,6 @@ from catena.dynamics.tree.hybrid_dynamics import (
     velocities as driven_velocities,
 )
 from catena.dynamics.tree.symmetric import Symmetric, Triangle
-from catena.joints.modal import Modal
 from catena.kernels import VELOCITY, Algorithm, base_to_tip, tip_to_base
 from catena.spatial import ArticulatedInertia, ForceSpace, spd_inverse
 from catena.spatial.scalars import array
@@ -47,7 +46,7 @@ def most_modes(plan: Plan) -> int:
 
 def is_flexible(kind: Any) -> bool:
     """Return whether a joint kind has or follows the modes of a flexible body."""
-    return isinstance(getattr(kind, "kind", kind), Modal)
+    return kind is not None and kind.is_modal
 
 
 def tree_dynamics(plan: Plan, drives: bool = False) -> Algorithm:

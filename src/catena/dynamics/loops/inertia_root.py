@@ -35,30 +35,30 @@ PORTION = 2**22
 
 
 class BodyRoots:
-    """The square roots of the inertias of all nodes: `F` (n, 6, 6), which takes a motion of the node to
-    sqrt(inertia) times that of its mass centre along principal axes; `back` (n, 6, 6), which takes a wrench
-    on the node to F^-T times it, as far as there is inertia to feel it; and `passes_on` (n,), whether there
+    """The square roots of inertias (..., n, 10) of all nodes: `F` (..., n, 6, 6), which takes a motion of the node to
+    sqrt(inertia) times that of its mass centre along principal axes; `back` (..., n, 6, 6), which takes a wrench
+    on the node to F^-T times it, as far as there is inertia to feel it; and `passes_on` (..., n), whether there
     is less than a wrench may ask for."""
 
-    def __init__(self, plan: Plan) -> None:
-        mass, h = plan.inertia[:, 0], plan.inertia[:, 1:4]
+    def __init__(self, inertia: np.ndarray) -> None:
+        mass, h = inertia[..., 0], inertia[..., 1:4]
         heavy = mass > 0.0
-        self.com = np.where(heavy[:, None], h, 0.0) / np.where(heavy, mass, 1.0)[:, None]
-        about = plan.inertia[:, [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(-1, 3, 3)
+        self.com = np.where(heavy[..., None], h, 0.0) / np.where(heavy, mass, 1.0)[..., None]
+        about = inertia[..., [4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(*mass.shape, 3, 3)
         c = skew(self.com)
-        self.about_com = about + mass[:, None, None] * (c @ c)
+        self.about_com = about + mass[..., None, None] * (c @ c)
         moments, axes = np.linalg.eigh(self.about_com)
         # What is left of a moment by subtraction is known to the rounding of what was subtracted.
-        rounding = THIN * np.trace(about, axis1=-2, axis2=-1)[:, None]
+        rounding = THIN * np.trace(about, axis1=-2, axis2=-1)[..., None]
         moments = np.where(moments > rounding, moments, 0.0)
-        roots = np.concatenate([np.sqrt(moments), np.repeat(np.sqrt(mass)[:, None], 3, axis=1)], axis=-1)
-        turn = np.zeros((plan.n, 6, 6))
-        turn[:, :3, :3], turn[:, 3:, 3:] = transposed(axes), np.eye(3)
-        to_com = np.tile(np.eye(6), (plan.n, 1, 1))
-        to_com[:, 3:, :3] = -c
+        roots = np.concatenate([np.sqrt(moments), np.repeat(np.sqrt(mass)[..., None], 3, axis=-1)], axis=-1)
+        turn = np.zeros((*mass.shape, 6, 6))
+        turn[..., :3, :3], turn[..., 3:, 3:] = transposed(axes), np.eye(3)
+        to_com = np.tile(np.eye(6), (*mass.shape, 1, 1))
+        to_com[..., 3:, :3] = -c
         self.F = roots[..., None] * (turn @ to_com)
-        from_com = np.tile(np.eye(6), (plan.n, 1, 1))
-        from_com[:, :3, 3:] = -c
+        from_com = np.tile(np.eye(6), (*mass.shape, 1, 1))
+        from_com[..., :3, 3:] = -c
         inverse = np.where(roots > 0.0, 1.0 / np.where(roots > 0.0, roots, 1.0), 0.0)
         self.back = inverse[..., None] * (turn @ from_com)
         self.passes_on = ~np.all(roots > 0.0, axis=-1)
@@ -67,7 +67,7 @@ class BodyRoots:
 @lru_cache(maxsize=64)
 def body_roots(plan: Plan) -> BodyRoots:
     """The square roots of the inertias of a plan, kept for its next states."""
-    return BodyRoots(plan)
+    return BodyRoots(plan.inertia)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Rows:
         """Those of some of the states."""
         return Rows(self.W[states], self.r[states], self.f[states], self.summed[states])
 
-    def given(self, vdot: np.ndarray, free: np.ndarray) -> Rows:
+    def with_driven(self, vdot: np.ndarray, free: np.ndarray) -> Rows:
         """Those of the coordinates `free` (nv,), when the others accelerate by vdot (states, nv), zero for the free."""
         r = self.r + apply(self.W, vdot)
         return Rows(self.W[..., free], r, self.f[..., free], self.summed[..., free])
@@ -96,14 +96,17 @@ def tree_rows(
     a_ground: np.ndarray,
     f_ext: np.ndarray | None,
     lent: np.ndarray | None = None,
+    inertia: np.ndarray | None = None,
 ) -> Iterator[tuple[slice, Rows]]:
     """Portions of the states and their rows; f has what bodies pass on of the wrenches f_ext (states, 6 n) and of their
-    gyroscopic moments. `lent` (6,) is the square root of an inertia that every node has besides its own."""
-    roots = body_roots(plan)
+    gyroscopic moments. `lent` (6,) is the square root of an inertia that every node has besides its own. Inertias
+    (states, n, 10) are those of the plan unless they are given."""
+    inertia = plan.inertia if inertia is None else inertia
     rows = (6 if lent is None else 12) * (plan.n - 1)
     size = max(1, PORTION // max(1, rows * plan.nv))
     for first in range(0, len(motions.v), size):
         some = slice(first, first + size)
+        roots = body_roots(plan) if inertia.ndim == 2 else BodyRoots(inertia[some])
         part = Motions(motions.X[some], motions.S_rows[some], motions.v[some], motions.c[some])
         B, a = body_jacobians(plan, part, a_ground[some])
         w = part.v[..., :3]
@@ -114,7 +117,7 @@ def tree_rows(
         if f_ext is not None:
             g += f_ext[some].reshape(g.shape)
         felt = apply(roots.back, g)
-        passed = np.where(roots.passes_on[:, None], g - apply(transposed(roots.F), felt), 0.0)
+        passed = np.where(roots.passes_on[..., None], g - apply(transposed(roots.F), felt), 0.0)
         sums = summed_up(plan, B)
         W, r, summed = roots.F @ B, apply(roots.F, a) - felt, np.abs(roots.F) @ sums
         if lent is not None:

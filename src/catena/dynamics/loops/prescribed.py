@@ -66,7 +66,7 @@ def with_loop_drives(
     before = force.copy()
 
     def moved(loop_tau: np.ndarray) -> HybridSolution:
-        other = LoopProblem(problem.evaluator, **{**problem.given, "loop_tau": loop_tau})
+        other = LoopProblem(problem.evaluator, **{**problem.arguments, "loop_tau": loop_tau})
         return solve(other)
 
     start = moved(force)

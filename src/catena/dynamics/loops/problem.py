@@ -23,7 +23,7 @@ from catena.dynamics.tree.rotors import rotor_inertias, with_rotors
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
-from catena.kinematics.extent import extent
+from catena.kinematics.extent import extent, extents
 from catena.kinematics.loops.closure import LoopState, Motions, coordinate_rows, loop_kinematics, tree_motions
 from catena.kinematics.loops.coupling_states import CouplingState, coupling_states
 from catena.kinematics.loops.scales import row_sizes
@@ -70,14 +70,14 @@ class LoopProblem:
     batch: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
-        given = {name: np.asarray(x, dtype=np.float64) for name, x in self.given.items() if x is not None}
+        given = {name: np.asarray(x, dtype=np.float64) for name, x in self.arguments.items() if x is not None}
         self.batch = np.broadcast_shapes(*(x.shape[:-1] for x in given.values()))
         for name, x in given.items():
             wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
             setattr(self, name, np.ascontiguousarray(wide.reshape(prod(self.batch), x.shape[-1])))
 
     @property
-    def given(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """What was given, by name; what is absent is None."""
         return {
             "q": self.q, "v": self.v, "tau": self.tau, "f_ext": self.f_ext, "a_base": self.a_base,
@@ -97,6 +97,13 @@ class LoopProblem:
                 tau = tau + stacks.apply(stacks.transposed(state.J_rel), wrench)
         return {"q": self.q, "qd": self.v, "tau": tau, "f_ext": self.f_ext, "a_base": self.a_base}
 
+    def some(self, states: np.ndarray) -> "LoopProblem":
+        """This problem with only some of its states (n,)."""
+        if len(states) == self.states:
+            return self
+        given: Any = {name: None if x is None else x[states] for name, x in self.arguments.items()}
+        return LoopProblem(self.evaluator.chosen(states), **given, lent=self.lent)
+
     def with_forces_between_bodies(self) -> tuple["LoopProblem", dict[str, np.ndarray]]:
         """This problem with the forces at loop joints as pairs of wrenches on the two bodies that they act between, and
         these wrenches (states, 6) on the children, by joint, in the frames of their nodes."""
@@ -109,11 +116,12 @@ class LoopProblem:
             if wrench is None:
                 continue
             loop = state.loop
-            passed[state.name] = wrench @ stacks.to_frame(loop.child_pose)
-            back = stacks.apply(stacks.transposed(state.X), wrench) @ stacks.to_frame(loop.parent_pose)
+            to_C, to_P = stacks.to_frame(loop.child_pose), state.X @ stacks.to_frame(loop.parent_pose)
+            passed[state.name] = stacks.apply(stacks.transposed(to_C), wrench)
+            back = stacks.apply(stacks.transposed(to_P), wrench)
             f_ext[:, loop.child_node] += passed[state.name]
             f_ext[:, loop.parent_node] -= back
-        given = {**self.given, "f_ext": f_ext.reshape(self.states, 6 * n), "loop_tau": None}
+        given = {**self.arguments, "f_ext": f_ext.reshape(self.states, 6 * n), "loop_tau": None}
         other = LoopProblem(self.evaluator, **given, lent=self.lent)
         other.batch = self.batch
         return other, passed
@@ -122,6 +130,11 @@ class LoopProblem:
     def plan(self) -> Plan:
         """The plan."""
         return self.evaluator.plan
+
+    @property
+    def numbers(self) -> Plan:
+        """The plan with the numbers of each state where they differ from state to state."""
+        return self.evaluator.numbers
 
     @property
     def states(self) -> int:
@@ -151,7 +164,9 @@ class LoopProblem:
     @cached_property
     def H(self) -> np.ndarray:
         """The joint-space inertia of the tree, (states, nv, nv)."""
-        H = with_rotors(self.plan, self.evaluator.evaluate(composite_body, {"q": self.q})["H"])
+        by_state = self.evaluator.by_state
+        H = self.evaluator.evaluate(composite_body, {"q": self.q})["H"]
+        H = with_rotors(self.plan, H, None if by_state is None else by_state.rotors)
         for row, inertia, _ in self.loop_rotors:
             H = H + inertia * row[..., :, None] * row[..., None, :]
         return H
@@ -240,6 +255,12 @@ class LoopProblem:
         return extent(self.plan)
 
     @cached_property
+    def lengths(self) -> np.ndarray:
+        """The sizes (states,) [m] of mechanisms that differ from state to state."""
+        found = self.length if self.evaluator.by_state is None else extents(self.numbers)
+        return np.broadcast_to(found, (self.states,))
+
+    @cached_property
     def closure_error(self) -> np.ndarray:
         """The largest error of any loop or coupling, (states,), as an angle or a part of the mechanism's size."""
         worst = np.zeros(self.states)
@@ -288,7 +309,9 @@ class LoopProblem:
             np.zeros_like(self.v),
             root * np.concatenate([np.zeros((self.states, 0, self.plan.nv)), *summed], axis=-2),
         )
-        for some, rows in tree_rows(self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent):
+        for some, rows in tree_rows(
+            self.plan, self.motions, self.ground_acceleration, self.f_ext, self.lent, self.numbers.inertia
+        ):
             yield some, self._with_rotors(some, rows), held.of(some)
 
     def _felt(self, J_rel: np.ndarray) -> np.ndarray:
@@ -316,13 +339,14 @@ class LoopProblem:
 
     def _with_rotors(self, some: slice, rows: Rows) -> Rows:
         """The rows of the tree with those of rotors, which only joint accelerations move."""
-        rotors = rotor_inertias(self.plan)
-        geared = np.flatnonzero(rotors)
+        by_state = self.evaluator.by_state
+        rotors = rotor_inertias(self.plan) if by_state is None else by_state.rotors()[some]
+        geared = np.flatnonzero(np.atleast_2d(rotors).any(axis=0))
         if not len(geared) and not self.loop_rotors:
             return rows
         states = len(rows.W)
         own = np.zeros((states, len(geared), self.plan.nv))
-        own[:, np.arange(len(geared)), geared] = np.sqrt(rotors[geared])
+        own[:, np.arange(len(geared)), geared] = np.sqrt(rotors[..., geared])
         W, r = [rows.W, own], [rows.r, np.zeros((states, len(geared)))]
         for row, inertia, drift in self.loop_rotors:
             W.append(np.sqrt(inertia) * row[some][:, None])
@@ -335,7 +359,7 @@ class LoopProblem:
     @cached_property
     def joint_force(self) -> np.ndarray:
         """What acts at the joints of the tree, (states, nv): actuators, their friction, and that of loop joints."""
-        force = -tree_friction(self.plan, self.q, self.v)
+        force = -tree_friction(self.numbers, self.q, self.v)
         if self.tau is not None:
             force = force + self.tau
         return force + self.loop_friction
@@ -352,7 +376,8 @@ class LoopProblem:
     @cached_property
     def ground_acceleration(self) -> np.ndarray:
         """The acceleration of ground against gravity, (states, 6)."""
-        a = np.concatenate([np.zeros(3), -np.asarray(self.plan.gravity, dtype=np.float64)])
+        gravity = np.asarray(self.numbers.gravity, dtype=np.float64)
+        a = np.concatenate([np.zeros_like(gravity), -gravity], axis=-1)
         return np.broadcast_to(a, (self.states, 6)) if self.a_base is None else self.a_base + a
 
     @cached_property

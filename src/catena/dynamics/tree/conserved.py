@@ -48,6 +48,20 @@ def gather_inertia(body: Any, parent: Any) -> None:
     parent.Ic += body.X.pull(body.Ic + body.inertia)
 
 
+def still_ground(ground: Any) -> None:
+    """The ground gathers the kinetic energy T and the inertia Ic of the bodies."""
+    ground.v = Motion.zero()
+    ground.T = 0.0
+    ground.Ic = RigidInertia.zero()
+
+
+@tip_to_base
+def gather_energies(body: Any, parent: Any) -> None:
+    """Kinetic energy and inertia of everything beyond a joint."""
+    parent.T += body.T + body.own_T
+    parent.Ic += body.X.pull(body.Ic + body.inertia)
+
+
 @at_ground
 def fall(ground: Any) -> None:
     """The work it took to lift the first moment m c against gravity."""
@@ -68,6 +82,14 @@ potential_energy = Algorithm(
     (stand, gather_inertia, fall),
     inputs={"q": POSITION},
     ground_outputs=("V",),
+)
+
+energies = Algorithm(
+    "energies",
+    still_ground,
+    (move, gather_energies, fall),
+    inputs={"q": POSITION, "qd": VELOCITY},
+    ground_outputs=("T", "V"),
 )
 
 total_inertia = Algorithm(

@@ -239,10 +239,11 @@ def _turned(w: np.ndarray, J: np.ndarray) -> np.ndarray:
     return array([cross3(w, J[:, k]) for k in range(3)]).T
 
 
-VIEWS: dict[str, dict[str, Any]] = {
+VIEWS: dict[str, Any] = {
     "component": {"S": Motion, "e_q": Motion, "d": Motion, "e_v": Motion},
     "burden": {"momentum": Force, "back": Scalars(3), "carried": Force, "felt": Force},
     "element": {"numbers": Scalars(3)},
+    "transposed": "element",
 }  # fmt: skip
 FIELDS = {"components": "component", "burdens": "burden", "own": "element"}
 INPUTS = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}

@@ -44,7 +44,7 @@ _inputs = {"q": POSITION, "qd": VELOCITY, "qdd": VELOCITY, "f_ext": Force}
 _optional = frozenset({"qdd", "f_ext", "a_base"})
 
 newton_euler = Algorithm(
-    "newton_euler", ground, (motions, forces), _inputs, outputs={"tau": VELOCITY},
+    "newton_euler", ground, (motions, forces), _inputs, outputs={"tau": VELOCITY}, contributed=frozenset({"tau"}),
     ground_inputs={"a_base": Motion}, optional=_optional,
 )  # fmt: skip
 

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Any
 
 from catena.dynamics.tree.inverse_derivatives import BY_Q, MASS, DerivativeTable
+from catena.kernels.machine_code.matrix_kernels import LARGEST_INVERSE
 from catena.kernels.matrices import MatrixPanel
-from catena.kernels.matrix_kernels import LARGEST_INVERSE
 
 
 class TreeBlocks:

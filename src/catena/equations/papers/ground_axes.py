@@ -13,7 +13,7 @@ import numpy as np
 from catena.equations.papers.scalars import Data, cross, dot, minus, plus, scaled, symmetric, times
 from catena.equations.unrolling import new_symbols
 from catena.errors import EquationsError
-from catena.joints import Prismatic, Revolute, Spherical
+from catena.joints.simple_motions import BALL, HINGE, SLIDE
 from catena.spatial.scalars import array
 from catena.structure import Plan
 
@@ -57,7 +57,8 @@ class GroundAxesBodies:
 
     def _place(self, i: int) -> None:
         plan, kind, above = self.plan, self.plan.kind[i], self.parent[i]
-        if not isinstance(kind, (Revolute, Prismatic, Spherical)):
+        types = [type for type in (HINGE, SLIDE, BALL) if kind is not None and kind.consists_of(type)]
+        if kind is None or not types:
             raise EquationsError(
                 f"Joint {plan.joint[i]!r} of {plan.name!r} is {type(kind).__name__}; the forms of the paper are "
                 f"written for Revolute, Prismatic and Spherical."
@@ -70,20 +71,20 @@ class GroundAxesBodies:
         if above:
             offset = plus(self.p[above], times(self.A[above], offset))
         # What does not depend on the bodies before comes first, so that they are waited for as little as possible.
-        A = C if isinstance(kind, Prismatic) else times(C, turn)
+        A = C if types == [SLIDE] else times(C, turn)
         if above:
             A = times(self.A[above], A)
         # The axis is the same on both sides of the joint.
         axis = A[:, 2]
-        if isinstance(kind, Prismatic):
+        if types == [SLIDE]:
             offset = plus(offset, scaled(axis, q[0]))
         inertia = plan.inertia[i]
         s = times(A, self.data.of(inertia[1:4] / inertia[0]))
         v = int(plan.v_start[i])
-        if isinstance(kind, Spherical):
+        if types == [BALL]:
             axes = [Axis(np.eye(3)[k], True, v + k, True) for k in range(3)]
         else:
-            axes = [Axis(axis, isinstance(kind, Revolute), v)]
+            axes = [Axis(axis, types == [HINGE], v)]
         for known, new in ((self.A, A), (self.p, offset), (self.s, s), (self.r, plus(offset, s))):
             known.append(new)
         self.axes.append(axes)

@@ -18,7 +18,8 @@ from catena.formats.markup import Element
 from catena.formats.mjcf.names import BALL, FREE, joint_name, merged_name
 from catena.formats.mjcf.poses import pose_of
 from catena.formats.named import NamedParts
-from catena.formats.trees import BALL as BALL_WORD, FREE as FREE_WORD, Branch
+from catena.formats.trees import Branch
+from catena.joints.simple_motions import BALL as BALL_WORD, FREE as FREE_WORD
 from catena.mechanism import InitialState, Mechanism
 from catena.mechanism.mechanism import HOME
 from catena.spatial import Pose

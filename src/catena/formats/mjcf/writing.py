@@ -24,8 +24,9 @@ from catena.formats.mjcf.lifts import lifts_at_mass_centres
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
 from catena.formats.mjcf.texts import attributes_text, number_text, numbers_text, polynomial_text, pose_text
 from catena.formats.named import NamedParts
-from catena.formats.trees import BALL, FREE, HINGE, SLIDE, Branch, SimpleMotion, grow, motion_name
+from catena.formats.trees import Branch, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
+from catena.joints.simple_motions import BALL, FREE, HINGE, SLIDE, SimpleMotion
 from catena.mechanism import (
     GROUND,
     Body,
@@ -181,7 +182,7 @@ class _MjcfWriter:
     def _place(self, branch: Branch) -> Pose:
         """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
         joint = branch.joint
-        if isinstance(joint.kind, Free):
+        if joint.kind.is_floating:
             start = self.mechanism.initial.q.get(joint.name, joint.kind.neutral())
             placed = joint.in_parent * joint.kind.transform(start).pose() * joint.in_child.inverse()
             return placed if joint.parent == branch.parent else placed.inverse()
@@ -217,7 +218,7 @@ class _MjcfWriter:
     def _is_turned(self, branch: Branch) -> bool:
         """Whether a free body has other dampers in MuJoCo, which sees it from its own frame, in axes of the world."""
         joint = branch.joint
-        if not isinstance(joint.kind, Free):
+        if not joint.kind.is_floating:
             return False
         bent = self.values[joint.name].damping[:, 1:].any()
         return bool(joint.parent != branch.parent or joint.in_child.p.any() or bent)
@@ -267,16 +268,17 @@ class _MjcfWriter:
         return lines
 
     def _loop(self, joint: Joint) -> list[str]:
-        if isinstance(joint.kind, Free):
+        if joint.kind.is_floating:
             self._tell_bare(joint)
             return []
         offsets: list[Any] = [np.zeros(3)]
         tag = "connect"
-        if isinstance(joint.kind, Fixed):
+        motions = joint.kind.simple_motions
+        if not joint.kind.nv:
             tag = "weld"
-        elif isinstance(joint.kind, Revolute):
-            offsets = [np.zeros(3), APART * np.array(joint.kind.axis)]
-        elif not isinstance(joint.kind, Spherical):
+        elif motions and joint.kind.consists_of(HINGE):
+            offsets = [np.zeros(3), APART * motions[0].axis]
+        elif not joint.kind.consists_of(BALL):
             raise FormatError(
                 f"{self.path}: joint {joint.name!r} closes a loop and is {type(joint.kind).__name__}, which MuJoCo has "
                 "not: save a .toml file"
@@ -393,7 +395,7 @@ class _MjcfWriter:
     def _plain_motors(self, are_others: bool) -> list[str]:
         """Motors of joints that are driven without limits: where a file has any, joints without one are not driven."""
         m = self.mechanism
-        moving = [joint for joint in m.joints.values() if joint.dof and not isinstance(joint.kind, Free)]
+        moving = [joint for joint in m.joints.values() if joint.dof and not joint.kind.is_floating]
         if not are_others and all(joint.actuated for joint in moving):
             return []
         taken = {*m.actuators, *(name for values in self.values.values() for name in values.servos)}
@@ -483,7 +485,7 @@ class _MjcfWriter:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
         if m.sensors:
             self.lost.add("sensors", *m.sensors)
-        free = {joint.name for joint in m.joints.values() if isinstance(joint.kind, Free)}
+        free = {joint.name for joint in m.joints.values() if joint.kind.is_floating}
         is_named = any(m.initial is state for state in m.states.values())
         starts = [name for name in {**m.initial.q, **m.initial.v} if name not in free or name in m.initial.v]
         if starts and not is_named:

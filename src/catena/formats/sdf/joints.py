@@ -18,6 +18,7 @@ from catena.formats.markup import Element
 from catena.formats.sdf.poses import own_pose
 from catena.formats.source import Source
 from catena.joints import Fixed, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
+from catena.joints.simple_motions import HINGE
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 
@@ -230,8 +231,13 @@ def _turning(
     """The revolute joint between two bodies, and the direction about which the second turns against the first."""
     where = {links[link]: pose for link, pose in poses.items() if link in links}
     for joint in mechanism.joints.values():
-        if not isinstance(joint.kind, Revolute) or {joint.parent, joint.child} != {reference, body}:
+        motions = joint.kind.simple_motions
+        if (
+            not motions
+            or not joint.kind.consists_of(HINGE)
+            or {joint.parent, joint.child} != {reference, body}
+        ):
             continue
-        direction = (where[joint.parent] * joint.in_parent).R @ np.array(joint.kind.axis)
+        direction = (where[joint.parent] * joint.in_parent).R @ motions[0].axis
         return joint.name, direction if joint.child == body else -direction
     return None

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import FormatError, warn
-from catena.formats.ball_constraints import BALL
+from catena.formats.ball_constraints import BALL as CONSTRAINT
 from catena.formats.markup import quoted
 from catena.formats.named import NamedParts
 from catena.formats.sdf.joints import ACTUATED, ROTOR, ROTORS
@@ -31,9 +31,10 @@ from catena.formats.side_files import (
     with_friction_apart,
 )
 from catena.formats.toml.writing import write_rest
-from catena.formats.trees import FREE, HINGE, SLIDE, Branch, grow, motion_name, motions_of
+from catena.formats.trees import Branch, grow, motion_name
 from catena.formats.urdf.numbers import number, numbers
-from catena.joints import Fixed, Free, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
+from catena.joints import Fixed, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
+from catena.joints.simple_motions import BALL, FREE, HINGE, SLIDE
 from catena.mechanism import GROUND, Joint, JointSpringElement, Mechanism
 from catena.mechanism.locking import fixed_where_locked
 from catena.spatial import Pose
@@ -53,7 +54,7 @@ def write(mechanism: Mechanism, path: Path) -> dict[str, str]:
         lost.add("locks, which are written as fixed joints, of the joints", *locked)
     if untold:
         lost.add("couplings by curves to joints that are locked", *untold)
-    writer = _SdfWriter(with_friction_apart(mechanism, lost, (Free, Spherical)), path, lost)
+    writer = _SdfWriter(with_friction_apart(mechanism, lost, (FREE, BALL)), path, lost)
     texts = {"": writer.text()}
     rest = writer.rest()
     if lost:
@@ -89,7 +90,7 @@ class _SdfWriter:
         for joint in cut:
             if _type_of(joint.kind) and self._is_closed(joint):
                 self.plain.append(joint)
-            elif isinstance(joint.kind, Spherical) and joint.name not in referred and _is_bare(joint):
+            elif joint.kind.consists_of(BALL) and joint.name not in referred and _is_bare(joint):
                 self.balls.append(joint)
             else:
                 self.beside.append(joint)
@@ -169,7 +170,7 @@ class _SdfWriter:
         if isinstance(kind, Helical):
             lines.append(f"      <screw_thread_pitch>{number(2.0 * pi * kind.pitch)}</screw_thread_pitch>")
         lines += _rotor_lines(joint.armature)
-        if isinstance(kind, Spherical) and joint.limits is not None and np.isfinite(joint.limits).any():
+        if kind.consists_of(BALL) and joint.limits is not None and np.isfinite(joint.limits).any():
             self.lost.add("limits of the balls", joint.name)
         return _joint_element(
             joint.name, _type_of(kind), joint.parent, joint.child, joint.in_child, lines, joint.actuated or not kind.nv
@@ -240,7 +241,7 @@ def _rank(joint: Joint) -> int:
     """Joints that SDF has go into the tree before those that it can be made to say, and these before the others."""
     if _type_of(joint.kind):
         return 0
-    motions = motions_of(joint.kind)
+    motions = joint.kind.simple_motions
     return 3 if motions is None else 2 if any(one.type == FREE for one in motions) else 1
 
 
@@ -255,15 +256,13 @@ def _type_of(kind: JointKind) -> str:
 
 def _axes_of(kind: JointKind) -> list[Any]:
     """The axes of a kind that SDF has."""
-    if isinstance(kind, Revolute | Prismatic | Helical):
-        return [kind.axis]
-    return [kind.axis1, kind.axis2] if isinstance(kind, Universal) else []
+    return list(kind.drawn_along) if _type_of(kind) else []
 
 
 def _floats(joint: Joint) -> bool:
     """Whether a joint is that of a link which no joint of the file carries."""
     is_plain = joint.in_parent == _IDENTITY and joint.in_child == _IDENTITY
-    return isinstance(joint.kind, Free) and joint.parent == GROUND and is_plain and not joint.actuated
+    return joint.kind.is_floating and joint.parent == GROUND and is_plain and not joint.actuated
 
 
 def _can_split(branch: Branch) -> bool:
@@ -281,7 +280,7 @@ def _poses(mechanism: Mechanism, branches: list[Branch]) -> dict[str, Pose]:
     found = {GROUND: _IDENTITY}
     for branch in branches:
         joint, motion = branch.joint, _IDENTITY
-        if isinstance(joint.kind, Free):
+        if joint.kind.is_floating:
             start = mechanism.initial.q.get(joint.name, joint.kind.neutral())
             motion = joint.kind.transform(start).pose()
             motion = motion if joint.parent == branch.parent else motion.inverse()
@@ -307,12 +306,12 @@ def _joint_element(
 
 def _ball_lines(joint: Joint) -> list[str]:
     """The ball constraint of a loop that is open at zero."""
-    lines = [f"    <{BALL} name={quoted(joint.name)}>"]
+    lines = [f"    <{CONSTRAINT} name={quoted(joint.name)}>"]
     for end, body, point, place in (
         ("body_A", joint.parent, "p_AP", joint.in_parent),
         ("body_B", joint.child, "p_BQ", joint.in_child),
     ):
         link = quoted(WORLD if body == GROUND else body)[1:-1]
-        lines.append(f"      <{BALL}_{end}>{link}</{BALL}_{end}>")
-        lines.append(f"      <{BALL}_{point}>{numbers(place.p)}</{BALL}_{point}>")
-    return [*lines, f"    </{BALL}>"]
+        lines.append(f"      <{CONSTRAINT}_{end}>{link}</{CONSTRAINT}_{end}>")
+        lines.append(f"      <{CONSTRAINT}_{point}>{numbers(place.p)}</{CONSTRAINT}_{point}>")
+    return [*lines, f"    </{CONSTRAINT}>"]

@@ -17,7 +17,7 @@ MANY = ("include", "repeat", *PARTS)
 RUN_ONCE = ("run", "view")
 """Tables that stand once and say how a mechanism is simulated and shown, see `simulation.scenario.file`."""
 
-RUN_MANY = ("drive", "controller", "contact", "stop", "event", "change", "plot")
+RUN_MANY = ("drive", "controller", "contact", "stop", "tip_contact", "event", "change", "plot")
 """Tables of a run, one for each thing that acts or happens. A [[wrench]] that changes belongs to the run as well."""
 
 STUDY = "study"

@@ -16,9 +16,10 @@ from catena.errors import FormatError
 from catena.formats.extended_urdf import JOINTS, KINDS, MOTORS, PAIRS, TYPES
 from catena.formats.markup import quoted
 from catena.formats.named import NamedParts
-from catena.formats.trees import BALL, HINGE, Branch, SimpleMotion, motion_name, motions_of
+from catena.formats.trees import Branch, motion_name
 from catena.formats.urdf.loop_elements import WAYS, frame_link, is_axis, link_of
-from catena.joints import Fixed, JointKind, Spherical, Universal
+from catena.joints import JointKind, Universal
+from catena.joints.simple_motions import BALL, HINGE, SimpleMotion
 from catena.mechanism import Joint, Mechanism
 from catena.spatial import Pose
 
@@ -35,7 +36,7 @@ class Companion:
         self._types: list[str] = []
         self._kinds: dict[str, str] = {}
 
-    def told(self, branch: Branch) -> Branch:
+    def as_written(self, branch: Branch) -> Branch:
         """Return a branch of the tree as URDF writes it: a hinge where the companion says what the joint really is."""
         joint = branch.joint
         has_numbers = joint.damping.any() or joint.friction.any() or joint.limits is not None
@@ -61,20 +62,20 @@ class Companion:
 
     def _closed(self, joint: Joint) -> list[Branch]:
         bare = WAYS["elements"].says(joint)
-        if bare and isinstance(joint.kind, Spherical | Fixed):
+        if bare and (joint.kind.consists_of(BALL) or not joint.kind.nv):
             first, second = self._end_names(joint)
             self._links(first, joint.parent, joint.in_parent)
             self._links(second, joint.child, joint.in_child)
             self._pairs.append((first, second))
-            self._types.append("3d" if isinstance(joint.kind, Spherical) else "6d")
+            self._types.append("3d" if joint.kind.nv else "6d")
             return []
         end, other = self._free(f"{joint.name} end"), self._free(f"{joint.name} place")
         self.links.append(f"  <link name={quoted(end)}/>")
         self._links(other, joint.child, joint.in_child)
         self._pairs.append((end, other))
         self._types.append("6d")
-        motions = motions_of(joint.kind)
-        return [self.told(Branch(joint, joint.parent, end, joint.in_parent, Pose(), motions))]
+        motions = joint.kind.simple_motions
+        return [self.as_written(Branch(joint, joint.parent, end, joint.in_parent, Pose(), motions))]
 
     def _end_names(self, joint: Joint) -> tuple[str, str]:
         """The links that coincide. A joint that was read from a companion is called after them."""
@@ -120,7 +121,7 @@ class Companion:
 
 def _word(kind: JointKind) -> str:
     """What a companion calls a kind of joint that URDF has not, empty where neither has it."""
-    if isinstance(kind, Spherical):
+    if kind.consists_of(BALL):
         return "SPHERICAL"
     if isinstance(kind, Universal):
         for first in "xyz":

@@ -27,11 +27,12 @@ from catena.formats.side_files import (
     with_friction_apart,
 )
 from catena.formats.toml.writing import write_rest
-from catena.formats.trees import BALL, FREE, HINGE, Branch, SimpleMotion, grow, motion_name, motions_of
+from catena.formats.trees import Branch, grow, motion_name
 from catena.formats.urdf.companion import Companion
 from catena.formats.urdf.joints import UNLIMITED
 from catena.formats.urdf.loop_elements import WAYS, WORLD
 from catena.formats.urdf.numbers import number, numbers, origin
+from catena.joints.simple_motions import BALL, FREE, HINGE, SimpleMotion
 from catena.mechanism import GROUND, Body, Joint, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -56,7 +57,7 @@ def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, 
         # A joint that URDF does not know floats in the tree, and the side file has what it really is.
         branches = [_tellable(branch, referred) for branch in branches]
     else:
-        branches, cut = [*map(companion.told, branches), *companion.closed(cut)], []
+        branches, cut = [*map(companion.as_written, branches), *companion.closed(cut)], []
     unsaid = [branch.joint for branch in branches if branch.motions is None]
     root = _bare_root(mechanism, branches)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoted(mechanism.name)}>"]
@@ -113,7 +114,7 @@ def _lose_the_rest(
 
 def _rank(joint: Joint) -> int:
     """Joints that URDF can say go into the tree before those that it cannot."""
-    motions = motions_of(joint.kind)
+    motions = joint.kind.simple_motions
     return 1 if motions is None or any(one.type in (BALL, FREE) for one in motions) else 0
 
 

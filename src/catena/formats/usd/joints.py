@@ -11,6 +11,7 @@ from catena.forces.servo import Servo
 from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
+from catena.joints.simple_motions import HINGE
 from catena.mechanism import Mechanism
 
 FREEDOMS = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
@@ -61,7 +62,7 @@ def joint_limits(prim: Any, kind: JointKind, metre: float) -> Any:
 
     if kind.nv != 1:
         return None
-    turns = isinstance(kind, Revolute)
+    turns = kind.consists_of(HINGE)
     if prim.IsA(UsdPhysics.RevoluteJoint) or prim.IsA(UsdPhysics.PrismaticJoint):
         form = (UsdPhysics.RevoluteJoint if turns else UsdPhysics.PrismaticJoint)(prim)
         low, high = form.GetLowerLimitAttr().Get(), form.GetUpperLimitAttr().Get()
@@ -83,7 +84,7 @@ def add_drive(
     from pxr import UsdPhysics
 
     kind = mechanism.joints[name].kind
-    turns = isinstance(kind, Revolute)
+    turns = kind.consists_of(HINGE)
     word = "angular" if turns else "linear"
     told = [one for one in (word, "rotX", "rotY", "rotZ", "transX", "transY", "transZ") if
             prim.HasAPI(UsdPhysics.DriveAPI, one)]  # fmt: skip

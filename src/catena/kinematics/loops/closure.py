@@ -93,7 +93,7 @@ def loop_kinematics(
     """
     if not evaluator.plan.loop_joints:
         return []
-    return loop_states(evaluator.plan, tree_motions(evaluator, q, v) if motions is None else motions, v)
+    return loop_states(evaluator.numbers, tree_motions(evaluator, q, v) if motions is None else motions, v)
 
 
 def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
@@ -106,8 +106,9 @@ def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
 
 def loop_state(evaluator: Evaluator, name: str, q: Any, v: Any = None) -> LoopState:
     """The state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
-    loop = next(loop for loop in evaluator.plan.loop_joints if loop.name == name)
-    return _states_alike(evaluator.plan, tree_motions(evaluator, q, v), [loop], v)[0]
+    plan = evaluator.numbers
+    loop = next(loop for loop in plan.loop_joints if loop.name == name)
+    return _states_alike(plan, tree_motions(evaluator, q, v), [loop], v)[0]
 
 
 def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
@@ -179,11 +180,10 @@ def coordinate_rows(plan: Plan, S_rows: np.ndarray) -> np.ndarray:
 
 
 def _to_frames(poses: list[Pose]) -> np.ndarray:
-    """The motion matrices (frames, 6, 6) from reference frames to the frames that `poses` place in them."""
+    """The motion matrices (..., frames, 6, 6) from reference frames to the frames that `poses` place in them."""
     R = np.array([pose.R for pose in poses], dtype=np.float64)
-    return stacks.motion_matrices(
-        stacks.transposed(R), np.array([pose.p for pose in poses], dtype=np.float64)
-    )
+    places = np.broadcast_arrays(*(np.asarray(pose.p, dtype=np.float64) for pose in poses))
+    return stacks.motion_matrices(stacks.transposed(R), np.stack(places, axis=-2))
 
 
 def path_motion(

@@ -20,7 +20,7 @@ from catena.validation import real_array, shown
 class Held:
     """What is given for one joint: `value` (..., nq) or (..., nv), of which the entries in `mask` are held.
 
-    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1. What is not `given`
+    `node` is the node of a tree joint and `loop` the number of a loop joint; the other is -1. What nobody `asked_for`
     is held all the same, and messages do not speak of it.
     """
 
@@ -30,7 +30,7 @@ class Held:
     loop: int
     value: np.ndarray
     mask: np.ndarray
-    given: bool = True
+    asked_for: bool = True
 
 
 def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:

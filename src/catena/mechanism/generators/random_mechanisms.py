@@ -79,7 +79,9 @@ def random_mechanism(
         connect(f"joint{i}", near, name, kind, at_near, at_new)
         placed[name] = placed[near] * at_near * at_new.inverse()
 
-    closing = [c for c in choice if c not in ("Fixed", "Free") and not isinstance(c, Fixed | Free)] or choice
+    closing = [
+        c for c in choice if c not in ("Fixed", "Free") and (isinstance(c, str) or 0 < c.nv < 6)
+    ] or choice
     for k in range(1, loops + 1):
         a, b = random.choice(list(placed), size=2, replace=False)
         at_a = _random_pose(random)

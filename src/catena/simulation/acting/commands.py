@@ -62,7 +62,7 @@ def forces_by_name(
             force = np.array(np.broadcast_to(force, np.broadcast_shapes(force.shape, rate.shape)))
             low, high = motor.joint_limits.T
             limits = ActuatorLimits(low, high, motor.joint_speed)
-            force[..., at] = limits.given(force[..., at], rate[..., at])
+            force[..., at] = limits.limited(force[..., at], rate[..., at])
             closing[motor.joint] = force
     at_tree = tree_forces(system, q, own) if own else np.zeros(system.nv)
     if closing:

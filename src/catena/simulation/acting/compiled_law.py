@@ -11,10 +11,11 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.kernels import Algorithm
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.references.function import as_formula
 from catena.simulation.references.path_table import PathTable
+from catena.simulation.stepping.methods.steering import ObserverFunction
 from catena.simulation.stepping.methods.step import step_algorithm
 from catena.simulation.stepping.methods.variant import LawShape, StepVariant
 from catena.spatial import is_symbolic
@@ -27,54 +28,54 @@ class CompiledLaw:
     holds = False
     """Whether control forces stay as they were given, so that the loop leaves them alone."""
 
-    def __init__(self, excitation: ActingForces, start: float) -> None:
-        self.excitation, self.law = excitation, excitation.control
-        self.first = 0 if excitation.clock is None else excitation.clock.first(start)
+    def __init__(self, acting: ActingForces, start: float) -> None:
+        self.acting, self.law = acting, acting.control
+        self.first = 0 if acting.clock is None else acting.clock.first(start)
         """The number of the first sample."""
-        law: Any = excitation.control
-        self.rate: float | None = excitation.rate
+        law: Any = acting.control
+        self.rate: float | None = acting.rate
         self.width = np.asarray(law.inputs(0.0)).shape[-1]
-        self.size = law.memory(excitation.system)
-        self.asked = self._asked(excitation)
-        step = excitation.problem.step
+        self.size = law.memory(acting.system)
+        self.asked = self._asked(acting)
+        step = acting.problem.step
         self.every = max(1, round(1.0 / (self.rate * step))) if self.rate and step else 1
-        along = (excitation.law_paths or ()) if self.asked != "due" else ()
+        along = (acting.law_paths or ()) if self.asked != "due" else ()
         self.shape = LawShape(self.size, self.width, self.asked, tuple(PathTable(along).changing.tolist()))
         self.kept: dict[str, np.ndarray] = {}
 
     @staticmethod
-    def _asked(excitation: ActingForces) -> str:
+    def _asked(acting: ActingForces) -> str:
         """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
-        if excitation.rate is None:
+        if acting.rate is None:
             return "always"
-        return "due" if excitation.problem.is_fixed else "timed"
+        return "due" if acting.problem.is_fixed else "timed"
 
     @staticmethod
-    def fits(excitation: ActingForces, span: TimeSpan) -> bool:
+    def fits(acting: ActingForces, span: TimeSpan) -> bool:
         """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
         what they are given is known as polynomials. Between two samples Python asks first, and a memory stays there."""
-        law: Any = excitation.control
-        integrator, step = excitation.problem.integrator, excitation.problem.step
-        if not getattr(law, "compiles", False) or excitation.has_python_elements:
+        law: Any = acting.control
+        integrator, step = acting.problem.integrator, acting.problem.step
+        if not getattr(law, "compiles", False) or acting.has_python_elements:
             return False
         if len(np.asarray(law.inputs(0.0)).shape) != 1:
             return False
-        if excitation.rate is None:
-            return not law.memory(excitation.system) and excitation.law_paths is not None
-        if excitation.slows:
+        if acting.rate is None:
+            return not law.memory(acting.system) and acting.law_paths is not None
+        if acting.slows:
             # A step has place for one law, and motors that slow down are one (`HeldCommand`).
             return False
         # A method with a past would take forces that jump for smooth ones, and one that lands has steps of its own.
         if integrator in ("abm4", "time_stepping"):
             return False
-        assert excitation.clock is not None
-        if law.memory(excitation.system) and not excitation.clock.is_due(span.start):
+        assert acting.clock is not None
+        if law.memory(acting.system) and not acting.clock.is_due(span.start):
             return False
         if step is None:
-            return excitation.law_paths is not None
-        if excitation.paths is not None and len(excitation.paths.within(*span)):
+            return acting.law_paths is not None
+        if acting.paths is not None and len(acting.paths.within(*span)):
             return False
-        counts = 1.0 / (excitation.rate * step), span.duration / step
+        counts = 1.0 / (acting.rate * step), span.duration / step
         return all(_is_whole(x) for x in counts) and (not span.start or _is_whole(abs(span.start) / step))
 
     def begin(self, states: int) -> None:
@@ -112,8 +113,8 @@ class HeldCommand:
 
     holds, asked, kept = True, "always", MappingProxyType[str, np.ndarray]({})
 
-    def __init__(self, excitation: ActingForces) -> None:
-        nv = excitation.system.nv
+    def __init__(self, acting: ActingForces) -> None:
+        nv = acting.system.nv
         self.law, self.shape = _held, LawShape(0, nv, self.asked)
         self.tau = np.zeros((0, nv))
 
@@ -143,24 +144,30 @@ def _is_whole(x: float) -> bool:
 
 
 def algorithm_for(
-    variant: StepVariant, law: CompiledLaw | HeldCommand | None, excitation: ActingForces
+    variant: StepVariant,
+    law: CompiledLaw | HeldCommand | None,
+    acting: ActingForces,
+    observer: ObserverFunction | None = None,
 ) -> Algorithm:
-    """Return the step of a variant with the law and the formulas for wrenches and driven joints in it; kept as long as
-    the controller, or the first of what is a formula, lives, so that its next run finds it."""
-    push, guide = excitation.push, excitation.guide
+    """Return the step of a variant with the law and the formulas for wrenches and driven joints in it, and an observer
+    of steps; kept as long as the controller, or the first of what is a formula, lives, so that its next run finds
+    it."""
+    push, guide = acting.push, acting.guide
     if law is None and push is None and guide is None:
-        return step_algorithm(variant)
-    guiding = [m for m in excitation.motion.values() if as_formula(m) is not None] if guide else []
-    pushing = list(excitation.forces.values()) if push else []
+        return step_algorithm(variant, observer=observer)
+    guiding = [m for m in acting.motion.values() if as_formula(m) is not None] if guide else []
+    pushing = list(acting.forces.values()) if push else []
     owner: Any = [*([] if law is None else [law.law]), *pushing, *guiding][0]
     kept = _algorithms.setdefault(owner, {})
     formulas = (*(w.function for w in pushing), *(as_formula(m) for m in guiding))
-    limits = excitation.low, excitation.high, excitation.speed
-    key = (variant, *(x.tobytes() for x in limits), formulas, tuple(excitation.motion) if guide else ())
+    limits = acting.low, acting.high, acting.speed
+    key = (
+        variant, *(x.tobytes() for x in limits), formulas, tuple(acting.motion) if guide else (), observer,
+    )  # fmt: skip
     if key not in kept:
         # The law itself would never go while what is kept for it holds it.
         clipped = None if law is None else partial(_clipped, ref(law.law), *limits)
-        kept[key] = step_algorithm(variant, clipped, push, guide)
+        kept[key] = step_algorithm(variant, clipped, push, guide, observer)
     return kept[key]
 
 

@@ -2,9 +2,9 @@
 open when they would have to pull."""
 
 from catena.simulation.contacts.contact import Contact
-from catena.simulation.contacts.given import contact_list
+from catena.simulation.contacts.given import contact_list, tips_apart
 from catena.simulation.contacts.of_shapes import contacts_of
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop
 
-__all__ = ["Contact", "ContactRun", "Stop", "contact_list", "contacts_of"]
+__all__ = ["Contact", "ContactRun", "Stop", "contact_list", "contacts_of", "tips_apart"]

@@ -40,8 +40,9 @@ UNASKED = 20
 @dataclass(frozen=True, eq=False)
 class _Taken:
     """A step: the state q (nq,), v (nv,) at its end with gaps (contacts,) and velocities u (contacts, 3) of contacts,
-    their impulses p (contacts, 3), the control forces, the state at its start, the work of contacts and what friction
-    does beyond the forces with which it begins, and how contacts yield along their planes (contacts,)."""
+    their impulses p (contacts, 3), the control forces, the state at its start, the work of contacts, what friction
+    does beyond the forces with which it begins, the work of dry friction in joints, and how contacts yield along
+    their planes (contacts,)."""
 
     q: np.ndarray
     v: np.ndarray
@@ -50,7 +51,7 @@ class _Taken:
     p: np.ndarray
     tau: np.ndarray
     start: tuple[np.ndarray, np.ndarray]
-    done: tuple[float, float]
+    done: tuple[float, float, float]
     yields: np.ndarray
 
 
@@ -122,7 +123,7 @@ class CarefulSteps:
         forces.append(forces[-1] if forces else nothing)
         taus.append(taus[-1] if taus else self.free_motion.command(t, q, v))
         told.append(told[-1] if told else self.free_motion.told(t, q, v))
-        motors = self.free_motion.excitation.loop_forces(np.array(told))
+        motors = self.free_motion.acting.loop_forces(np.array(told))
         if motors:
             taus = [x[: self.free_motion.system.nv] for x in told]
         return self._trajectory(
@@ -139,8 +140,10 @@ class CarefulSteps:
         tau = free_motion.command(t, q, v)
         middle = free_motion.integrated(q, 0.5 * h * v)
         touches = free_motion.places.at(middle[None], v[None])
+        acting = tau + free_motion.places.smooth_friction(v)
         vdot, response, W = (
-            x[0] for x in free_motion.both(np.array([t + 0.5 * h]), middle[None], v[None], tau[None], touches)
+            x[0]
+            for x in free_motion.both(np.array([t + 0.5 * h]), middle[None], v[None], acting[None], touches)
         )
         if resists is not None:
             vdot, response = resists.softened(vdot, h), resists.softened(response, h)
@@ -151,6 +154,7 @@ class CarefulSteps:
         none = 10.0 * CLOSED * self.length
         near = np.flatnonzero(gap + REACH * h * np.minimum(u[:, 2], 0.0) <= none)
         after = free
+        near = self._held_once(near, u)
         if len(near):
             hits = (gap[near] > none) & (gap[near] + h * u[near, 2] <= 0.0)
             if looks and np.any(hits & (u[near, 2] < -HARD * max(DEAD, h * self.weight))):
@@ -160,6 +164,7 @@ class CarefulSteps:
             # Points of one body cannot turn, or come near, in all ways: what no impulse stops is not asked for.
             turns[near] = within_reach(own, turns[near] + apart) - apart
             c = A[near] @ free + turns[near] + apart
+            c[:, 2] += h * free_motion.places.pressed_now(touches.u[0, :, 0], whole=True)[near]
             names = [free_motion.places.labels[k] for k in near]
             p[near] = pressed(
                 own, c, free_motion.places.friction[near], [None] * len(near), names, self.last[near]
@@ -168,16 +173,28 @@ class CarefulSteps:
         self.last = p
         mean = 0.5 * (v + after)
         q_new = free_motion.integrated(q, h * mean)
-        if free_motion.excitation.motion:
-            q_new, after = (x[0] for x in free_motion.excitation.imposed(t + h, q_new[None], after[None])[:2])
+        if free_motion.acting.motion:
+            q_new, after = (x[0] for x in free_motion.acting.imposed(t + h, q_new[None], after[None])[:2])
             mean = 0.5 * (v + after)
         if system.mechanics.constrained:
             q_new, after = system.project(q_new, after)
         q_new, gap = self._mended(q_new, after, p[:, 2] > 0.0, response, W)
         lost = 0.0 if resists is None else resists.lost(v, after, h)
-        done = float((p * (A @ mean)).sum()), lost
+        of_each = (p * (A @ mean)).sum(axis=-1)
+        dry = free_motion.places.is_dry
+        done = float(of_each[~dry].sum()), lost, float(of_each[dry].sum())
         yields = 0.5 * np.einsum("kaka->k", W[:, :2, :, :2])
         return _Taken(q_new, after, gap, A @ after + turns, p, tau, (q, v), done, yields)
+
+    def _held_once(self, near: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return the contacts that may hold, of those that are `near` and would move by u (contacts, 3): a joint that
+        goes against its stop needs no friction, and one that leaves it no stop."""
+        left = near.tolist()
+        for k, stops in self.free_motion.places.stops_of.items():
+            for stop in (i for i in stops if i in left):
+                left.remove(k if u[stop, 2] < 0.0 else stop)
+                break
+        return np.array(left, dtype=int)
 
     def _quick_step(
         self, t: float, q: np.ndarray, v: np.ndarray, gap: np.ndarray, h: float, looks: bool
@@ -190,10 +207,8 @@ class CarefulSteps:
         if found is None:
             return None
         after, rate, told = found
-        if self.free_motion.excitation.motion:
-            after, rate = (
-                x[0] for x in self.free_motion.excitation.imposed(t + h, after[None], rate[None])[:2]
-            )
+        if self.free_motion.acting.motion:
+            after, rate = (x[0] for x in self.free_motion.acting.imposed(t + h, after[None], rate[None])[:2])
         p, u, yields, left = told[:, :3], told[:, 3:6], told[:, 9], told[:, 10]
         sunk, hard = 0.1 * CLOSED * self.length, HARD * max(DEAD, h * self.weight)
         for one, comes, pushes, after_it in zip(
@@ -204,7 +219,8 @@ class CarefulSteps:
             if after_it < -sunk or (pushes > 0.0 and after_it > sunk):
                 return None
         self.last = p
-        done = sum(told[:, 7].tolist()), 0.0
+        dry = self.free_motion.places.is_dry
+        done = float(told[~dry, 7].sum()), 0.0, float(told[dry, 7].sum())
         return _Taken(after, rate, left, u, p, tau, (q, v), done, yields)
 
     def _mended(
@@ -247,10 +263,12 @@ class CarefulSteps:
                 pushed = self.free_motion.with_contacts(given, q, v, forces)
                 tau = loads.with_drives(system, q, v, tau, pushed, driven, besides)
             powers = loads.powers(system, q, mean, tau, given, driven, besides)
+            besides_contacts = self.free_motion.places.smooth_friction(v)
             powers["friction"] = system.mechanics.elements.power_against(q, v, mean)
+            powers["friction"] += (besides_contacts * mean).sum(axis=-1)
             total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
-        resists = "actuators" if self.free_motion.excitation.is_asked_always else "friction"
-        for k, name in enumerate(("wrenches", resists)):
+        resists = "actuators" if self.free_motion.acting.is_asked_always else "friction"
+        for k, name in enumerate(("wrenches", resists, "friction")):
             total[1:, SOURCES.index(name)] += [one.done[k] for one in taken]
         return np.cumsum(total, axis=0)
 
@@ -263,6 +281,9 @@ class CarefulSteps:
         places, system = self.free_motion.places, self.free_motion.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
         given, driven = self.free_motion.outside(t, q, v)
+        for k, column in places.dry_columns:
+            # The dynamics have friction that goes smoothly through rest, and what is told acts besides.
+            forces[:, k, 0] += places.smooth_friction(v)[:, column]
 
         def wrenches() -> dict[str, np.ndarray]:
             return self.free_motion.with_contacts(given, q, v, forces)

@@ -24,8 +24,6 @@ CLOSED, RESTS = 1e-8, 1e-7
 DRIFTS = 1e-4
 # Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
 DEAD = 1e-4
-# Slips slower than this [sizes/s] are none.
-SLIPS = 1e-6
 # Friction that accelerates a contact so many times as fast as gravity is that of a light body.
 LIGHT = 2.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
@@ -78,12 +76,14 @@ class Deciding:
         held: Sequence[int] = (),
         closed: Sequence[int] = (),
         hopping: bool = True,
+        dull: Sequence[int] = (),
     ) -> Decision:
         """Return what contacts do from the state q (nq,), v (nv,) on. Control forces are those at the
         velocities behind an impact, where there is one. The contact `parts`, if there is one, has come to where it
         would pull, and `slips` to the edge of its cone; those in `rests` do not slip, and those in `held` do not part,
         but for errors of what found that; those in `closed` have touched up to now. Where they may be `hopping`, those
-        that part and come back at once do not part."""
+        that part and come back at once do not part; an impact is then one in which they are `dull`, without
+        restitution, so that friction knows of no rebound either."""
         count = len(self.free_motion.places.contacts)
         q, now = self._lifted(t, q, v, closed)
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
@@ -95,22 +95,29 @@ class Deciding:
             now = self._again(t, q, v, now, before)
             before = v
         rates = now.u[:, 2].tolist()
+        coming, so_far = v, (lost, impulse.copy())
         if min((rates[k] for k in near), default=0.0) < -RESTS * self.length:
-            v, more, hit = self._impact(v, now, near)
-            impulse[near] += more
+            hard = [k for k in near if not self._is_dry[k]]
+            v, more, hit = self._impact(v, now, hard, dull)
+            impulse[hard] += more
             lost += hit
             now = self._again(t, q, v, now, before)
             before, rates = v, now.u[:, 2].tolist()
         staying = [k for k in near if rates[k] <= DEAD]
         hops = self._hops(now, near, rates) if hopping else []
         staying = sorted({*staying, *hops})
+        if v is not coming and hopping and not dull:
+            last = [k for k in staying if rates[k] > 0.0 and self._restitution[k] > 0.0]
+            then = self.decide(t, q, coming, parts, slips, rests, held, dull=last) if last else None
+            if then is not None and all(then.standing.modes[k] != OPEN for k in last):
+                return replace(then, lost=so_far[0] + then.lost, impulse=so_far[1] + then.impulse)
         if not staying:
             return Decision(all_open(now.u, now.gap), q, v, lost, impulse)
         landed = v
         v, more, stopped = self._brought_to_rest(v, now, staying, rests)
         if v is not before:
             now = self._again(t, q, v, now, before)
-        standing, slow = self._forces(now, staying, parts, slips)
+        standing, slow = self._forces(now, self._held_once(now, staying, parts), parts, slips)
         if any(standing.modes[k] == OPEN for k in hops):
             then = self.decide(t, q, landed, parts, slips, rests, hopping=False)
             return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
@@ -122,6 +129,20 @@ class Deciding:
             then = self.decide(t, q, v, rests=(*rests, *slow), held=held)
             return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
         return Decision(standing, q, v, lost, impulse)
+
+    def _held_once(self, now: ContactSituation, staying: list[int], parts: int) -> list[int]:
+        """Return the contacts that hold, of those that stay: a joint that presses against a stop needs no friction
+        there, and one that friction keeps from leaving its stop does not press."""
+        for k, stops in self.free_motion.places.stops_of.items():
+            stop = next((i for i in stops if i in staying and i != parts), None)
+            if stop is None:
+                continue
+            without = [i for i in staying if i != k]
+            sliding = self._directions(now, without)
+            found = self._law(now, without, now.accelerations(without), sliding)
+            presses = found.modes[without.index(stop)] != OPEN
+            staying = without if presses else [i for i in staying if i != stop]
+        return staying
 
     def _hops(self, now: ContactSituation, near: list[int], rates: list[float]) -> list[int]:
         """Return the contacts that part, to come back before they are away by more than next to nothing."""
@@ -169,15 +190,16 @@ class Deciding:
         return q, self._at(t, q, v)
 
     def _impact(
-        self, v: np.ndarray, now: ContactSituation, near: list[int]
+        self, v: np.ndarray, now: ContactSituation, near: list[int], dull: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the velocities after an impact, the impulses (contacts, 3) and the energy lost."""
+        """Return the velocities after an impact in which some contacts are `dull`, the impulses (contacts, 3) and the
+        energy lost."""
         places = self.free_motion.places
         W, u = now.mobility(near), picked(now.u, near)
         mu, names = picked(places.friction, near), [places.labels[k] for k in near]
         e = picked(places.restitution, near)
         if e.any():
-            e = np.where(u[:, 2] < -max(RESTS * self.length, DEAD), e, 0.0)
+            e = np.where((u[:, 2] < -max(RESTS * self.length, DEAD)) & ~np.isin(near, dull), e, 0.0)
         free = [None] * len(near)
         p = impact(W, u, mu, e, names, places.law, lambda c: now.pressed(near, c, mu, free))
         flat = p.reshape(-1)
@@ -189,10 +211,10 @@ class Deciding:
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return velocities with which contacts that part or slip so slowly that they do neither stay, the impulses
         (contacts, 3) that it takes, and the energy lost."""
-        u, friction = picked(now.u, staying), self._friction
+        u, friction, still = picked(now.u, staying), self._friction, self._still
         some, most = list[int](), 0.0
         for i, (k, (x, y, z)) in enumerate(zip(staying, u.tolist(), strict=True)):
-            if friction[k] > 0.0 and (k in rests or hypot(x, y) <= SLIPS * self.length):
+            if friction[k] > 0.0 and (k in rests or hypot(x, y) <= still[k]):
                 some += [3 * i, 3 * i + 1]
                 most = max(most, abs(x), abs(y))
             some.append(3 * i + 2)
@@ -215,9 +237,10 @@ class Deciding:
         """Return what contacts that touch and do not part do, and those whose slips friction stops at once."""
         count, c = len(now.gap), now.accelerations(staying)
         u = picked(now.u, staying).tolist()
-        sliding = [self._direction(x, y) for x, y, _ in u]
+        sliding = self._directions(now, staying)
         try:
             found = self._law(now, staying, c, sliding)
+            found = self._begun(now, staying, c, sliding, found)
             found, left = self._at_the_edge(now, c, sliding, found, staying, parts, slips)
         except JammedError:
             if max(hypot(x, y) for x, y, _ in u) > SLOW_SLIP * self.h * self.weight:
@@ -228,11 +251,19 @@ class Deciding:
         across = now.mobility(staying).reshape(len(c) * 3, -1).diagonal().tolist()
         rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
         for k, mode, along, presses, (rx, ry, _) in rows:
-            i, modes[k] = staying.index(k), mode
+            i = staying.index(k)
+            begun = sliding[i]
+            if self._is_dry[k] and begun is not None:
+                # What slips fast has all of its friction in the dynamics, and no pressure besides.
+                mode, along = SLIDE, begun
+            modes[k] = mode
             yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
             if mode != SLIDE:
                 continue
             slip[k] = along
+            if self._is_dry[k]:
+                yields[k] = 0.0
+                continue
             # Friction of light bodies stops slips at once, and would turn those that begin.
             rate, (x, y, _) = self._friction[k] * presses * yields[k], u[i]
             if rate > self._light and sliding[i] is None:
@@ -242,6 +273,29 @@ class Deciding:
             ):
                 slow.append(k)
         return Standing(tuple(modes), slip, False, np.array(turns), np.array(yields), now.u, now.gap), slow
+
+    def _begun(
+        self, now: ContactSituation, staying: list[int], c: np.ndarray, sliding: list[np.ndarray | None],
+        found: Pressed,
+    ) -> Pressed:  # fmt: skip
+        """Return the forces of contacts where components with dry friction that hold more at rest begin to slip: they
+        rub with less from there on."""
+        places = self.free_motion.places
+        more = {k for k, x in places.dry if x.excess > 0.0}
+        for _ in more:
+            begun = [
+                i for i, k in enumerate(staying)
+                if k in more and sliding[i] is None and found.modes[i] == SLIDE
+            ]  # fmt: skip
+            if not begun:
+                break
+            for i in begun:
+                sliding[i] = found.slip[i]
+                sense, slips = np.zeros((2, len(now.gap)))
+                sense[staying[i]], slips[staying[i]] = np.sign(found.slip[i][0]), 1.0
+                c[i, 2] = places.pressed(now.u[:, 0], slips, sense)[staying[i]]
+            found = self._law(now, staying, c, sliding)
+        return found
 
     def _law(
         self, now: ContactSituation, some: list[int], c: np.ndarray, sliding: list[np.ndarray | None],
@@ -270,6 +324,21 @@ class Deciding:
     def _friction(self) -> list[float]:
         """Return the coefficients of friction as plain numbers."""
         return self.free_motion.places.friction.tolist()
+
+    @cached_property
+    def _restitution(self) -> list[float]:
+        """Return the coefficients of restitution as plain numbers."""
+        return self.free_motion.places.restitution.tolist()
+
+    @cached_property
+    def _still(self) -> list[float]:
+        """Return the slips [m/s] that are none."""
+        return self.free_motion.places.still.tolist()
+
+    @cached_property
+    def _is_dry(self) -> list[bool]:
+        """Return which contacts are components with dry friction."""
+        return self.free_motion.places.is_dry.tolist()
 
     @cached_property
     def _light(self) -> float:
@@ -308,7 +377,10 @@ class Deciding:
                 return self._law(now, staying, c, pushed), staying
         return found, staying
 
-    def _direction(self, x: float, y: float) -> np.ndarray | None:
-        """Return the direction (2,) in which a contact slides, None for one that does not."""
-        speed = hypot(x, y)
-        return np.array([x / speed, y / speed]) if speed > SLIPS * self.length else None
+    def _directions(self, now: ContactSituation, some: list[int]) -> list[np.ndarray | None]:
+        """Return the directions (2,) in which some contacts slide, None for those that do not."""
+        still, found = self._still, list[np.ndarray | None]()
+        for k, (x, y, _) in zip(some, picked(now.u, some).tolist(), strict=True):
+            speed = hypot(x, y)
+            found.append(np.array([x / speed, y / speed]) if speed > still[k] else None)
+        return found

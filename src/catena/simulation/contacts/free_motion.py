@@ -15,7 +15,7 @@ from catena.dynamics.flexible.flexible_body import tree_dynamics
 from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
@@ -71,7 +71,7 @@ class FreeMotion:
         return self.problem.system
 
     @cached_property
-    def excitation(self) -> ActingForces:
+    def acting(self) -> ActingForces:
         """Return what acts; its controller is started."""
         found = ActingForces(self.problem, ())
         found.start_control()
@@ -95,13 +95,13 @@ class FreeMotion:
     @cached_property
     def changes_by_itself(self) -> bool:
         """Return whether something acts that may change although nothing moves: it is asked from Python."""
-        excitation = self.excitation
-        return bool(excitation.forces or excitation.motion or excitation.is_asked_always)
+        acting = self.acting
+        return bool(acting.forces or acting.motion or acting.is_asked_always)
 
     @cached_property
     def has_others(self) -> bool:
         """Return whether wrenches are given, or motions prescribed."""
-        return bool(self.excitation.forces or self.excitation.motion)
+        return bool(self.acting.forces or self.acting.motion)
 
     def outside(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray
@@ -110,8 +110,8 @@ class FreeMotion:
         joint), at the times t (samples,) and states there."""
         if not self.has_others:
             return {}, {}
-        given = {name: x[0] for name, x in self.excitation.wrenches_over(t, q[None], v[None]).items()}
-        return given, self.excitation.accelerations_driven(t)
+        given = {name: x[0] for name, x in self.acting.wrenches_over(t, q[None], v[None]).items()}
+        return given, self.acting.accelerations_driven(t)
 
     def with_contacts(
         self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
@@ -129,13 +129,13 @@ class FreeMotion:
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (nv,) of the tree at one state that do what a controller gives; one with a rate is
         taken by what it has given last."""
-        if self.excitation.control is None:
+        if self.acting.control is None:
             return self._nothing
-        return self.excitation.at_tree(q[None], self.told(t, q, v)[None])[0]
+        return self.acting.at_tree(q[None], self.told(t, q, v)[None])[0]
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
-        return self.excitation.command(t, q[None], v[None])[0] if self._told is None else self._told
+        return self.acting.command(t, q[None], v[None])[0] if self._told is None else self._told
 
     @cached_property
     def _nothing(self) -> np.ndarray:
@@ -146,16 +146,16 @@ class FreeMotion:
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.
         It is asked once for each sample, in order: never for a state that a contact may yet forbid."""
-        clock = self.excitation.clock
+        clock = self.acting.clock
         if clock is None or t < self.due - clock.slack:
             return False
-        self._told = self.excitation.command(t, q[None], v[None])[0]
+        self._told = self.acting.command(t, q[None], v[None])[0]
         self.due = clock.after(t)
         return True
 
     def until(self, end: float) -> float:
         """Return up to when the control forces of a controller with a rate hold, at most up to an end."""
-        return end if self.excitation.clock is None else min(end, self.due)
+        return end if self.acting.clock is None else min(end, self.due)
 
     def free(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return the accelerations (states, nv) without contacts at the times t (states,), under control forces tau
@@ -171,14 +171,20 @@ class FreeMotion:
         every = np.repeat(q, 3 * k + 1, axis=0)
         tau = rows.reshape(-1, nv)
         rest = np.zeros_like(tau)
-        if self.excitation.motion:
-            held = {
-                joint: np.zeros(len(range(nv)[system.slice_v(joint)])) for joint in self.excitation.motion
-            }
+        if self.acting.motion:
+            held = {joint: np.zeros(len(range(nv)[system.slice_v(joint)])) for joint in self.acting.motion}
             found = system.hybrid_dynamics(every, rest, tau, held, elements=False)[0]
         else:
             found = system.forward_dynamics(every, rest, tau, elements=False)
         return self._mobility(found.reshape(states, 3 * k + 1, nv), touches)
+
+    def weigh(self, q: np.ndarray) -> None:
+        """Let components with dry friction yield across their direction by about as much as along it at q (nq,)."""
+        places = self.places
+        if places.dry:
+            W = self.mobility(q[None], places.at(q[None], np.zeros((1, self.system.nv))))[1][0]
+            along = np.maximum(W[np.arange(len(W)), 0, np.arange(len(W)), 0], 1e-300)
+            places.alone = np.where(places.is_dry, along, 0.0)
 
     def both(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, touches: Touches
@@ -203,7 +209,7 @@ class FreeMotion:
     ) -> np.ndarray:
         """Return the accelerations (states, 1 + n, nv) under control forces tau (states, nv) and all that acts, without
         and with each of the further joint forces (states, n, nv)."""
-        excitation, system = self.excitation, self.system
+        acting, system = self.acting, self.system
         n, nv = 1 + more.shape[1], system.nv
         every_q, every_v = np.repeat(q, n, axis=0), np.repeat(v, n, axis=0)
         told = np.repeat(tau, n, axis=0).reshape(len(q), n, nv)
@@ -222,13 +228,13 @@ class FreeMotion:
                 )["qdd"]
                 return found.reshape(len(q), n, nv)
         # Each state has a time of its own: states are samples of one motion.
-        wrenches = {name: x[0] for name, x in excitation.wrenches_over(t, q[None], v[None]).items()}
+        wrenches = {name: x[0] for name, x in acting.wrenches_over(t, q[None], v[None]).items()}
         besides = self.besides(t, q, v)
         rows = rows + np.repeat(loads.given(system, q, np.zeros_like(tau), besides), n, axis=0)
         acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
         near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()} or None
-        if excitation.motion:
-            driven = {j: np.repeat(x, n, axis=0) for j, x in excitation.accelerations_driven(t).items()}
+        if acting.motion:
+            driven = {j: np.repeat(x, n, axis=0) for j, x in acting.accelerations_driven(t).items()}
             found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts, near=near)[0]
         else:
             found = system.forward_dynamics(every_q, every_v, rows, f_ext=acts, near=near)
@@ -238,8 +244,8 @@ class FreeMotion:
     def _compiled(self) -> tuple[Algorithm, str] | None:
         """Return the algorithm of trees that all that acts is compiled into, and what it calls control forces; None
         where something acts that it does not know."""
-        excitation, system, elements = self.excitation, self.system, self.system.mechanics.elements
-        if excitation.motion or excitation.forces or system.plan.total_constraints or system.loops:
+        acting, system, elements = self.acting, self.system, self.system.mechanics.elements
+        if acting.motion or acting.forces or system.plan.total_constraints or system.loops:
             return None
         own = tree_dynamics(system.plan)
         if elements.is_empty:
@@ -265,4 +271,8 @@ class FreeMotion:
         response = found[:, 1:] - found[:, :1]
         W = response @ np.swapaxes(A, -1, -2)
         W = 0.5 * (W + np.swapaxes(W, -1, -2))
+        if touches.alone.any():
+            for across in (1, 2):
+                rows = np.arange(across, 3 * k, 3)
+                W[:, rows, rows] += touches.alone
         return response.reshape(states, k, 3, -1), W.reshape(states, k, 3, k, 3)

@@ -20,13 +20,21 @@ from functools import cached_property
 
 import numpy as np
 
+from catena.forces.smooth import smooth_sign
+from catena.kinematics.extent import extent
 from catena.kinematics.ground_motions import ground_motions
 from catena.kinematics.stacks import crossed, skew
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.dry_component import DryComponent
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stop import StopSide
 from catena.spatial import Pose
 from catena.system import System
+
+# Slips slower than this [sizes/s] are none, of contacts and of components with dry friction.
+SLIPS, TURNS = 1e-6, 1e-10
+# The part of what a component with dry friction can hold beyond which it gives way.
+HELD = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +43,8 @@ class Touches:
     `b` (states, contacts, 3), and `T` (states, contacts, 3, 6), which takes twists about the ground's origin to
     velocities at the contacts; the last rows belong to the normals. `at` (states, contacts, 3) is where the frames are
     in the axes of those that they are on, `E` (states, contacts, 3, 3) the axes of the contacts, `axes` those of the
-    frames that they are on, and `stands` how all nodes stand."""
+    frames that they are on, and `stands` how all nodes stand. `alone` (contacts,) is the mobility of what nothing else
+    takes part in: of components with dry friction, across their direction."""
 
     gap: np.ndarray
     u: np.ndarray
@@ -46,6 +55,7 @@ class Touches:
     E: np.ndarray
     axes: np.ndarray
     stands: np.ndarray
+    alone: np.ndarray
 
     def only(self, contacts: Sequence[int]) -> Touches:
         """Return those of some of the contacts."""
@@ -54,7 +64,7 @@ class Touches:
             return self
         own = (self.gap, self.u, self.A, self.b, self.T, self.at, self.E, self.axes)
         gap, u, A, b, T, at, E, axes = (x[:, k] for x in own)
-        return Touches(gap, u, A, b, T, at, E, axes, self.stands)
+        return Touches(gap, u, A, b, T, at, E, axes, self.stands, self.alone[k])
 
     def told(self, f: np.ndarray) -> np.ndarray:
         """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in
@@ -69,8 +79,9 @@ class ContactPlaces:
     frames `on` from which the axes of contacts with balls are turned, z unless `refer` has found better ones."""
 
     def __init__(
-        self, system: System, contacts: Sequence[Contact | StopSide], reference: np.ndarray | None = None
-    ) -> None:
+        self, system: System, contacts: Sequence[Contact | StopSide | DryComponent],
+        reference: np.ndarray | None = None, alone: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.system, self.contacts = system, tuple(contacts)
         plan, count = system.plan, len(self.contacts)
         placed = [_sides(system, contact) for contact in self.contacts]
@@ -85,10 +96,13 @@ class ContactPlaces:
         self.round = np.array([c is not None and c.on_radius is not None for c in touching], dtype=bool)
         self.R = np.array([0.0 if c is None else c.on_radius or 0.0 for c in touching])
         self.stops = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, StopSide)]
+        self.dry = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, DryComponent)]
+        self.is_dry = np.array([isinstance(c, DryComponent) for c in self.contacts], dtype=bool)
+        self.alone = 1.0 * self.is_dry if alone is None else alone
         # A point that sticks stays where it is on the other side, whatever is round there; a ball on a ball rolls.
         self.rolls = (self.r > 0.0) & (~self.round | (self.R > 0.0))
         self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
-        self.friction = np.array([0.0 if c is None else c.friction for c in touching])
+        self.friction = np.array([0.0 if c is None else c.friction for c in touching]) + 1.0 * self.is_dry
         self.restitution = np.array([c.restitution for c in self.contacts])
         # Contacts of a run that give something back do it by one law (`checking`).
         laws = [c.restitution_law for c in touching if c is not None and c.restitution > 0.0]
@@ -117,7 +131,7 @@ class ContactPlaces:
     def some(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
         k = list(contacts)
-        return ContactPlaces(self.system, [self.contacts[i] for i in k], self.reference[k])
+        return ContactPlaces(self.system, [self.contacts[i] for i in k], self.reference[k], self.alone[k])
 
     def refer(self, q: np.ndarray) -> None:
         """Take the directions of contacts with balls at a configuration q (nq,) as those from which axes are turned."""
@@ -181,6 +195,14 @@ class ContactPlaces:
         A = (T @ np.swapaxes(found["S_rows"], -1, -2)[:, None]) * self.sign
         if self.shares is not None:
             A = A @ self.shares
+        self._along_joints(found, q, v, (gap, u, A, b, T))
+        return Touches(gap, u, A, b, T, at, E, axes, stands, self.alone)
+
+    def _along_joints(
+        self, found: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray, those: tuple[np.ndarray, ...]
+    ) -> None:
+        """Write how stops and components with dry friction stand and move to `those` of `Touches`."""
+        gap, u, A, b, T = those
         for k, stop in self.stops:
             gap[:, k], u[:, k], A[:, k], b[:, k], T[:, k] = 1.0, 0.0, 0.0, 0.0, 0.0
             if stop.of in self.system.joints:
@@ -191,7 +213,61 @@ class ContactPlaces:
                 u[:, k, 2], A[:, k, 2, column] = stop.sign * v[:, column], stop.sign
                 # The least wrench whose power is that of the joint force.
                 T[:, k, 2] = stop.sign * np.linalg.pinv(S)[:, :, stop.index]
-        return Touches(gap, u, A, b, T, at, E, axes, stands)
+        for k, dry in self.dry:
+            gap[:, k], u[:, k], A[:, k], b[:, k], T[:, k] = 0.0, 0.0, 0.0, 0.0, 0.0
+            column = self._column(dry)
+            S = found["S_rows"][:, self.system.plan.rows(self.system.plan.joint.index(dry.of))]
+            u[:, k, 0], A[:, k, 0, column] = v[:, column], 1.0
+            T[:, k, 0] = np.linalg.pinv(S)[:, :, dry.index]
+
+    def pressed(self, u: np.ndarray, slips: np.ndarray, sense: np.ndarray, whole: bool = False) -> np.ndarray:
+        """Return the accelerations (..., contacts) of the normals of components with dry friction, zero elsewhere, by
+        the pressures of those that stick, and of those that `slips` in a `sense` (..., contacts), at velocities u (...,
+        contacts) along them."""
+        found = np.zeros(u.shape)
+        for k, dry in self.dry:
+            found[..., k] = -self.alone[k] * dry.pressure(u[..., k], slips[..., k], sense[..., k], whole)
+        return found
+
+    def pressed_now(self, u: np.ndarray, whole: bool = False) -> np.ndarray:
+        """Return the same of components that slip unless they are at rest."""
+        return self.pressed(u, 1.0 * (np.abs(u) > self.still), np.sign(u), whole)
+
+    def _column(self, dry: DryComponent) -> int:
+        """Return which of the velocities a component is."""
+        return int(self.system.slice_v(dry.of).start) + dry.index
+
+    @property
+    def dry_columns(self) -> list[tuple[int, int]]:
+        """Return the contacts that are components with dry friction, and which velocities these are."""
+        return [(k, self._column(dry)) for k, dry in self.dry]
+
+    @cached_property
+    def stops_of(self) -> dict[int, list[int]]:
+        """Return the stops of each component with dry friction that has some, by number."""
+        found = {
+            k: [i for i, stop in self.stops if (stop.of, stop.index) == (x.of, x.index)] for k, x in self.dry
+        }
+        return {k: stops for k, stops in found.items() if stops}
+
+    def nothing(self, f: np.ndarray, none: np.ndarray) -> np.ndarray:
+        """Return below how much forces f (states, contacts, 3) are none: of components with dry friction that is a part
+        of what they can hold, however much others bear."""
+        return np.where(self.is_dry, np.minimum(none, HELD * np.abs(f[..., 2])), none)
+
+    @cached_property
+    def still(self) -> np.ndarray:
+        """Return the slips (contacts,) [m/s or rad/s] that are none."""
+        return np.where(self.is_dry, TURNS, SLIPS) * extent(self.system.plan)
+
+    def smooth_friction(self, v: np.ndarray) -> np.ndarray:
+        """Return what the dynamics take off joint forces (..., nv) at velocities v (..., nv) for friction that goes
+        smoothly through rest, of components whose friction contacts have."""
+        found = np.zeros_like(v)
+        for _, dry in self.dry:
+            column = self._column(dry)
+            found[..., column] = dry.friction * smooth_sign(v[..., column])
+        return found
 
     def centres(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the frames that touch are from those that they are on, and how that changes, (states, contacts,
@@ -238,7 +314,9 @@ def turned_from(z: np.ndarray) -> np.ndarray:
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300))
 
 
-def _sides(system: System, contact: Contact | StopSide) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
+def _sides(
+    system: System, contact: Contact | StopSide | DryComponent
+) -> tuple[tuple[int, Pose], tuple[int, Pose]]:
     """Return the nodes of both sides of a contact, and where it is on them."""
     plan = system.plan
     if isinstance(contact, Contact):

@@ -21,9 +21,6 @@ from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.standing import Standing
 from catena.thresholds import RANK_TOUCHING
 
-# Slips slower than this [sizes/s] point where they did when they began.
-SLOW = 1e-6
-
 
 @dataclass(frozen=True, eq=False)
 class Forces:
@@ -49,14 +46,14 @@ class Holding:
         self.mu = self.free_motion.places.friction[self.closed]
         self.redundant: bool | None = None
         self.least = np.zeros(len(self.along))
-        self.slow = np.maximum(np.full(len(self.along), SLOW * self.length), self.standing.turns)
+        self.slow = np.maximum(self.free_motion.places.still, self.standing.turns)
         # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
         self.times, self.turned = [-np.inf], [self.along]
 
     @cached_property
     def rubs(self) -> bool:
         """Return whether some contact slides with friction, which may be stiff."""
-        return bool((~self.sticks & (self.mu > 0.0)).any())
+        return bool((~self.sticks & (self.mu > 0.0) & ~self.free_motion.places.is_dry[self.closed]).any())
 
     @cached_property
     def places(self) -> ContactPlaces:
@@ -82,9 +79,10 @@ class Holding:
     def begin_sliding(self, u: np.ndarray) -> None:
         """Take the directions in which contacts slide, from their slips u (contacts, 2)."""
         speed = np.hypot(u[:, 0], u[:, 1])
-        slides = speed > SLOW * self.length
+        still = self.free_motion.places.still
+        slides = speed > still
         # A slip that begins from rest ends where it would go back, another one where it is none any more.
-        self.least = np.where(slides, 0.5, -1.0) * SLOW * self.length
+        self.least = np.where(slides, 0.5, -1.0) * still
         self.along = np.where(slides[:, None], u / np.maximum(speed, 1e-300)[:, None], self.along)
 
     def directions(self, t: np.ndarray, touches: Touches) -> np.ndarray:
@@ -107,6 +105,10 @@ class Holding:
         vdot, _, W = self.free_motion.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
+        if self.places.dry:
+            slips, sense = 1.0 - self.sticks, self.along[self.closed, 0]
+            speed = touches.u[..., 0]
+            c[..., 2] += self.places.pressed(speed, slips + 0.0 * speed, sense + 0.0 * speed)
         return Forces(self._solved(t, W, c, touches), touches)
 
     def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:

@@ -16,10 +16,10 @@ class ImpulseSteps:
     """Takes Moreau's steps of a system with contacts (`dynamics.contacts.contact_impulses`) under some `loads`."""
 
     def __init__(self, loads: InstantLoads, inside: Inside) -> None:
-        self.loads = loads
+        self.loads, self.places = loads, inside.places
         session = loads.session(impulse_step(inside.nodes, bool(loads.placed), loads.is_driven))
         self.b = session.buffers
-        self.b["contacts"][0] = inside.numbers.reshape(-1)
+        self.b["contacts"][0] = inside.whole.reshape(-1)
         session.piece(0, 0, ("contacts", *loads.constant), ())()
         moving = ("q", "qd", "before", "moment", *loads.changing)
         self.play = session.piece(0, None, moving, tuple(session.program.tape.outputs))
@@ -39,7 +39,8 @@ class ImpulseSteps:
         from gaps (contacts,) and the impulses (contacts, 3) of the step before, and what contacts did (contacts, told);
         gaps up to `none` are none. None if impulses were not found."""
         b = self.b
-        self.loads.put(b, t + 0.5 * h, q, v, tau)
+        # All of the dry friction of joints is found here, together with contacts.
+        self.loads.put(b, t + 0.5 * h, q, v, tau + self.places.smooth_friction(v))
         b["q"][0], b["qd"][0], b["moment"][0, 0], b["moment"][0, 1] = q, v, h, none
         before = b["before"].reshape(-1, 4)
         before[:, :3], before[:, 3] = last, gap

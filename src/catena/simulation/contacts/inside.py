@@ -7,27 +7,55 @@ from functools import cached_property
 
 import numpy as np
 
+from catena.dynamics import articulated_body, most_modes
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
-from catena.kernels import is_plain
+from catena.dynamics.loops.elimination import borrowers, loop_elimination, sort_for
+from catena.dynamics.loops.elimination.flexible import flexible_elimination
+from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
+from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
+from catena.kernels import Algorithm, is_plain
 from catena.simulation.contacts.coulomb import SLIDE, STICK
-from catena.simulation.contacts.geometry import ContactPlaces, turned_from
+from catena.simulation.contacts.geometry import HELD, ContactPlaces, turned_from
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.problem import Problem
+from catena.simulation.stepping.drift import loops_compile
 from catena.simulation.stepping.integrators import SOLVERS
+from catena.structure.stations import has_many_modes
+from catena.system import System
 
 
 def can_be_inside(problem: Problem) -> bool:
-    """Return whether the compiled step can find the forces of contacts: those of a tree of rigid bodies, moved by a
-    method of ours that has no past."""
+    """Return whether the compiled step can find the forces of contacts: by a method of ours that has no past, where no
+    loop is closed by a kind of joint that only Python knows, no body in a loop is without inertia, and nobody counts
+    turns of joints that close loops. Bodies of many modes would be long to compile, and numbers that vary from state to
+    state are told to other steps."""
     system = problem.system
     if is_plain() or problem.integrator in SOLVERS or problem.integrator in ("abm4", "implicit_leapfrog"):
         return False
-    return (
-        system.plan.owner is None
-        and not system.mechanics.constrained
-        and not system.loops
-        and system.variants.origin is system
-    )
+    if has_many_modes(system.plan):
+        return False
+    if system.variants.origin is not system or any(x.counts for x in system.mechanics.elements.placed):
+        return False
+    if not system.mechanics.is_closed:
+        return True
+    return loops_compile(system) and not borrowers(system.mechanics.effective_plan)
+
+
+def is_rigid_tree(system: System) -> bool:
+    """Return whether nothing but joints of its tree holds rigid bodies."""
+    is_open = not system.mechanics.constrained and not system.loops
+    return is_open and system.plan.owner is None
+
+
+def dynamics_of(system: System, driven: bool) -> Algorithm:
+    """Return the algorithm of a system whose contacts compiled code knows: articulated bodies, or an elimination with
+    loops, couplings and flexible bodies; some joints may be `driven`."""
+    if is_rigid_tree(system):
+        return hybrid_dynamics if driven else articulated_body
+    sort, modes = sort_for(system.mechanics.effective_plan), most_modes(system.plan)
+    if modes:
+        return flexible_elimination(sort, modes, driven)
+    return hybrid_elimination(sort) if driven else loop_elimination(sort)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +71,8 @@ class Inside:
         found = [Pair(*row) for row in zip(p.a.tolist(), p.b.tolist(), p.round.tolist(), strict=True)]
         for k, stop in p.stops:
             found[k] = Pair(found[k].node, 0, False, stop.index) if found[k].node else Pair(0, 0)
+        for k, dry in p.dry:
+            found[k] = Pair(found[k].node, 0, False, dry.index, True)
         return tuple(found)
 
     @cached_property
@@ -58,6 +88,18 @@ class Inside:
         numbers[:, : PLACES["sticks"].start] = np.concatenate(fixed, axis=1)
         for i, stop in places.stops:
             numbers[i, PLACES["on_a"]] = (stop.limit, stop.sign, 0.0) if places.a[i] else (0.0, 0.0, 1.0)
+        for i, dry in places.dry:
+            numbers[i, PLACES["on_a"]] = dry.friction, dry.excess, dry.fading
+            numbers[i, PLACES["on_b"]] = dry.fall, places.alone[i], 0.0
+            numbers[i, PLACES["radii"]] = places.still[i], 0.0
+            numbers[i, PLACES["held"]] = HELD
+        return numbers
+
+    @property
+    def whole(self) -> np.ndarray:
+        """Return the same where the dynamics are without the dry friction of components."""
+        numbers = self.numbers.copy()
+        numbers[self.places.is_dry, PLACES["on_b"].stop - 1] = 1.0
         return numbers
 
     def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:

@@ -9,30 +9,31 @@ import numpy as np
 
 from catena.kernels import Algorithm, Session
 from catena.kernels.algorithm import FORCE_INPUTS
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.stepping.compiled import LANES_ALONE
 
 
 class InstantLoads:
-    """What an `excitation` gives, for algorithms of a tree. `changing` are the inputs that `put` writes."""
+    """What an `acting` gives, for algorithms of a tree, beside contacts among which `dry` friction of joints may
+    be. `changing` are the inputs that `put` writes."""
 
-    def __init__(self, excitation: ActingForces) -> None:
-        self.excitation, self.placed = excitation, excitation.placed
-        self.is_driven, self.asks_elements = bool(excitation.motion), excitation.has_python_elements
+    def __init__(self, acting: ActingForces, dry: bool = False) -> None:
+        self.acting, self.placed = acting, acting.placed
+        self.is_driven, self.asks_elements = bool(acting.motion), acting.has_python_elements
         self.target, self.wrench = ("given", "f_given") if self.placed else ("tau", "f_ext")
-        self.is_given = excitation.control is not None or self.asks_elements
+        self.is_given = acting.control is not None or self.asks_elements or dry
         self.changing: tuple[str, ...] = (self.target,) if self.is_given else ()
         self.changing += (self.wrench,) if self.asks_elements else ()
-        self.changing += (FORCE_INPUTS,) if excitation.forces else ()
+        self.changing += (FORCE_INPUTS,) if acting.forces else ()
         self.changing += ("qdd_given",) if self.is_driven else ()
 
     def session(self, algorithm: Algorithm) -> Session:
         """Return a session of one state for an algorithm with these inputs."""
         absent = {"a_base", self.target, self.wrench} - {*self.changing}
-        system = self.excitation.system
+        system = self.acting.system
         found = Session(system.mechanics.program(algorithm, frozenset(absent), LANES_ALONE, self.placed), 1)
         if self.is_driven:
-            found.buffers["driven"][0, self.excitation.driven] = 1.0
+            found.buffers["driven"][0, self.acting.driven] = 1.0
         return found
 
     @property
@@ -45,15 +46,15 @@ class InstantLoads:
     ) -> None:
         """Write what acts at a time and a state q (nq,), v (nv,) under control forces tau (nv,) to the buffers of a
         session."""
-        excitation = self.excitation
+        acting = self.acting
         if self.asks_elements:
             near = np.zeros((1, 0))
-            more, wrenches = excitation.beyond_compiled(q[None], v[None], tau[None], near)
+            more, wrenches = acting.beyond_compiled(q[None], v[None], tau[None], near)
             tau, b[self.wrench][0] = more[0], wrenches[0]
         if self.is_given:
             b[self.target][0] = tau
-        if excitation.forces:
-            b[FORCE_INPUTS][0] = excitation.told_wrenches(t, q[None], v[None])[0]
+        if acting.forces:
+            b[FORCE_INPUTS][0] = acting.told_wrenches(t, q[None], v[None])[0]
         if self.is_driven:
-            for joint, (_, _, vdot) in excitation.prescribed(t).items():
-                b["qdd_given"][0, excitation.system.slice_v(joint)] = vdot
+            for joint, (_, _, vdot) in acting.prescribed(t).items():
+                b["qdd_given"][0, acting.system.slice_v(joint)] = vdot

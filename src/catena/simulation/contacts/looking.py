@@ -26,6 +26,8 @@ from catena.system import tree_forces
 # Where forces bend by more than this part of what is left of them, places between are looked at as well, so many times
 # in a row.
 BENDS, CLOSER = 0.25, 6
+# The part of a slip that is none up to which the end of one is found.
+ENDED = 1e-2
 
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 
@@ -58,7 +60,9 @@ class Looking:
         holding = self.holding
         self.open = holding.standing.those(OPEN)
         self.margins: list[tuple[int, str]] = [(k, TOUCHES) for k in self.open]
-        self.margins += [(k, LIFTS) for k in holding.closed]
+        dry = holding.free_motion.places.is_dry
+        self.pressing = [i for i, k in enumerate(holding.closed) if not dry[k]]
+        self.margins += [(holding.closed[i], LIFTS) for i in self.pressing]
         self.slipping = [i for i, sticks in enumerate(holding.sticks) if sticks]
         self.stopping = [
             i for i, k in enumerate(holding.closed) if not holding.sticks[i] and holding.mu[i] > 0.0
@@ -101,11 +105,11 @@ class Looking:
         if holding.closed:
             f = holding.forces(t, q, v, tau).f
             nothing = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)
-            none = nothing[:, None]
+            none = holding.places.nothing(f, nothing[:, None])
             rubs = np.hypot(f[..., 0], f[..., 1])
             slips = (all_touches.u[:, holding.closed, :2] * holding.along[holding.closed]).sum(axis=-1)
             parts += [
-                f[..., 2] + none,
+                (f[..., 2] + none)[:, self.pressing],
                 (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],
                 (slips - holding.least[holding.closed])[:, self.stopping],
             ]
@@ -114,9 +118,11 @@ class Looking:
     def _margins(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Margins:
         """Return what must stay above zero at one time t (1,) and state q (1, nq), v (1, nv)."""
         values, _, _, none = self._values(t, q, v, tau)
-        length, forces = self.holding.length, len(self.holding.closed) + len(self.slipping)
+        length, forces = self.holding.length, len(self.pressing) + len(self.slipping)
         each = [9e-4 * CLOSED * length] * len(self.open) + [float(none[0])] * forces
-        return Margins(values[0].tolist(), each + [1e-8 * length] * len(self.stopping))
+        still = self.holding.free_motion.places.still
+        each += [ENDED * float(still[self.holding.closed[i]]) for i in self.stopping]
+        return Margins(values[0].tolist(), each)
 
     def _dips(self, run: Segment, gap: np.ndarray, rate: np.ndarray) -> tuple[float, float] | None:
         """Return the first interval, up to the lowest place, in which an open contact dips into the other side between

@@ -19,8 +19,9 @@ from catena.dynamics.contacts.contact_forces import PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, ENDS, ends_at_once
 from catena.simulation.contacts.dips import lowest
-from catena.simulation.contacts.holding import SLOW, Holding
-from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
+from catena.simulation.contacts.geometry import HELD
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.looking import ENDED, LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.contacts.quick_path import Path, Quick
 from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
@@ -41,7 +42,7 @@ class QuickStretch:
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
         modes, places = holding.standing.modes, holding.free_motion.places
-        self.mu = places.friction.tolist()
+        self.mu, self.is_dry = places.friction.tolist(), places.is_dry.tolist()
         closed = holding.closed
         sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
         opens, rubs = (
@@ -49,12 +50,15 @@ class QuickStretch:
             [k for k in slides if self.mu[k] > 0.0],
         )
         # The kinds of margins that are watched, and of which contacts.
-        self.watched = [(kind, k) for kind, some in enumerate((opens, closed, sticks, rubs)) for k in some]
+        press = [k for k in closed if not self.is_dry[k]]
+        self.watched = [(kind, k) for kind, some in enumerate((opens, press, sticks, rubs)) for k in some]
         self.opens, self.open, self.rubs = bool(opens), np.zeros(len(modes), bool), np.zeros(len(modes), bool)
         self.open[opens] = self.rubs[rubs] = True
         yields = holding.standing.yields
         self.light = None if yields is None or not rubs else places.friction * yields
         self.heavy = quick.heavy
+        # A point that sticks may be one that loops do not let go out of the other side again.
+        self.located = 1e-7 if quick.closes else 9e-4
         self.path: Path | None = None
         self.told_from: list[tuple[float, np.ndarray]] = []
         """What steps were told of contacts, from each time on."""
@@ -138,7 +142,7 @@ class QuickStretch:
                 h, last = max(quick.h, h), None
                 continue
             # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
-            if (holding.slow > SLOW * self.length).any():
+            if path.told and (holding.slow > holding.free_motion.places.still).any():
                 self._begin_again(path)
             slow = False
             if quick.steps - tried > ATTEMPTS:
@@ -171,13 +175,14 @@ class QuickStretch:
             numbers[:, way] = ENDS * self.length
         quick.tell(numbers)
         self.told_from.append((t, numbers))
-        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist())
+        ended = (ENDED * holding.free_motion.places.still).tolist()
+        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist(), ended)
 
     def _begin_again(self, path: Path) -> None:
         """Take the directions in which slips that have begun go now."""
         told, holding = path.told[-1] if path.ahead is None else path.ahead[0], self.holding
         speed = np.hypot(told[:, 3], told[:, 4])
-        holding.slow = np.where(speed > holding.slow, SLOW * self.length, holding.slow)
+        holding.slow = np.where(speed > holding.slow, holding.free_motion.places.still, holding.slow)
         holding.go_on_sliding(path.t[-1], told[:, 3:5])
         self._tell(path.t[-1])
 
@@ -271,13 +276,14 @@ class QuickStretch:
         """Return what must stay above zero, of all that is watched: gaps, pressure, friction that is left, slip; and
         how far each of the four may be below."""
         rows, values = told.tolist(), list[float]()
-        deep, along, least = self.edges
+        deep, along, least, ended = self.edges
         most = 1e-300
         for x, y, n, *_ in rows:
             most = max(most, abs(x), abs(y), abs(n))
-        none = PULLS * most
+        nothing = PULLS * most
         for kind, k in self.watched:
             x, y, n, u, v, _, gap, *_ = rows[k]
+            none = HELD * abs(n) if self.is_dry[k] else nothing
             if kind == 0:
                 values.append(gap + deep[k])
             elif kind == 1:
@@ -286,8 +292,8 @@ class QuickStretch:
                 values.append(self.mu[k] * n - hypot(x, y) + none)
             else:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
-        each = 9e-4 * CLOSED * self.length, none, none, 1e-8 * self.length
-        return Margins(values, [each[kind] for kind, _ in self.watched])
+        each = self.located * CLOSED * self.length, nothing, nothing
+        return Margins(values, [each[kind] if kind < 3 else ended[k] for kind, k in self.watched])
 
     def _slow(self, told: np.ndarray) -> tuple[int, ...]:
         """Return the contacts whose slips friction of a light body stops at once, from what is told of them (contacts,

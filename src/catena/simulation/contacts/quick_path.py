@@ -14,6 +14,7 @@ from catena.simulation.problem import Problem
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
+from catena.simulation.stepping.drift import name_of
 from catena.simulation.stepping.methods.work import SOURCES
 
 
@@ -62,15 +63,15 @@ class Path:
 
     def state(self, k: int) -> ContactState:
         """Return a state, from the last one on if k is negative."""
-        at = k % len(self.t)
-        back = at - len(self.t)
+        back = k if k < 0 else k - len(self.t)
+        at = len(self.t) + back
         for rows in reversed(self.parts):
             if -back <= len(rows[0]):
-                q, v, work = (x[back] for x in rows)
                 break
             back += len(rows[0])
+        q, v, work = rows
         told, tau = (self.told[at], self.tau[at]) if at < len(self.told) else (None, None)
-        return ContactState(self.t[at], q, v, work, told, tau)
+        return ContactState(self.t[at], q[back], v[back], work[back], told, tau)
 
     def stretch(
         self, count: int, end: ContactState | None, change: ContactChange | None, stiff: bool, steps: int
@@ -123,6 +124,13 @@ class Quick:
         )
 
     @property
+    def ends(self) -> Quick:
+        """Return the first and the last of the states."""
+        rows = (getattr(self, name) for name in ("t", "q", "v", "tau", "work", "told"))
+        t, q, v, tau, work, told = (x[:: len(self.t) - 1].copy() for x in rows)
+        return replace(self, t=t, q=q, v=v, tau=tau, work=work, told=told)
+
+    @property
     def forces(self) -> np.ndarray:
         """Return the forces (states, contacts, 3) of contacts in their axes."""
         return self.told[:, :, :3]
@@ -135,8 +143,9 @@ def _asked(problem: Problem) -> str:
     return "at every stage" if problem.rate is None else f"{problem.rate:g} Hz"
 
 
-def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> Segment:
-    """Return a stretch of quick steps as a run. Wrenches are computed when somebody looks at them."""
+def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding, held: bool = True) -> Segment:
+    """Return a stretch of quick steps as a run, over whose samples control forces may be `held`. Wrenches are computed
+    when somebody looks at them."""
     problem, t, q, v, work, tau = free_motion.problem, made.t, made.q, made.v, made.work, made.tau
     forces, (given, driven) = made.forces, free_motion.outside(t, q, v)
 
@@ -146,7 +155,7 @@ def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> 
     names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
     settings = {
         "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
-        "drift": "no loops",
+        "drift": name_of(problem.drift) if free_motion.system.mechanics.constrained else "no loops",
         "control": _asked(problem),
         "steps taken by": "compiled steps with contacts inside",
     }
@@ -154,5 +163,5 @@ def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding) -> 
         free_motion.system, t, q, v, tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
         wrenches=OnDemand(names, compute) if names else {}, driven=driven, settings=settings,
-        held=not free_motion.excitation.is_asked_always, events=made.events, ended=made.ended,
+        held=held and not free_motion.acting.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

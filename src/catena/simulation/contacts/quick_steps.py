@@ -18,7 +18,7 @@ import numpy as np
 from catena.dynamics.contacts.contact_forces import TOLD
 from catena.kernels import Session
 from catena.kernels.algorithm import FORCE_INPUTS
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.paths import Paths
 from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.deciding import LIGHT
@@ -28,10 +28,11 @@ from catena.simulation.following import nobody_follows
 from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
-from catena.simulation.stepping.compiled import COLLAPSE, CompiledSteps
+from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
+from catena.simulation.stepping.progress_of_steps import COLLAPSE
 
 # Steps in one call.
 MANY = 32
@@ -78,7 +79,7 @@ class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
     careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
     follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
-    forces are found."""
+    forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,)."""
 
     def __init__(
         self,
@@ -90,6 +91,7 @@ class QuickSteps:
         at_hand: float,
         tick: Callable[[float], None] = nobody_follows,
         least: bool = False,
+        start: np.ndarray | None = None,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
         self.length, self.h, self.tick = length, h, tick
@@ -98,12 +100,17 @@ class QuickSteps:
         problem = replace(free_motion.problem, control=None, touching=touching)
         self.least = least
         system = self.system = free_motion.system
-        self.excitation = excitation = ActingForces(problem, ())
-        excitation.use_paths(window.begin)
-        excitation.longest, excitation.energy = longest_step(window.duration, None), at_hand
+        self.acting = acting = ActingForces(problem, ())
+        acting.use_paths(window.begin)
+        acting.longest, acting.energy = longest_step(window.duration, None), at_hand
         self.mover = mover = CompiledSteps(
-            excitation, Drift(system, problem.drift, system.neutral()), None, window.end, tick
+            acting,
+            Drift(system, problem.drift, system.neutral() if start is None else start),
+            None,
+            window.end,
+            tick,
         )
+        self.closes = mover.drift.projects
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
         self.b = b = session.buffers
@@ -111,15 +118,17 @@ class QuickSteps:
             b[name][:] = value
         session.piece(0, 0, mover.program.input_names, ())()
         kept = tuple(name for name in ("work", "turnover") if name in mover.kept)
-        paths = excitation.paths.inputs(np.array([window.begin])) if excitation.paths else {}
+        paths = acting.paths.inputs(np.array([window.begin])) if acting.paths else {}
         self._along = tuple(name for name in paths if name in b)
         self._piece = -1
         self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
-        self._results = ("q", "qd", "t", "h", "halt", "accepted", "told", "told_now", "row", "wish", *kept)
+        self._results = (
+            "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept
+        )  # fmt: skip
         self._told = session.piece(0, 0, ("contacts",), ())
         self._take_path = session.piece(0, 0, self._along, ())
-        self.controls = free_motion.excitation.is_asked_always
-        self.asks = self.controls or excitation.is_python
+        self.controls = free_motion.acting.is_asked_always
+        self.asks = self.controls or acting.is_python
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
@@ -128,7 +137,7 @@ class QuickSteps:
             self._look = AskedLook(session, row, self._moving, ("told",), given, self._ask)
             self._plays[MANY] = AskedPlays(
                 session, MANY, self._moving, self._results, evaluation_times(mover.method), given, self._ask,
-                self._close if excitation.asks_motion else None,
+                self._close if acting.asks_motion else None, mover.chosen.reuses,
             )  # fmt: skip
         else:
             self._look = session.piece(0, row, self._moving, ("told",))
@@ -143,32 +152,32 @@ class QuickSteps:
     @property
     def _given(self) -> tuple[str, ...]:
         """Return the inputs that Python gives at every stage."""
-        excitation, wrench = self.excitation, "f_given" if "f_given" in self.b else "f_ext"
+        acting, wrench = self.acting, "f_given" if "f_given" in self.b else "f_ext"
         found: tuple[str, ...] = (self.mover.target,)
-        found += (wrench,) if excitation.has_python_elements else ()
-        found += (FORCE_INPUTS,) if excitation.asks_wrenches else ()
-        return (*found, "q", "qd", "qdd_given") if excitation.asks_motion else found
+        found += (wrench,) if acting.has_python_elements else ()
+        found += (FORCE_INPUTS,) if acting.asks_wrenches else ()
+        return (*found, "q", "qd", "qdd_given") if acting.asks_motion else found
 
     def _ask(self, t: float, trial: bool) -> np.ndarray:
         """Give the step what acts at a stage, and return the control forces."""
-        b, excitation = self.b, self.excitation
-        if excitation.asks_motion:
-            b["q"][:], b["qd"][:], b["qdd_given"][:] = excitation.imposed(t, b["q"], b["qd"])
+        b, acting = self.b, self.acting
+        if acting.asks_motion:
+            b["q"][:], b["qd"][:], b["qdd_given"][:] = acting.imposed(t, b["q"], b["qd"])
         tau = self.tau
         if self.controls:
-            tau = self.free_motion.excitation.command(t, b["q"], b["qd"], trial=trial)[0]
+            tau = self.free_motion.acting.command(t, b["q"], b["qd"], trial=trial)[0]
         acts = tau[None]
-        if excitation.has_python_elements:
-            acts, wrenches = excitation.beyond_compiled(b["q"], b["qd"], acts, np.zeros((1, 0)))
+        if acting.has_python_elements:
+            acts, wrenches = acting.beyond_compiled(b["q"], b["qd"], acts, np.zeros((1, 0)))
             b["f_given" if "f_given" in b else "f_ext"][:] = wrenches
         b[self.mover.target][:] = acts
-        if excitation.asks_wrenches:
-            b[FORCE_INPUTS][:] = excitation.told_wrenches(t, b["q"], b["qd"], trial)
+        if acting.asks_wrenches:
+            b[FORCE_INPUTS][:] = acting.told_wrenches(t, b["q"], b["qd"], trial)
         return tau
 
     def _close(self, t: float) -> None:
         """Put prescribed joints where they are at the end of a step."""
-        self.b["q"][:], self.b["qd"][:], _ = self.excitation.imposed(t, self.b["q"], self.b["qd"])
+        self.b["q"][:], self.b["qd"][:], _ = self.acting.imposed(t, self.b["q"], self.b["qd"])
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""
@@ -184,7 +193,7 @@ class QuickSteps:
     def look_often(self, often: bool) -> None:
         """Let no step pass over what acts by itself, where contacts that hold a mechanism still leave steps as large as
         can be."""
-        is_python = self.excitation.is_python
+        is_python = self.acting.is_python
         self.longest = self.window.duration / OFTEN if often and is_python else np.inf
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
@@ -209,8 +218,8 @@ class QuickSteps:
             b["work"][0] = work
         if self.mover.judges:
             b["turnover"][0, 0] = self.turnover + np.abs(work).sum()
-        if self.excitation.paths is not None:
-            self._follow_paths(t, self.excitation.paths)
+        if self.acting.paths is not None:
+            self._follow_paths(t, self.acting.paths)
 
     def _follow_paths(self, t: float, paths: Paths) -> None:
         """Tell the step the polynomials of the time t, and let no step pass the next knot."""
@@ -227,8 +236,8 @@ class QuickSteps:
     @cached_property
     def _knots(self) -> np.ndarray:
         """Return the times at which a path goes over to another polynomial."""
-        assert self.excitation.paths is not None
-        return self.excitation.paths.within(self.window.begin, self.window.begin + self.window.duration)
+        assert self.acting.paths is not None
+        return self.acting.paths.within(self.window.begin, self.window.begin + self.window.duration)
 
     def moved(self, state: ContactState, span: float) -> ContactState | None:
         """Return the state a time behind another one that is less than a step; None if one step does not do."""
@@ -244,8 +253,10 @@ class QuickSteps:
         if b["accepted"][0, 0] < 0.5:
             return None
         work = b["work"][0].copy() if self.mover.counts else state.work
-        told = b["told_now"].reshape(-1, TOLD).copy()
-        return ContactState(state.t + span, b["q"][0].copy(), b["qd"][0].copy(), work, told, tau)
+        q, v = b["q"][0].copy(), b["qd"][0].copy()
+        # Where loops have gone back to a closed state, contacts do not stand where the last stage did.
+        told = b["told_now"].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+        return ContactState(state.t + span, q, v, work, told, tau)
 
     def _played(self, ahead: float) -> tuple[dict[str, np.ndarray], int, bool]:
         """Take some steps, of which about so many are `ahead`, and return what they tell, how many there were, and
@@ -256,7 +267,9 @@ class QuickSteps:
         # Where control forces change soon, a call takes about as many steps as there are up to then.
         count = MANY if ahead > 0.5 * MANY else 1 << (max(1, ceil(ahead - 1e-9)) - 1).bit_length()
         if count not in self._plays:
-            self._plays[count] = self.session.recording(count, self._moving, self._results)
+            self._plays[count] = self.session.recording(
+                count, self._moving, self._results, not self.mover.chosen.reuses
+            )
         bad = self._plays[count]()
         return self._plays[count].results, count, bool(bad)
 
@@ -271,13 +284,18 @@ class QuickSteps:
             finite = np.isfinite(r["told"][:plays]).all(axis=1) & np.isfinite(r["q"][:plays]).all(axis=1)
             count = plays if finite.all() else int(np.argmin(finite))
         ended = next((k for k in range(count) if halts[k] > 0.5), -1)
+        doubted = ended >= 0 and float(r["dt"][ended, 0]) > 0.0
+        if doubted:
+            # The step could not be vouched for, next to a singular configuration.
+            count, ended = ended, -1
         halted, slow = (ended >= 0 and is_so for is_so in (halts[ended] < 1.5, halts[ended] > 1.5))
         if ended >= 0:
             # What contacts do where they change is told by the step that was not taken.
             count = ended + 1
         taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
+        reached = r["t"][:count, 0].tolist()
         size = float(r["h"][max(0, count - 1), 0])
-        times = [state.t, *r["t"][taken, 0].tolist()]
+        times = [state.t, *(reached[k] for k in taken)]
         long = next(
             (k for k, a, b in zip(taken, times, times[1:], strict=False) if b - a > LONG * self.longest), -1
         )
@@ -290,18 +308,31 @@ class QuickSteps:
                 self.longest,
                 [k for k in taken if k < long],
             )
+            times = times[: len(taken) + 1]
         self.steps += count
         # A step tells what contacts do where it begins.
-        begins = [k for k in (0, *(k + 1 for k in taken)) if k < count]
-        told = r["told"][begins].reshape(len(begins), len(self.inside.nodes), TOLD)
+        begins = [0, *(k + 1 for k in taken if k + 1 < count)] if count else []
+        told = _rows(r["told"], begins).reshape(len(begins), len(self.inside.nodes), TOLD)
         tau = list(self._plays[MANY].tau[begins]) if self.asks else [self.tau] * len(begins)
         ahead = None
-        if taken and taken[-1] == plays - 1:
+        if taken and taken[-1] == plays - 1 and not self.closes:
             now = self._plays[MANY].tau_now.copy() if self.asks else self.tau
             ahead = r["told_now"][taken[-1]].reshape(-1, TOLD).copy(), now
-        work = r["work"][taken] if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
-        lost = (count < plays and long < 0) or (not taken and plays == MANY and long < 0) or size < COLLAPSE
+        work = _rows(r["work"], taken) if self.mover.counts else np.zeros((len(taken), len(SOURCES)))
+        lost = (
+            doubted
+            or (count < plays and long < 0)
+            or (not taken and plays == MANY and long < 0)
+            or size < COLLAPSE
+        )
         return ContactSteps(
-            r["t"][taken, 0], r["q"][taken], r["qd"][taken], work, told, tau, ahead, halted, slow, lost, size,
-            (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
+            np.array(times[1:]), _rows(r["q"], taken), _rows(r["qd"], taken), work, told, tau, ahead, halted, slow,
+            lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
         )  # fmt: skip
+
+
+def _rows(x: np.ndarray, which: list[int]) -> np.ndarray:
+    """Return some rows as an array of their own; those in a row are copied at once."""
+    if which and which[-1] - which[0] + 1 == len(which):
+        return x[which[0] : which[-1] + 1].copy()
+    return x[which]

@@ -27,11 +27,12 @@ from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
 from catena.simulation.contacts.deciding import BEGINS, Deciding, Decision
 from catena.simulation.contacts.drives import Drives, with_drives
+from catena.simulation.contacts.dry_component import DryComponent, dry_components
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.impulses import ImpulseSteps
-from catena.simulation.contacts.inside import Inside, can_be_inside
+from catena.simulation.contacts.inside import Inside, can_be_inside, is_rigid_tree
 from catena.simulation.contacts.instant_loads import InstantLoads
 from catena.simulation.contacts.jumps import Jumps
 from catena.simulation.contacts.looking import LIFTS, SLIPPING, STOPS, ContactChange
@@ -63,6 +64,7 @@ from catena.simulation.structure_changes import (
     ending,
     resampled,
     with_events,
+    within,
 )
 from catena.simulation.timeline import Happened, Happening, play
 from catena.simulation.turns import Wound, near_rows
@@ -70,6 +72,8 @@ from catena.system import System
 
 # So many changes, or impacts, within so many careful steps are got over by careful steps.
 HASTY, RATTLING, WITHIN = 5, 40, 20.0
+# So many changes more for each component of a joint with dry friction.
+DRY = 3
 # Careful steps of a row, at most.
 MOST = 400
 # Why careful steps were taken.
@@ -98,6 +102,8 @@ class ContactRun:
         """By what the forces of drives are found in each stretch, None where they are known or there are none."""
         self.places: list[ContactPlaces] = []
         self.transitions: list[Transition] = []
+        self.times: np.ndarray | None = None
+        """The times of samples, None where all steps are kept."""
         self.jumps = Jumps()
         self.decided: list[float] = []
         self.hit: list[float] = []
@@ -114,13 +120,15 @@ class ContactRun:
         changing.following.through(self._new_of)
         self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
-        self.contacts: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
-        require_contacts(changing.system, self.contacts)
+        self.given: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
+        self.contacts: tuple[Contact | StopSide | DryComponent, ...] = self.given
+        """What was given, and behind it the components with dry friction of joints."""
+        require_contacts(changing.system, self.given)
         self.wound = changing.wound = Wound(near_rows(changing.system, changing.near, ()))
-        self._take(changing.system, self.start)
+        self.system = changing.system
 
-    def _take(self, system: System, start: float) -> None:
-        """Go on with a system."""
+    def _take(self, system: System, start: float, q: np.ndarray) -> None:
+        """Go on with a system from a configuration q (nq,)."""
         changing = self.changing
         control = changing.control
         if isinstance(control, PerStructure):
@@ -128,6 +136,7 @@ class ContactRun:
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
+        self.contacts = (*self.given, *dry_components(system, q, motion))
         self.free_motion = FreeMotion(
             problem, ContactPlaces(system, self.contacts), near=self.wound.positions
         )
@@ -144,21 +153,24 @@ class ContactRun:
         """What contacts do where redundant ones bear other forces than the least, which only Python finds."""
         self.impulses: ImpulseSteps | None = None
         self.watch = StiffnessWatch(self.free_motion)
-        self.is_inside = can_be_inside(problem)
+        self.is_inside, self.is_tree = can_be_inside(problem), is_rigid_tree(system)
         self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
     def _refer(self, q: np.ndarray) -> None:
         """Refer to a configuration q (nq,), at which a structure begins."""
         self.free_motion.places.refer(q)
+        self.free_motion.weigh(q)
         self.inside = Inside(self.free_motion.places)
+        # Forces that a controller gives at joints that close loops are other forces of the tree at every stage.
+        self.is_inside = self.is_inside and not self.free_motion.acting.loop_columns
         if self.is_inside:
-            self.loads = InstantLoads(self.free_motion.excitation)
+            self.loads = InstantLoads(self.free_motion.acting, bool(self.free_motion.places.dry))
             self.deciding.mobile = Mobile(self.loads, self.inside)
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
-        times = self.changing.sample_times()
+        times = self.times = self.changing.sample_times()
         try:
             self.begin(q, v)
             self.advance(self.end)
@@ -178,11 +190,12 @@ class ContactRun:
     def begin(self, q: Any, v: Any, inside: float = 0.0) -> None:
         """Begin at one state q (nq,), v (nv,), in which contacts may be in the other side by so much [m]."""
         q, v = initial_state(self.system, q, v)
+        self._take(self.system, self.start, q)
         self._refer(q)
         gaps = self.deciding.gaps(self.start, q, np.zeros(self.system.nv)) + inside
-        require_outside(self.contacts, gaps, self.length)
-        if self.free_motion.excitation.motion:
-            q, v = (x[0] for x in self.free_motion.excitation.imposed(self.start, q[None], v[None])[:2])
+        require_outside(self.given, gaps[: len(self.given)], self.length)
+        if self.free_motion.acting.motion:
+            q, v = (x[0] for x in self.free_motion.acting.imposed(self.start, q[None], v[None])[:2])
         self.now, self.q, self.v = self.start, q, v
         happened = self.changing.at_the_start(self.system, q, v, self.still)
         self.transitions += self._restructure(happened, None) if happened else self._decide(None)
@@ -238,8 +251,8 @@ class ContactRun:
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
         free = self.free_motion
-        parts = self.changing, self.wound, free, free.turns, free.excitation, free.places, self.watch
-        return Snapshot([self, self.deciding, *parts, *memory_of(free.excitation.control)])
+        parts = self.changing, self.wound, free, free.turns, free.acting, free.places, self.watch
+        return Snapshot([self, self.deciding, *parts, *memory_of(free.acting.control)])
 
     @property
     def window(self) -> TimeWindow:
@@ -309,10 +322,10 @@ class ContactRun:
         """Return a stretch of compiled steps, which find the `least` forces where contacts may be redundant."""
         if least not in self.quick:
             # Works are judged by the energy at hand where joints are driven.
-            driven, state = self.free_motion.excitation.motion, (self.q[None], self.v[None])
+            driven, state = self.free_motion.acting.motion, (self.q[None], self.v[None])
             self.quick[least] = QuickSteps(
                 self.free_motion, self.inside, self.window, self.length, self.h,
-                energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least,
+                energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least, self.q,
             )  # fmt: skip
         return QuickStretch(self.quick[least], holding)
 
@@ -378,7 +391,8 @@ class ContactRun:
         """Return a change, if there is anything to tell."""
         (self.hit if found.lost > 0.0 else self.decided).append(t)
         change = self._told(t, why, q, v, before, found)
-        has_told = change.impulse or (change.told if before is not None else found.standing.closed)
+        closed = any(k < len(self.given) for k in found.standing.closed)
+        has_told = change.impulse or (change.told if before is not None else closed)
         return (change,) if has_told else ()
 
     def _told(
@@ -387,13 +401,13 @@ class ContactRun:
         modes = found.standing.modes
         told = tuple(
             f"{contact.label}: {now if before is None else f'{before.modes[k]} -> {now}'}"
-            for k, (contact, now) in enumerate(zip(self.contacts, modes, strict=True))
+            for k, (contact, now) in enumerate(zip(self.given, modes, strict=False))
             if before is None or before.modes[k] != now
         )
         told_impulse, hits = found.impulse, bool(found.impulse.any())
         if hits and self.free_motion.places.round.any():
             told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        pushed = np.flatnonzero(found.impulse.any(axis=1)).tolist() if hits else []
+        pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist() if hits else []
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
         error: Any = np.nan if hits else 0.0
         if hits and self.is_free:
@@ -402,9 +416,10 @@ class ContactRun:
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
+        rubbing = len(self.contacts) - len(self.given)
         return any(
             len(times) >= most and t - times[-most] < WITHIN * self.h
-            for times, most in ((self.decided, HASTY), (self.hit, RATTLING))
+            for times, most in ((self.decided, HASTY + DRY * rubbing), (self.hit, RATTLING))
         )
 
     def _careful(self, why: str) -> list[Happening]:
@@ -447,7 +462,7 @@ class ContactRun:
 
     def _impulses(self) -> ImpulseSteps | None:
         """Return compiled careful steps; None where something acts that they do not know."""
-        if self.impulses is None and self.is_inside:
+        if self.impulses is None and self.is_inside and self.is_tree:
             self.impulses = ImpulseSteps(self.loads, self.inside)
         return self.impulses
 
@@ -504,8 +519,8 @@ class ContactRun:
             self.wound.know_tree(self.system, q)
             q, self.v = made[-1].transfer
             self.q = self.wound.over(self.system, new, q)
-            require_contacts(new, self.contacts)
-            self._take(new, t)
+            require_contacts(new, self.given)
+            self._take(new, t, self.q)
             self._refer(self.q)
         self.standing = None
         return [*made, *self._decide(None)]
@@ -514,7 +529,7 @@ class ContactRun:
 
     def _keep(self, run: Segment, holding: Holding) -> None:
         def forces_in(run: Segment) -> np.ndarray:
-            f, tau = np.zeros((len(run.t), len(self.contacts), 3)), run.tree_forces
+            f, tau = np.zeros((len(run.t), len(holding.standing.modes), 3)), run.tree_forces
             if holding.closed:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
@@ -523,7 +538,7 @@ class ContactRun:
                 f[:, holding.closed] = pushed.touches.told(pushed.f)
             return f
 
-        nodes, asks = len(run.t), self.free_motion.excitation.is_asked_always and not run.held
+        nodes, asks = len(run.t), self.free_motion.acting.is_asked_always and not run.held
 
         if len(run.t) > 1:
             self.wound.know_loops(run)
@@ -533,13 +548,14 @@ class ContactRun:
             self.drives.append(None)
 
     def _keep_quick(self, made: Quick, holding: Holding, stretch: QuickStretch) -> Segment:
-        run = quick_trajectory(self.free_motion, made, holding)
+        whole, made = made, self._asked_for(made)
+        run = quick_trajectory(self.free_motion, made, holding, held=len(made.t) == len(whole.t))
         if len(made.t) < 2:
             return run
         times, forces, places = made.t, made.forces, self.free_motion.places
 
         def forces_in(run: Segment) -> np.ndarray:
-            k = np.minimum(np.searchsorted(times, run.t), len(times) - 1)
+            k = slice(None) if run.t is times else np.minimum(np.searchsorted(times, run.t), len(times) - 1)
             own = forces[k] if np.array_equal(times[k], run.t) else stretch.forces_at(run)
             if own is None:
                 return by_modes(run)
@@ -550,6 +566,13 @@ class ContactRun:
         self.contact_forces[-1] = forces_in
         self.drives[-1] = Drives(self.free_motion, forces) if run.driven else None
         return run
+
+    def _asked_for(self, made: Quick) -> Quick:
+        """Return a stretch at its ends only, if no sample lies between them."""
+        times = self.times
+        if times is None or len(made.t) < 3 or len(within(times, made.t)):
+            return made
+        return made.ends
 
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
         if not self.segments:
@@ -564,11 +587,11 @@ class ContactRun:
 
     def _new_of(self, run: ContactRun) -> None:
         """Tell whoever follows what is new. The last stretch may still get events that happen at its end."""
-        self._tell(self.changing.sample_times(), len(self.segments) - 1, "")
+        self._tell(self.times, len(self.segments) - 1, "")
 
     def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
         """Finish so many stretches, and tell whoever follows those that are new."""
-        known, labels = len(self.finished), [contact.label for contact in self.contacts]
+        known, labels = len(self.finished), [contact.label for contact in self.given]
         self.segments[known:count] = with_drives(self.segments[known:count], self.drives[known:count])
         self.drives[known:count] = [None] * (count - known)
         for k in range(known, count):

@@ -12,9 +12,10 @@ import numpy as np
 
 from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
 from catena.dynamics.contacts.coulomb_newton import ASKED
+from catena.dynamics.loops.formulations.certified_elimination import is_trusted
 from catena.simulation.contacts.coulomb import Pressed, is_regular, told_by
 from catena.simulation.contacts.free_motion import FreeMotion
-from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.inside import Inside, dynamics_of
 from catena.simulation.contacts.instant_loads import InstantLoads
 
 # Compiled code takes part where one in so many contacts touches, at least.
@@ -64,8 +65,11 @@ class ByJoints:
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
-        k = list(contacts)
-        return np.asarray(self.touches.A[0, k] @ self._free + self.touches.b[0, k])
+        k, places = list(contacts), self.free_motion.places
+        found = np.asarray(self.touches.A[0, k] @ self._free + self.touches.b[0, k])
+        if places.dry:
+            found[:, 2] += places.pressed_now(self.u[:, 0])[k]
+        return found
 
     def pressed(
         self, contacts: Sequence[int], c: np.ndarray, mu: np.ndarray, sliding: Sequence[np.ndarray | None]
@@ -99,22 +103,29 @@ class Mobile:
 
     def __init__(self, loads: InstantLoads, inside: Inside) -> None:
         self.loads = loads
-        session = loads.session(contact_mobility(inside.nodes, bool(loads.placed), loads.is_driven))
+        dynamics = dynamics_of(loads.acting.system, loads.is_driven)
+        session = loads.session(contact_mobility(inside.nodes, bool(loads.placed), dynamics))
         self.b = session.buffers
+        self.settled = tuple(name for name in ("change", "before", "size") if name in self.b)
+        """What an elimination tells of how exact it is."""
         self.b["contacts"][0] = inside.numbers.reshape(-1)
         self.asked = self.b["asked"][0].reshape(-1, len(ASKED))
         session.piece(0, 0, ("contacts", *loads.constant), ())()
         law, row = session.row("law"), session.row("impulses")
-        self.look = session.piece(0, law, ("q", "qd", *loads.changing), ("told", "W"))
+        self.look = session.piece(0, law, ("q", "qd", *loads.changing), ("told", "W", *self.settled))
         self.find = session.piece(law, row, ("asked",), ("found",))
         self.push = session.piece(row, None, ("impulses",), ("gained",))
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
         """Return the situation at a time and a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not
-        finite."""
+        finite, or next to a singular configuration of loops."""
         self.loads.put(self.b, t, q, v, tau)
         self.b["q"][0], self.b["qd"][0] = q, v
-        return None if self.look() else Compiled(self)
+        if self.look() or (
+            self.settled and not is_trusted(0.0, *(float(self.b[name][0, 0]) for name in self.settled))
+        ):
+            return None
+        return Compiled(self)
 
 
 class Compiled:

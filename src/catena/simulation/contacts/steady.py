@@ -7,7 +7,8 @@ from math import hypot
 import numpy as np
 
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
-from catena.simulation.contacts.deciding import LIGHT, SLIPS, SLOW_SLIP, SLOWS
+from catena.simulation.contacts.deciding import LIGHT, SLOW_SLIP, SLOWS
+from catena.simulation.contacts.geometry import SLIPS
 
 # Careful steps of a row, at least, and how long modes must have stayed at its end.
 LEAST, STEADY = 20, 10

@@ -86,11 +86,11 @@ class StiffnessWatch:
     swing to and fro more and more from step to step, as they do where steps are too large for what resists."""
 
     def __init__(self, free_motion: FreeMotion) -> None:
-        self.free_motion, plan, excitation = free_motion, free_motion.system.plan, free_motion.excitation
+        self.free_motion, plan, acting = free_motion, free_motion.system.plan, free_motion.acting
         self.may_resist = bool(
             not free_motion.system.mechanics.elements.is_empty
-            or excitation.forces
-            or excitation.is_asked_always
+            or acting.forces
+            or acting.is_asked_always
             or plan.damping.any()
             or plan.friction.any()
             or any(loop.rubs for loop in plan.loop_joints)
@@ -149,10 +149,12 @@ def stiffness_at(free_motion: FreeMotion, t: float, q: np.ndarray, v: np.ndarray
     none, here = np.zeros((2 * r, nv)), np.repeat(q[None], 2 * r, axis=0)
     states = np.concatenate([free_motion.system.integrate(here, np.concatenate([at, -at])), here])
     rates = v + np.concatenate([none, by, -by])
-    if free_motion.excitation.is_asked_always:
+    if free_motion.acting.is_asked_always:
         told = np.array([free_motion.command(t, *row) for row in zip(states, rates, strict=True)])
     else:
         told = np.repeat(tau[None], 4 * r, axis=0)
+    # Dry friction that is found together with contacts does not resist: careful steps are implicit in it anyway.
+    told = told + free_motion.places.smooth_friction(rates)
     a = free_motion.accelerations(np.full(4 * r, t), states, rates, told, np.zeros((4 * r, 0, nv)))[:, 0]
     more = 0.5 * length / INCREMENT
     K = -((a[:r] - a[r : 2 * r]) * more[:, None]) @ inverse.T

@@ -1,4 +1,5 @@
-"""Rigid stops as what they are to a joint: a force inside it, which it passes on, and no wrench from outside."""
+"""Rigid stops and dry friction as what they are to a joint: a force inside it, which it passes on, and no wrench from
+outside."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from catena.simulation.contacts.dry_component import DryComponent
 from catena.simulation.contacts.geometry import ContactPlaces
+from catena.simulation.contacts.stop import StopSide
 from catena.simulation.results.segment import Segment
 
 # What is left of wrenches below this part of those of stops is rounding.
@@ -14,19 +17,22 @@ NOTHING = 1e-12
 
 
 def with_stops_in_joints(run: Segment, places: ContactPlaces, forces: np.ndarray) -> Segment:
-    """Return a run whose rigid stops are forces in their joints, given the forces (samples, contacts, 3) of all
-    contacts at these places: among the wrenches on bodies they are left out."""
+    """Return a run whose rigid stops, and what dry friction does beyond the smooth one, are forces in their joints,
+    given the forces (samples, contacts, 3) of all contacts at these places: among the wrenches on bodies they are left
+    out."""
     joints = run.system.joints
-    held = [(k, stop) for k, stop in places.stops if stop.of in joints and forces[:, k].any()]
+    held: list[tuple[int, StopSide | DryComponent, int, float]]
+    held = [(k, x, 2, x.sign) for k, x in places.stops if x.of in joints and forces[:, k].any()]
+    held += [(k, x, 0, 1.0) for k, x in places.dry]
     if not held:
         return run
     alone = np.zeros_like(forces)
     stopped: dict[str, np.ndarray] = {}
-    for k, stop in held:
+    for k, stop, row, sign in held:
         alone[:, k] = forces[:, k]
         size = run.system.mechanism.joints[stop.of].kind.nv
         own = stopped.setdefault(stop.of, np.zeros((len(run.t), size)))
-        own[:, stop.index] += stop.sign * forces[:, k, 2]
+        own[:, stop.index] += sign * forces[:, k, row]
     pairs = places.wrenches(places.at(run.q, run.v), alone)
     wrenches = {}
     for name, wrench in run.wrenches.items():

@@ -25,7 +25,8 @@ from catena.simulation.problem import Problem, Touching
 from catena.simulation.results.segment import Segment
 from catena.simulation.run import Run
 from catena.simulation.run_start import RunStart, longest_step
-from catena.simulation.stepping.compiled import BrokenOff
+from catena.simulation.stepping.breaking_off import BrokenOff
+from catena.simulation.stepping.integrators import SOLVERS
 from catena.system import System
 
 # A part of a stretch that is looked at as a whole: the first, where Python is asked and where all is compiled, and the
@@ -77,7 +78,8 @@ class ContactStretch:
     def pushes(self) -> bool:
         """Return whether contacts get forces."""
         holding, places = self.holding, self.free_motion.places
-        return not holding.sticks.all() or bool(places.rolls[holding.closed].any())
+        by_force = places.rolls | places.is_dry
+        return not holding.sticks.all() or bool(by_force[holding.closed].any())
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
@@ -89,6 +91,9 @@ class ContactStretch:
         self.inside = self.pushes and can_be_inside(self.free_motion.problem)
         asks = (self.pushes and not self.inside) or self.free_motion.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
+        if self.free_motion.problem.integrator in SOLVERS and not self.holding.rubs:
+            # These begin with small steps of low order, so that they are not broken off where nothing can be stiff.
+            most = PATIENT
         while True:
             self.holding.begin(t, q, v)
             self.free_motion.keep_time(t, q, v)
@@ -120,7 +125,7 @@ class ContactStretch:
             t, q, v = float(run.t[-1]), run.q[-1], run.v[-1]
             if run.ended or stiff or self.window.end - t <= self.window.same:
                 return Stretched(joined(runs), None, stiff)
-            part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, ENOUGH)
+            part, most = min(part if enough else 2.0 * part, LONGEST), min(2 * most, max(most, ENOUGH))
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
         return self.free_motion.stuck(self.holding.closed, q, v)
@@ -192,13 +197,13 @@ class ContactStretch:
     def _control(self, most: int) -> Any:
         """Return the controller; a continuous one is asked `most` times at most."""
         control = self.free_motion.problem.control
-        return _Patient(control, most) if self.free_motion.excitation.is_asked_always else control
+        return _Patient(control, most) if self.free_motion.acting.is_asked_always else control
 
     def _held(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         """Return the forces that a controller with a rate has given last, as it gives them, None for other ones. No
         part of a stretch goes beyond its next sample."""
         free = self.free_motion
-        return None if free.excitation.clock is None else free.excitation.as_given(free.told(t, q, v))
+        return None if free.acting.clock is None else free.acting.as_given(free.told(t, q, v))
 
     def _until(self, run: Segment, t: float) -> Segment:
         """Return a run up to a time, with the events that it has met by then."""
@@ -212,7 +217,7 @@ class ContactStretch:
         """Ask for the control forces at the end of a run."""
         told = self.free_motion.told(float(run.t[-1]), run.q[-1], run.v[-1])
         run.tau[-1] = told[: self.free_motion.system.nv]
-        for joint, force in self.free_motion.excitation.loop_forces(told).items():
+        for joint, force in self.free_motion.acting.loop_forces(told).items():
             if joint in run.loop_forces:
                 run.loop_forces[joint][-1] = force
 
@@ -269,10 +274,10 @@ class _Pushing:
             free_motion, tau = self.holding.free_motion, self._command(t, q, v)
             found = self.holding.forces(np.array([t]), q[None], v[None], tau[None])
             total = self.holding.places.wrenches(found.touches, found.f)
-            given = free_motion.excitation.forces
+            given = free_motion.acting.forces
             if any(name in given for name in total):
                 # What acts on the body besides is told together with it.
-                others = free_motion.excitation.wrenches(t, q[None], v[None])
+                others = free_motion.acting.wrenches(t, q[None], v[None])
                 total = {name: x + others.get(name, 0.0) for name, x in total.items()}
             self.known[key] = total
         return self.known[key]
@@ -282,4 +287,4 @@ class _Pushing:
         if self.control is None:
             return np.zeros(len(v))
         given = self.control(t, q.copy(), v.copy()) if self.held is None else self.held
-        return self.holding.free_motion.excitation.checked(t, given, q, v)
+        return self.holding.free_motion.acting.checked(t, given, q, v)

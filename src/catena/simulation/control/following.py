@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.simulation.references import JointPath, ReferenceMotion
+from catena.simulation.references import JointPath, ReferenceMotion, TaskPath
 from catena.simulation.references.as_polynomial import InputPath, held
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.system import System
@@ -60,7 +60,7 @@ def as_path(system: System, who: str, reference: Any) -> StatePath:
 
 def known_in_step(path: StatePath) -> ReferenceInStep | None:
     """Return a reference of a system for the compiled step; None where only Python knows what it is."""
-    return path.in_step if isinstance(path, JointPath) else None
+    return path.in_step if isinstance(path, JointPath | TaskPath) else None
 
 
 def paths_of(known: ReferenceInStep | None, constants: np.ndarray) -> tuple[InputPath, ...] | None:

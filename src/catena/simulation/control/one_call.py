@@ -30,4 +30,4 @@ def compiled_call(law: Law, system: System) -> Any:
     with on_symbols("a control law"):
         tau, _ = law.evaluate(given["t"][0], given["q"], given["v"], np.zeros(0), inputs)
     graph = graph_of("law", {**given, "inputs": inputs}, {"tau": tau})
-    return program_of(graph, LANES).single(system.mechanics.evaluator.quaternions)
+    return program_of(graph, LANES).single([first for _, first in system.plan.quaternions])

@@ -12,16 +12,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.simulation.guards.event_values import EventValues
+from catena.simulation.guards.event_values import SAME, EventValues
+from catena.simulation.guards.in_step import StepWatch
 from catena.simulation.guards.locating import Exact, Hit, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.results.dense import behind_nodes
 from catena.simulation.results.event_hit import EventHit
+from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.record import StepHistory
 from catena.simulation.turns import TurnsBehind, each_own
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
+
+
+# Where more than this part of states took their steps twice, so many looks less one are at all nodes.
+MANY, REST = 0.25, 5
 
 
 class EventWatch:
@@ -30,21 +36,89 @@ class EventWatch:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.watched = [EventValues(event, run.system) for event in run.events]
+        self.values: np.ndarray | None = None
+        """The values (events, states) of all functions now, where they are watched from inside the steps."""
+        self.resting = 0
+        """Looks before states are watched from inside their steps again."""
         self.mark, self.steps = run.nodes.mark, 0
         """What was added to the nodes, and how many steps were taken, before it was looked last."""
 
-    def look(self) -> None:
-        """Locate what happened to all states since it was looked for last; the first terminal event ends the motion of
-        its state."""
+    def look(self, among: np.ndarray | None = None) -> None:
+        """Locate what happened since it was looked for last to all states, or to some of them (states,); the first
+        terminal event ends the motion of its state."""
         run, self.steps = self.run, self.run.mover.steps
-        if run.events and run.going.any():
-            self._note(*self._happened())
+        going = run.going if among is None else run.going & among
+        if run.events and going.any():
+            self._note(*self._happened(going))
         self.mark = run.nodes.mark
 
-    def _happened(self) -> tuple[StepHistory, list[Hit]]:
-        """Return what states have passed since the mark, and what happened to them."""
+    def looks_inside(self) -> StepWatch | None:
+        """Return what watches the steps to come from inside; None where all of them are looked at."""
+        self.resting = max(0, self.resting - 1)
+        return None if self.resting else self.run.step_watch
+
+    def advance(self, inside: StepWatch, end: float) -> np.ndarray:
+        """Move the states of the run to a time, watched from inside their steps, and return to which of them (states,)
+        something may have happened: those have passed all nodes, the others the last one."""
+        run, mover = self.run, self.run.mover
+        assert isinstance(mover, CompiledSteps)
+        begin, carried = (run.t, run.q, run.v), mover.carried_for(inside)
+        if self.values is None:
+            self.values = self._values(*begin)
+            carried[:] = inside.started(*begin, self.values)
+        else:
+            inside.looked_at(carried, run.v)
+        memory = mover.memory()
+        t, q, v = mover.advance(*begin, run.tau, end, None)
+        there = run.going & np.isfinite(t)
+        doubtful = there & inside.doubtful(carried, float(np.max(mover.kept["h"][there], initial=0.0)))
+        try:
+            self.values = self._values(t, q, v)
+            known = np.all(
+                np.abs(self.values - inside.values_at(carried)) <= SAME * np.abs(self.values).max(), axis=0
+            )
+            is_formula = bool(known[there].all())
+        except Exception:
+            # What is wrong is said where it is looked at, with what there was until then.
+            is_formula = False
+        if not is_formula:
+            # The function is not what it was for symbols.
+            doubtful, run.step_watch = there, None
+        if np.count_nonzero(doubtful) > MANY * np.count_nonzero(there):
+            self.values, self.resting = None, REST
+        if doubtful.any():
+            taken, since = mover.steps, mover.since
+            mover.go_back(memory, doubtful)
+            again = mover.advance(np.where(doubtful, begin[0], np.inf), *begin[1:], run.tau, end, run.nodes)
+            for x, y in zip((t, q, v), again, strict=True):
+                x[doubtful] = y[doubtful]
+            mover.steps, mover.since = taken, since
+        clear = np.flatnonzero(there & ~doubtful)
+        if len(clear):
+            # Nobody asks how the way to them began.
+            run.nodes.add(
+                clear,
+                t[clear],
+                q[clear],
+                v[clear],
+                mover.works(clear),
+                run.tau[clear],
+                np.zeros_like(v[clear]),
+            )
+        run.t, run.q, run.v = t, q, v
+        return doubtful
+
+    def _values(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the values (events, states) of all functions, zero for states that do not go on."""
+        found, going = np.zeros((len(self.watched), len(t))), np.flatnonzero(np.isfinite(t))
+        for row, event in zip(found, self.watched, strict=True):
+            row[going] = event.at(t[going], q[going], v[going], going)
+        return found
+
+    def _happened(self, going: np.ndarray) -> tuple[StepHistory, list[Hit]]:
+        """Return what states that are `going` (states,) have passed since the mark, and what happened to them."""
         run = self.run
-        passed = run.nodes.since(self.mark, run.going)
+        passed = run.nodes.since(self.mark, going)
         nodes = Nodes(
             passed.who, passed.t, passed.everywhere, partial(self._between, passed), self._turns(passed)
         )
@@ -104,7 +178,7 @@ class EventWatch:
         if not run.looking or not run.near.shape[-1]:
             return None
         every = np.arange(len(passed))
-        near = run.excitation.near_by_joint(passed.work(every)[:, run.near_columns])
+        near = run.acting.near_by_joint(passed.work(every)[:, run.near_columns])
         states = passed.q(every), passed.v(every)
         rates = {
             joint: each_own(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -129,10 +129,13 @@ def sign_changes(event: EventValues, plan: Plan, nodes: Nodes, begin: float | No
 def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return in how many parts intervals (n,) behind nodes `starts` (n,) are looked at, if they are looked at, and in
     which of them nothing turns far."""
-    turning = _turning(plan)
-    turns = np.flatnonzero(turning)
+    speeds = turning(plan)
+    turns = np.flatnonzero(speeds)
+    # One column after the other: there are few of them, and many nodes.
     speed = nodes.everywhere(
-        lambda states, t, q, v: np.max(np.abs(v[:, turns]) * turning[turns], axis=-1, initial=0.0)
+        lambda states, t, q, v: reduce(
+            np.maximum, (np.abs(v[:, k]) * speeds[k] for k in turns), np.zeros(len(v))
+        )
     )
     h = nodes.t[starts + 1] - nodes.t[starts]
     wanted = np.ceil(np.maximum(speed[starts], speed[starts + 1]) * h / FAR)
@@ -143,7 +146,7 @@ def _parts(plan: Plan, nodes: Nodes, starts: np.ndarray) -> tuple[np.ndarray, np
 
 
 @lru_cache(maxsize=64)
-def _turning(plan: Plan) -> np.ndarray:
+def turning(plan: Plan) -> np.ndarray:
     """Return by how many radians a unit of each velocity component turns a body, (nv,)."""
     found = np.zeros(plan.nv)
     for i in range(1, plan.n):

@@ -10,8 +10,8 @@ import numpy as np
 
 from catena.simulation.arguments import TimeSpan
 
-# Fixed steps between two looks at least.
-BETWEEN = 16
+# Fixed steps between two looks at least; twice as many each time, up to the most.
+BETWEEN, MOST = 16, 64
 
 
 class TimeGuard(Protocol):
@@ -34,7 +34,7 @@ class Recorded:
 
 class Looks:
     """So many looks at a motion, so that nothing is computed far beyond an end that comes early; between fixed steps of
-    so many seconds only, and not after fewer than `BETWEEN` of these."""
+    so many seconds only, not after fewer than `BETWEEN` of these, and less often the longer a motion has gone on."""
 
     def __init__(self, count: int, step: float | None = None) -> None:
         self.count, self.step = count, step
@@ -45,7 +45,10 @@ class Looks:
             return np.linspace(start, end, self.count + 1)[1:-1]
         steps = whole_steps(end - start, self.step)
         apart = max(BETWEEN, -(-steps // self.count))
-        return start + (end - start) / steps * np.arange(apart, steps, apart)
+        most = max(MOST, apart)
+        longer = apart * 2 ** np.arange(int(np.log2(most / apart)) + 1)
+        at = np.cumsum(np.append(longer, np.full(steps // most, most)))
+        return start + (end - start) / steps * at[at < steps]
 
 
 def whole_steps(span: float, step: float) -> int:

@@ -100,9 +100,14 @@ class Keep:
         return Keep(tuple(found))
 
     @property
-    def tallies(self) -> tuple[Signal, ...]:
-        """Return what follows from all of a signal."""
-        return tuple(one for one in self.signals if one.tally)
+    def gathered(self) -> tuple[Signal, ...]:
+        """Return what follows from all of a signal, but for its value at the end."""
+        return tuple(one for one in self.signals if one.tally not in ("", "last"))
+
+    @property
+    def last(self) -> tuple[Signal, ...]:
+        """Return the signals of which the value at the end is asked for."""
+        return tuple(one for one in self.signals if one.tally == "last")
 
     @property
     def sampled(self) -> tuple[Signal, ...]:

@@ -9,7 +9,7 @@ from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.pose_path import PosePath
 from catena.simulation.references.protocol import Reference, ReferenceMotion, is_reference
-from catena.simulation.references.rotation import Turning, Turns, turning, turns
+from catena.simulation.references.rotation import OrientationPath
 from catena.simulation.references.splines import spline
 from catena.simulation.references.task_path import TaskPath
 
@@ -19,20 +19,17 @@ __all__ = [
     "JointPath",
     "ReferenceMotion",
     "PiecewisePolynomial",
+    "OrientationPath",
     "PosePath",
     "Reference",
     "is_reference",
     "TaskPath",
-    "Turning",
-    "Turns",
     "as_polynomial",
     "constant",
     "cubic",
     "function",
     "quintic",
     "spline",
-    "turning",
-    "turns",
 ]
 
 __getattr__ = renamed("references", {"Motion": "ReferenceMotion"})

@@ -15,7 +15,7 @@ from catena.simulation.references.function import Formula, as_formula
 from catena.simulation.references.path_table import PathTable
 from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.pose_path import PosePath, posed
-from catena.simulation.references.rotation import Turning, Turns, turned
+from catena.simulation.references.rotation import OrientationPath, ShortestTurns, turned
 from catena.spatial.scalars import array, is_symbolic
 
 Rows = tuple[Any, Any, Any]
@@ -57,17 +57,17 @@ def _made_again(source: Any) -> ReferenceInStep | None:
 def _in_step(reference: Any) -> ReferenceInStep | None:
     polynomial = as_polynomial(reference)
     if polynomial is not None:
-        return ReferenceInStep(((polynomial, 0), (polynomial, 1), (polynomial, 2)), _thirds)
+        return ReferenceInStep(((polynomial, 0), (polynomial, 1), (polynomial, 2)), thirds)
     if isinstance(reference, Constant):
         rest = np.zeros(reference.nv)
         return ReferenceInStep(((held(reference.position), 0),), lambda t, x: (x, rest, rest))
     formula = as_formula(reference)
     if formula is not None:
         return ReferenceInStep((), lambda t, x: formula_rows(formula, t))
-    if isinstance(reference, Turning):
+    if isinstance(reference, OrientationPath):
         vector, start = in_step(reference.vector), reference.start
         return vector and ReferenceInStep(vector.paths, lambda t, x: turned(start, *vector.motion(t, x)))
-    if isinstance(reference, Turns):
+    if isinstance(reference, ShortestTurns):
         return _turns(reference)
     if isinstance(reference, PosePath):
         return _both(reference)
@@ -80,12 +80,13 @@ def formula_rows(formula: Formula, t: Any) -> Rows:
     return q, v, a
 
 
-def _thirds(t: Any, x: Any) -> Rows:
+def thirds(t: Any, x: Any) -> Rows:
+    """Return position, velocity and acceleration of numbers (..., 3 k) that are these."""
     k = x.shape[-1] // 3
     return x[..., :k], x[..., k : 2 * k], x[..., 2 * k :]
 
 
-def _turns(reference: Turns) -> ReferenceInStep | None:
+def _turns(reference: ShortestTurns) -> ReferenceInStep | None:
     """Return turns from orientation to orientation: where each begins, its vector and its number are steps in time."""
     law = in_step(reference.law)
     if law is None:

@@ -41,7 +41,7 @@ class PosePath:
     def through(cls, times: ArrayLike, poses: Sequence[Pose], law: str = "quintic") -> PosePath:
         """Return the path through poses that rests at each of them: straight lines and shortest turns."""
         from catena.simulation.references.polynomial import cubic, quintic
-        from catena.simulation.references.rotation import turns
+        from catena.simulation.references.rotation import OrientationPath
 
         try:
             listed = list(entries(poses))
@@ -53,7 +53,8 @@ class PosePath:
             raise StateError("pose path: give a list of Pose(p=..., quat=...), one for each time.")
         points = cubic if law == "cubic" else quintic
         return cls(
-            points(times, [pose.p for pose in listed]), turns(times, [pose.quat for pose in listed], law)
+            points(times, [pose.p for pose in listed]),
+            OrientationPath.through(times, [pose.quat for pose in listed], law),
         )
 
     @property

@@ -26,31 +26,49 @@ from catena.validation import is_one_of, real_array, shown
 
 # Below this angle the series of b, c and their slopes are exact to rounding.
 SMALL = 1e-2
+WHO = "orientation path"
 
 
-class Turning:
-    """The orientation start exp(xi(t)) for a reference `vector` of the three entries of xi."""
+class OrientationPath:
+    """An orientation over time, as a reference for a spherical joint or for that of a tool: `start` (w, x, y, z),
+    turned by the rotation vector that a reference of three coordinates gives. `through` gives one through orientations.
+    """
 
-    def __init__(self, vector: Reference, start: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
-        self.vector = as_reference(vector, "turning", "rotation vector")
-        self.start = orientation(start, "turning")
-        if vector.at(0.0).q.shape != (3,):
+    def __init__(self, vector: Reference, start: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> None:
+        self.vector = as_reference(vector, WHO, "rotation vector")
+        self.start = orientation(start, WHO)
+        found = vector.at(0.0).q.shape
+        if found != (3,):
             raise StateError(
-                f"turning: the rotation vector has shape {vector.at(0.0).q.shape} at t = 0; it must have 3 entries."
+                f"{WHO}: the rotation vector has shape {found} at t = 0; it must have 3 entries."
             )
+
+    @staticmethod
+    def through(times: ArrayLike, orientations: ArrayLike, law: str = "quintic") -> ShortestTurns:
+        """Return the shortest turns through `orientations` (n, 4), unit quaternions, at `times` (n,), resting at each.
+
+        `law` is "quintic" or "cubic".
+        """
+        laws = {"quintic": quintic, "cubic": cubic}
+        if not is_one_of(law, laws):
+            raise StateError(f"{WHO}: law is {shown(law)}; choose quintic or cubic.")
+        t, x = as_knots(times, orientations, WHO)
+        if x.shape[1] != 4:
+            raise StateError(f"{WHO}: orientations have {x.shape[1]} entries; give quaternions (w, x, y, z).")
+        return ShortestTurns(t, np.stack([orientation(row, WHO) for row in x]), laws[law])
 
     @property
     def span(self) -> tuple[float, float] | None:
         """Return the first and the last time, where the rotation vector has them."""
         return getattr(self.vector, "span", None)
 
-    def at(self, t: Any) -> ReferenceMotion:
+    def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return quaternions (..., 4), angular velocities (..., 3) and accelerations in the turning axes."""
         xi, rate, rate2 = self.vector.at(t)
         return turned(self.start, xi, rate, rate2)
 
 
-class Turns:
+class ShortestTurns:
     """Turning from orientation to orientation, each about one axis, with a law of time from 0 to 1 for each turn."""
 
     def __init__(self, times: np.ndarray, orientations: np.ndarray, law: Any) -> None:
@@ -63,33 +81,13 @@ class Turns:
         """Return the first and the last time."""
         return float(self.times[0]), float(self.times[-1])
 
-    def at(self, t: Any) -> ReferenceMotion:
+    def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return quaternions (..., 4), angular velocities (..., 3) and accelerations in the turning axes."""
-        when = as_times(t, "turns")
+        when = as_times(t, WHO)
         i = np.clip(np.searchsorted(self.times, when, side="right") - 1, 0, len(self.vectors) - 1)
         s, rate, rate2 = self.law.at(when)
         xi = self.vectors[i]
         return turned(self.orientations[i], (s - i[..., None]) * xi, rate * xi, rate2 * xi)
-
-
-def turning(vector: Reference, start: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Turning:
-    """Return the orientation that is turned from `start` (w, x, y, z) by the rotation vector that a reference of three
-    coordinates gives: for a spherical joint, or the orientation of a tool."""
-    return Turning(vector, start)
-
-
-def turns(times: ArrayLike, orientations: ArrayLike, law: str = "quintic") -> Turns:
-    """Return the shortest turns through `orientations` (n, 4), unit quaternions, at `times` (n,), resting at each.
-
-    `law` is "quintic" or "cubic".
-    """
-    laws = {"quintic": quintic, "cubic": cubic}
-    if not is_one_of(law, laws):
-        raise StateError(f"turns: law is {shown(law)}; choose quintic or cubic.")
-    t, x = as_knots(times, orientations, "turns")
-    if x.shape[1] != 4:
-        raise StateError(f"turns: orientations have {x.shape[1]} entries; give quaternions (w, x, y, z).")
-    return Turns(t, np.stack([orientation(row, "turns") for row in x]), laws[law])
 
 
 def turned(start: Any, xi: Any, rate: Any, rate2: Any) -> ReferenceMotion:

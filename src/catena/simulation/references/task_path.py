@@ -12,6 +12,8 @@ from catena.errors import StateError
 from catena.kinematics import stacks
 from catena.kinematics.extent import characteristic_length
 from catena.mechanism.validation import known
+from catena.simulation.references.fitted import fitted
+from catena.simulation.references.in_step import ReferenceInStep, in_step, thirds
 from catena.simulation.references.inverse_kinematics import InverseKinematics
 from catena.simulation.references.protocol import (
     Reference,
@@ -145,6 +147,23 @@ class TaskPath:
     def followed(self) -> np.ndarray:
         """Return which velocity components (nv,) have a reference: all."""
         return np.ones(self.system.nv, dtype=bool)
+
+    @cached_property
+    def in_step(self) -> ReferenceInStep | None:
+        """Return it for the compiled step, as polynomials that agree to many digits; None where the path has no end,
+        or joints have positions whose rates are not their velocities."""
+        if not np.isfinite(self.end) or self.system.nq != self.system.nv:
+            return None
+        known, begin, step = in_step(self.path), self._inverse.begin, self._inverse.step
+        # What the task leaves free is smooth between the nodes of the inverse kinematics only.
+        nodes = begin + step * np.arange(np.ceil((self.end - begin) / step - 1e-9))
+        knots = np.concatenate(
+            [nodes, [self.end], *(path.times for path, _ in (known.paths if known else ()))]
+        )
+        polynomial = fitted(self.at, np.clip(knots, begin, self.end))
+        if polynomial is None:
+            return None
+        return ReferenceInStep(tuple((polynomial, k) for k in range(3)), thirds, self)
 
     def at(self, t: ArrayLike) -> ReferenceMotion:
         """Return q (..., nq), v (..., nv) and vdot (..., nv); after the end it stands there."""

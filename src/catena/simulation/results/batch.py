@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.simulation.results.across_segments import Ask
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.joining import filled
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.states import StatesAt
 from catena.simulation.results.times import increasing_times, start_offset
-from catena.simulation.results.trajectory import Ask, Trajectory
+from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.system import System
 from catena.validation import shown

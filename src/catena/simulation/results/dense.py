@@ -42,14 +42,33 @@ def ground(ground: Any) -> None:
 def between(body: Any, parent: Any) -> None:
     """Interpolate q and v at the part s of the way from (q, v, vdot) at one node to those at the next."""
     body.h, body.s, body.told = parent.h, parent.s, parent.told
-    h, s, joint = body.h, body.s, body.joint
-    start, end = np.zeros(joint.nv), joint.difference(body.q, body.q_next)
-    d0, d1 = joint.local_rate(start, body.qd), joint.local_rate(end, body.qd_next)
-    e0 = local_acceleration(joint, start, d0, body.qd, body.qdd)
-    e1 = local_acceleration(joint, end, d1, body.qd_next, body.qdd_next)
+    body.q_between, body.qd_between = state_between(
+        body.joint,
+        body.h,
+        body.s,
+        (body.q, body.qd, body.qdd),
+        (body.q_next, body.qd_next),
+        body.qdd_next,
+        body.told,
+    )
+
+
+def state_between(
+    joint: JointKind, h: Any, s: Any, begin: tuple[Any, Any, Any], after: tuple[Any, Any], vdot: Any = None,
+    told: Any = 0.0,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Return q and v of a joint at the part s of a time h that begins with q, v and vdot and ends with q and v; `vdot`
+    at its end counts where it is `told`."""
+    q, v, acceleration = begin
+    start, end = np.zeros(joint.nv), joint.difference(q, after[0])
+    d0, d1 = joint.local_rate(start, v), joint.local_rate(end, after[1])
+    e0 = local_acceleration(joint, start, d0, v, acceleration)
     # A polynomial of degree 4 has this second derivative at its end.
     quartic = [c - (12.0 * x / h - 6.0 * (a + b)) / h for x, a, b, c in zip(end, d0, d1, e0)]
-    e1 = array([where(less(0.5, body.told), x, y) for x, y in zip(e1, quartic)])
+    e1 = array(quartic)
+    if vdot is not None:
+        given = local_acceleration(joint, end, d1, after[1], vdot)
+        e1 = array([where(less(0.5, told), x, y) for x, y in zip(given, quartic)])
     (p, p0, p00, p1, p11), (r, r0, r00, r1, r11) = hermite(s)
     xi = array(
         [
@@ -60,8 +79,7 @@ def between(body: Any, parent: Any) -> None:
     rate = array(
         [r * x / h + r0 * a + r1 * b + h * (r00 * c + r11 * d) for x, a, b, c, d in zip(end, d0, d1, e0, e1)]
     )
-    body.q_between = joint.integrate(body.q, xi)
-    body.qd_between = velocity_of(joint, xi, rate)
+    return joint.integrate(q, xi), velocity_of(joint, xi, rate)
 
 
 def hermite(s: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

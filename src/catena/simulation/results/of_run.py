@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catena.dynamics.contacts.tip_forces import ContactForces
 from catena.kernels import compile_seconds
 from catena.simulation.acting import loads
+from catena.simulation.acting.tips import with_tips
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
@@ -34,7 +38,7 @@ class RunResult:
         last = (
             run.tau
             if run.held
-            else run.excitation.command_at(np.where(np.isfinite(run.t), run.t, run.ends), run.q, run.v)
+            else run.acting.command_at(np.where(np.isfinite(run.t), run.t, run.ends), run.q, run.v)
         )
         t, *rows = run.nodes.all(last)
         if run.times is None:
@@ -56,35 +60,37 @@ class RunResult:
         """Return the states q (..., samples, nq), v (..., samples, nv) at some times as a segment, with what they carry
         along and the control forces tau that act from each time on."""
         run = self.run
-        if run.excitation.holds_commands:
-            tau = run.excitation.at_speed(tau, v)
-        wrenches = self._wrenches(times, q, v)
-        driven = {
-            name: np.broadcast_to(vdot, (*q.shape[:-1], vdot.shape[-1]))
-            for name, vdot in run.excitation.accelerations_driven(times).items()
-        }
+        if run.acting.holds_commands:
+            tau = run.acting.at_speed(tau, v)
+        wrenches, passing = self._wrenches(times, q, v), self._passing(times, q, v, tau, carried)
+        driven = {}
+        if run.acting.motion:
+            found = run.acting.accelerations_driven(times).items()
+            driven = {name: np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])) for name, x in found}
         kept = self._kept(times, q, v)
         if run.keep is not None and run.keep.sampled and len(times) > 2:
             # What is asked for by name is all that stays of the samples between.
             ends = [0, -1]
             times, q, v, tau, carried = times[ends], *(x[..., ends, :] for x in (q, v, tau, carried))
             driven = {name: x[..., ends, :] for name, x in driven.items()}
-            wrenches = self._wrenches(times, q, v)
+            wrenches, passing = self._wrenches(times, q, v), self._passing(times, q, v, tau, carried)
+        if passing:
+            wrenches = with_tips(wrenches, tuple(passing.values()))
         # Parameters that differ from state to state are the same at all samples.
         system = run.system.variants.reshaped((*run.batch, 1))
         work, near = carried[..., : run.sources], carried[..., run.near_columns]
         positions = {
             joint: system.joint_position(q, joint, next_to)
-            for joint, next_to in run.excitation.near_by_joint(near).items()
+            for joint, next_to in run.acting.near_by_joint(near).items()
         }
-        tau, motors = tau[..., : run.system.nv], run.excitation.loop_forces(tau)
+        tau, motors = tau[..., : run.system.nv], run.acting.loop_forces(tau)
         if driven:
             besides = loads.Besides(motors, near=positions)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
         made = Segment(
             system, times, q, v, tau, run.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(run.found), ended=run.ended, settings=self._settings(), held=run.held, loop_forces=motors,
-            loop_positions=positions, kept=kept,
+            loop_positions=positions, kept=kept, tip_forces={name: x.f for name, x in passing.items()},
             stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
         )  # fmt: skip
         landing = run.problem.landing
@@ -96,6 +102,10 @@ class RunResult:
         if run.keep is None:
             return {}
         found = {} if run.tally is None else run.tally.told()
+        if run.step_tally is not None:
+            found |= run.step_tally.told(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
+        for one in run.keep.last:
+            found[one.name] = one.on(run.system, run.named)(*run.nodes.last())
         found = {name: x.reshape(run.batch) for name, x in found.items()}
         over = q.shape[:-1]
         at = np.broadcast_to(times, over).reshape(-1)
@@ -121,16 +131,37 @@ class RunResult:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
         asked for again now, what compiled is computed when somebody looks at it."""
         run = self.run
-        excitation = run.excitation
-        if not excitation.forces:
+        acting = run.acting
+        if not acting.forces:
             return {}
 
         def compute() -> dict[str, np.ndarray]:
             states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
-            given = excitation.wrenches_over(times, *states)
+            given = acting.wrenches_over(times, *states)
             return {frame: wrench.reshape(*q.shape[:-1], 6) for frame, wrench in given.items()}
 
-        return compute() if excitation.asks_wrenches else OnDemand(tuple(excitation.forces), compute)
+        return compute() if acting.asks_wrenches else OnDemand(tuple(acting.forces), compute)
+
+    def _passing(
+        self, times: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, carried: np.ndarray
+    ) -> dict[str, ContactForces]:
+        """Return what passed through the contacts of tips, with arrays (..., samples, n), by their names."""
+        run, acting = self.run, self.run.acting
+        if acting.tips is None:
+            return {}
+        count = (math.prod(run.batch), len(times))
+        rows = [x.reshape(*count, x.shape[-1]) for x in (q, v, tau, carried[..., run.near_columns])]
+        each = [acting.tip_forces(float(t), *(x[:, k] for x in rows)) for k, t in enumerate(times)]
+        found = {}
+        for k, contact in enumerate(acting.tips.contacts):
+            parts = {
+                one.name: np.stack([getattr(at[k], one.name) for at in each], axis=1)
+                for one in fields(ContactForces)
+                if one.name != "frame"
+            }
+            shaped = {name: x.reshape(*q.shape[:-1], x.shape[-1]) for name, x in parts.items()}
+            found[contact.label] = ContactForces(contact.frame, **shaped)
+        return found
 
     @staticmethod
     def _works(work: np.ndarray) -> dict[str, np.ndarray]:

@@ -29,6 +29,7 @@ from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.times import asked_times, increasing_times, start_offset
 from catena.system import System, tree_forces
 from catena.system.beam_resultants import beam_resultants
+from catena.system.energies import energies
 from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Segment(Energies):
     rigid stops, and those by which dry friction that sticks differs from the one that goes smoothly through rest.
     `contacts` are those that may touch, and `contact_forces` maps their names, and those of rigid stops, to the
     forces (..., samples, 3) on their frames in the axes of their planes, zero where they do not touch. `kept` are the
-    signals that a run was asked to keep, {name: (...)} or, at its samples, {name: (..., samples)}.
+    signals that a run was asked to keep, {name: (...)} or, at its samples, {name: (..., samples)}. `tip_forces` are
+    the wrenches (..., samples, 6) that tips exert on their supports, by the names of their contacts.
     """
 
     system: System
@@ -83,6 +85,7 @@ class Segment(Energies):
     contacts: tuple[Contact, ...] = ()
     contact_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
     kept: Mapping[str, np.ndarray] = field(default_factory=_nothing)
+    tip_forces: Mapping[str, np.ndarray] = field(default_factory=_nothing)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return what a copy or a pickle is made of; what was found from it is found again."""
@@ -258,6 +261,7 @@ class Segment(Energies):
             driven=self.between.driven_at(asked), loop_forces=besides.motors,
             stop_forces=besides.stops, loop_positions=besides.near,
             contact_forces={name: between(self.t, f, asked) for name, f in self.contact_forces.items()},
+            tip_forces={name: between(self.t, f, asked) for name, f in self.tip_forces.items()},
             held=self.held and bool(np.isin(self.t, asked).all()),
         )  # fmt: skip
 
@@ -280,20 +284,25 @@ class Segment(Energies):
         return {
             "wrenches": self.wrenches, "driven": self.driven, "loop_forces": self.loop_forces,
             "stop_forces": self.stop_forces, "loop_positions": self.loop_positions,
-            "contact_forces": self.contact_forces,
+            "contact_forces": self.contact_forces, "tip_forces": self.tip_forces,
         }  # fmt: skip
 
     # Energy, momentum, forces.
 
-    @cached_property
+    @property
     def kinetic_energy(self) -> np.ndarray:
         """Return the kinetic energy, (..., samples)."""
-        return self.system.kinetic_energy(self.q, self.v)
+        return self.energies[0]
 
-    @cached_property
+    @property
     def potential_energy(self) -> np.ndarray:
         """Return the potential energy of gravity, springs and stops, (..., samples)."""
-        return self.system.potential_energy(self.q, near=self.loop_positions)
+        return self.energies[1]
+
+    @cached_property
+    def energies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the kinetic and the potential energy, each (..., samples)."""
+        return energies(self.system, self.q, self.v, self.loop_positions)
 
     @cached_property
     def momentum(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,7 @@ class Transition:
     impulse: Mapping[str, np.ndarray]
     momentum_error: NumberOnDemand = NumberOnDemand()
     told: tuple[str, ...] = ()
-    transfer: Transfer | None = None
+    transfer: Transfer | None = field(default=None, repr=False)
     state: tuple[int, ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
@@ -38,3 +38,12 @@ class Transition:
     def __str__(self) -> str:
         head = f"t = {self.t:.6g} s, {self.name}: {energy_text(self.energy_loss, 6)}"
         return "\n".join([head, *(f"  {x}" for x in self.told)])
+
+
+def change_of_coordinates(
+    batch: tuple[int, ...], state: int, t: float, before: list[str], after: list[str]
+) -> Transition:
+    """Return that a state of a batch has other independent coordinates from a time on."""
+    words = f"{', '.join(before)} do not determine the others here; {', '.join(after)} do"
+    index = tuple(int(k) for k in np.unravel_index(state, batch)) if batch else ()
+    return Transition(t, "independent coordinates", 0.0, {}, float("nan"), told=(words,), state=index)

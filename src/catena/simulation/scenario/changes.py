@@ -121,7 +121,7 @@ class Change:
             mechanism = mechanism.free_base()
         return mechanism.fix_base(at=here) if self.fix else mechanism
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Return what it does, in words."""
         words = [
             f"{what} {', '.join(getattr(self, what))}"

@@ -180,7 +180,7 @@ def event_function(text: str, parameters: Mapping[str, float], who: str) -> Call
     def function(here: Any) -> Any:
         joints = here.system.mechanism.joints
         check_names(formula, parameters, joints, (TIME, POSITIONS, VELOCITIES, PLACE), who)
-        return formula.number({name: _here(name, here, parameters, formula, who) for name in formula.names})
+        return _value(formula, {name: _here(name, here, parameters, formula, who) for name in formula.names})
 
     return function
 

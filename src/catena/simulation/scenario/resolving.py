@@ -83,6 +83,8 @@ def controller(
 def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, float]) -> list[Event]:
     """Return events with functions in the place of formulas, and those that make the changes of the structure."""
     listed, changes = event_list(events), change_list(changes)
+    if not listed and not changes:
+        return []
     found = []
     for event in listed:
         if isinstance(event.function, str):

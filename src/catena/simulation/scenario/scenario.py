@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.contacts.tip_contact import TipContact
 from catena.errors import StateError
 from catena.mechanism import MODES, InitialState, Mechanism
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import as_wrench
 from catena.simulation.arguments import event_list, initial_state, sample_times, time_span
-from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
 from catena.simulation.problem import Applied, Control, Prescribed, check_coordinates, check_settings
@@ -53,9 +54,9 @@ class Scenario:
     `mechanism` is copied, so that later edits change nothing here. `initial` are positions of joints, around which the
     loops are closed, or q (..., nq) as it is; `velocity` likewise; without them the mechanism's own initial state is
     taken. `drives` are joints whose motion is prescribed, `control` what forces actuators give, `wrenches` act on
-    frames or bodies, `contacts` are `ct.Contact` and `ct.Stop`, `events` are looked for, and `changes` change the
-    structure at a time or at an event. The other arguments are those of `ct.simulate`; `plan` those of
-    `Mechanism.system`.
+    frames or bodies, `contacts` are `ct.Contact`, `ct.Stop` and `ct.TipContact`, `events` are looked for, and
+    `changes` change the structure at a time or at an event. The other arguments are those of `ct.simulate`; `plan`
+    those of `Mechanism.system`.
 
     What is a function of time or state may be a formula: drives={"A": "0.3 * sin(w * t)"}, control={"A": "-k * A"},
     ct.Event("A - 0.5"). Names in it are t, joints, q.joint and v.joint, and the named numbers in `parameters`; names
@@ -73,7 +74,7 @@ class Scenario:
     drives: Mapping[str, Prescribed | ArrayLike | str] = field(default_factory=_nothing)
     control: Control | Described | Mapping[str, Any] | Sequence[Described] | None = None
     wrenches: Mapping[str, Applied | Sequence[Any]] = field(default_factory=_nothing)
-    contacts: Sequence[Contact | Stop] | Contact | Stop = ()
+    contacts: Sequence[Contact | Stop | TipContact] | Contact | Stop | TipContact = ()
     events: Sequence[Event | Control] | Event | Control = ()
     changes: Sequence[Change] | Change = ()
     parameters: Mapping[str, ArrayLike] = field(default_factory=_nothing)
@@ -189,13 +190,15 @@ class Scenario:
         self._set("control", control)
 
     def _check_happening(self) -> None:
-        self._set("contacts", contact_list(self.contacts))
+        made, tips = tips_apart(self.contacts)
+        self._set("contacts", (*made, *tips))
         frames = [*self.mechanism.bodies, *self.mechanism.frames]
         for contact in self.contacts:  # type: ignore[union-attr]
             if isinstance(contact, Stop):
                 known("joint", contact.joint, self._joints, "Scenario: Stop")
             else:
-                for frame in (contact.frame, contact.on):
+                others = (contact.on,) if isinstance(contact, Contact) else ()
+                for frame in (contact.frame, *others):
                     known("body or frame", frame, frames, f"Scenario: Contact {contact.label!r}")
         self._set("events", tuple(distinct(event_list(self.events))))
         listed = change_list(self.changes)

@@ -9,7 +9,6 @@ import numpy as np
 
 from catena.mechanism import GROUND
 from catena.simulation.acting.external import as_wrench
-from catena.simulation.contacts import Stop
 from catena.simulation.scenario.described import Described
 from catena.simulation.scenario.formulas import formula_control
 from catena.validation import shown
@@ -17,6 +16,7 @@ from catena.validation import shown
 if TYPE_CHECKING:
     from catena.simulation.scenario.scenario import Scenario
 
+_CONTACTS = {"Stop": "stop", "TipContact": "tip contact"}
 # How many entries of a list are told.
 MOST = 8
 
@@ -32,10 +32,11 @@ def report(scenario: Scenario) -> str:
         *(("drive", f"{joint} = {_told(moves)}") for joint, moves in scenario.drives.items()),
         *(("control", line) for line in _controls(scenario.control)),
         *(("wrench", f"on {frame}: {_told(as_wrench(x).function)}") for frame, x in scenario.wrenches.items()),
-        *(("stop" if isinstance(x, Stop) else "contact", _fields(x)) for x in _many(scenario.contacts)),
+        *((_CONTACTS.get(type(x).__name__, "contact"), _fields(x)) for x in _many(scenario.contacts)),
         *(("event", f"{event.label}: {_told(event.function)}" + (", ends the motion" if event.terminal else ""))
           for event in _many(scenario.events)),
-        *(("change", f"{change.label.removeprefix('Change ')}: {change.told()}") for change in _many(scenario.changes)),
+        *(("change", f"{change.label.removeprefix('Change ')}: {change.in_words()}")
+          for change in _many(scenario.changes)),
         *(("parameter", f"{name} = {_told(value)}") for name, value in _many(scenario.parameters.items())),
         ("run", _settings(scenario)),
     ]  # fmt: skip

@@ -22,12 +22,13 @@ forces (nv,); the state may be a trial."""
 class AskedPlays:
     """Up to so many `steps` of the one state of a session by a method whose stages are at `times`, as parts of a step.
     The buffers `inputs` are packed before, `outputs` are recorded after each of them, and `ask` writes the inputs
-    `given`; `close`, if it is not None, puts prescribed joints where they are at the end of a step, given its time.
+    `given`; `close`, if it is not None, puts prescribed joints where they are at the end of a step, given its time; one
+    that `reuses` the last stage of a step as the first of the next asks once for both.
     `tau` (steps, nv) are the control forces with which steps began, `tau_now` (nv,) those of the last stage."""
 
     def __init__(
         self, session: Session, steps: int, inputs: Sequence[str], outputs: Sequence[str], times: Sequence[float],
-        given: Sequence[str], ask: Ask, close: Callable[[float], None] | None = None,
+        given: Sequence[str], ask: Ask, close: Callable[[float], None] | None = None, reuses: bool = True,
     ) -> None:  # fmt: skip
         self.b, self.times, self.ask, self.close = session.buffers, times, ask, close
         self.outputs = tuple(outputs)
@@ -46,7 +47,7 @@ class AskedPlays:
         self._last = None if closing is None else session.piece(closing, None, state, outputs)
         first, last = session.program.tape.rare
         self._again: list[Piece] | None = None
-        if first >= 0:
+        if reuses and first >= 0:
             self._again = [session.piece(0, first, (), ("dt",)), session.piece(last, rows[1], (), told)]
 
     def __call__(self, steps: int | None = None) -> tuple[int, bool]:

@@ -57,8 +57,7 @@ class BetweenSteps:
         if self.run.held:
             return q_then, v_then, work_then, tau_then
         asked = [
-            self.run.excitation.command_at(times[:, k], q_then[:, k], v_then[:, k])
-            for k in range(times.shape[1])
+            self.run.acting.command_at(times[:, k], q_then[:, k], v_then[:, k]) for k in range(times.shape[1])
         ]
         return q_then, v_then, work_then, np.stack(asked, axis=1)
 

@@ -3,13 +3,14 @@ force."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from catena.dynamics.loops.formulations.certified_elimination import is_for
+from catena.dynamics.loops.formulations.certified_elimination import knows_joints
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
@@ -93,6 +94,12 @@ Remedy = Projection | Baumgarte | Corrective | Nothing
 # How far loops are opened to see what becomes of their constraints, and up to where they are closed [rad or lengths].
 OPENED, CLOSED = 1e-4, 1e-9
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
+_WORDS = {kind: name for name, kind in NAMES.items()}
+
+
+def name_of(remedy: str | Remedy) -> str:
+    """Return the name of a remedy."""
+    return remedy if isinstance(remedy, str) else _WORDS[type(remedy)]
 
 
 class Drift(RunPart):
@@ -101,15 +108,24 @@ class Drift(RunPart):
     def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
         remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
         self.system, self.remedy, self.start = system, remedy, start
-        self.name = next(name for name, kind in NAMES.items() if isinstance(remedy, kind))
+        self.name = name_of(remedy)
         # Which constraints count is settled before anything is made for them.
         system.mechanics.settle(start)
         self.every = remedy.every if isinstance(remedy, Projection) else 1
         self.closed = system.mechanics.constrained
         self.couples = system.mechanics.is_closed
         """Whether loops are more than what the tree has: joints may rub that constrain nothing."""
-        self.in_python = self.couples and not _compiles(system)
-        """Whether a joint kind that closes a loop does not give its coordinates as formulas."""
+        self.in_python = self.couples and not loops_compile(system)
+        """Whether Python finds accelerations and closes loops, such as where a joint kind that closes one does not give
+        its coordinates as formulas."""
+        self.is_told = False
+        """Whether it does so because bodies have many modes."""
+
+    def telling(self) -> Drift:
+        """Return the same where Python tells the step accelerations, because bodies have many modes."""
+        found = copy(self)
+        found.in_python = found.is_told = True
+        return found
 
     @property
     def projects(self) -> bool:
@@ -175,8 +191,9 @@ class Drift(RunPart):
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 
-def _compiles(system: System) -> bool:
-    return is_for(system.plan) and all(
+def loops_compile(system: System) -> bool:
+    """Return whether all joints that close loops give their coordinates as formulas, so that steps can close them."""
+    return knows_joints(system.plan) and all(
         loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints
     )
 

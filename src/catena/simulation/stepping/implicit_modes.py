@@ -13,16 +13,23 @@ from catena.dynamics.tree.friction import elastic
 from catena.system import System
 
 
+def lent_inertia(system: System, q: np.ndarray, h: float) -> np.ndarray:
+    """Return the inertias F (nv,) that a step of size h lends to modes at q (nq,)."""
+    F, damping = np.zeros(system.nv), np.asarray(system.plan.damping)
+    for own, kind, _ in elastic(system.plan, q):
+        stiffness = np.asarray(getattr(kind, "kind", kind).stiffness)
+        F[own] = 0.5 * h * damping[own] + 0.25 * h * h * stiffness
+    return F
+
+
 def implicit_accelerations(
     system: System, q: np.ndarray, a: np.ndarray, a_past: np.ndarray, h: float
 ) -> np.ndarray:
     """Return the accelerations (nv,) of a step of size h, whose middle is at q (nq,), where the mechanism has a (nv,);
     a_past (nv,) are those of the step before."""
-    plan = system.plan
-    F, g = np.zeros(system.nv), np.zeros(system.nv)
+    plan, F, g = system.plan, lent_inertia(system, q, h), np.zeros(system.nv)
     for own, kind, _ in elastic(plan, q):
         C, modal = np.asarray(plan.damping)[own], getattr(kind, "kind", kind)
-        F[own] = 0.5 * h * C + 0.25 * h * h * np.asarray(modal.stiffness)
         g[own] = 0.5 * h * C * a_past[own] / (1.0 + 4.0 * h * h * np.asarray(modal.squares))
     J = system.closure_jacobian(q)
     _, sigma, rows = np.linalg.svd(J.reshape(-1, system.nv))

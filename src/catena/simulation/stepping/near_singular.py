@@ -13,7 +13,7 @@ import numpy as np
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of, is_for, is_trusted
 from catena.errors import LoopError
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.system import System
 from catena.thresholds import RANK_MOVING
 
@@ -45,20 +45,20 @@ def are_near_singular(system: System, q: np.ndarray, v: np.ndarray, h: np.ndarra
 
 
 def accelerations_near_singular(
-    excitation: ActingForces, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
+    acting: ActingForces, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
 ) -> np.ndarray | None:
     """Return the accelerations (1, nv) of one state q (1, nq), v (1, nv) from both sides of it, where loop joints are
     next to the positions near (1, n); None if there is nothing regular beside it."""
-    speed = float(np.max(np.abs(v / scales_of(excitation.system.plan).units)))
+    speed = float(np.max(np.abs(v / scales_of(acting.system.plan).units)))
     for distance in DISTANCES if speed else ():
-        found = _from_sides(excitation, t, q, v, tau, near, distance / speed)
+        found = _from_sides(acting, t, q, v, tau, near, distance / speed)
         if found is not None:
             return found
     return None
 
 
 def _from_sides(
-    excitation: ActingForces,
+    acting: ActingForces,
     t: float,
     q: np.ndarray,
     v: np.ndarray,
@@ -68,7 +68,7 @@ def _from_sides(
 ) -> np.ndarray | None:
     """Return the mean of the accelerations so much time before and behind, extrapolated with those at twice the
     time."""
-    system = excitation.system
+    system = acting.system
     sides = system.integrate(q[0], np.outer([-1.0, 1.0, -2.0, 2.0], v), time)
     try:
         sides, rates = system.project(sides, np.repeat(v, 4, axis=0))
@@ -76,7 +76,7 @@ def _from_sides(
         return None
     if not _is_regular(system, sides, rates).all():
         return None
-    a = excitation.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0), np.repeat(near, 4, axis=0))
+    a = acting.accelerations(t, sides, rates, np.repeat(tau, 4, axis=0), np.repeat(near, 4, axis=0))
     close, far = a[:2].mean(axis=0, keepdims=True), a[2:].mean(axis=0, keepdims=True)
     return (4.0 * close - far) / 3.0
 

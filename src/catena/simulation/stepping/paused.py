@@ -13,13 +13,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from catena.dynamics.loops.closing.projection import project_holding
 from catena.errors import LoopError, SingularDynamicsError
 from catena.kernels import Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS, NEAR
 from catena.kernels.session import Piece
-from catena.simulation.acting.excitation import ActingForces
+from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.stepping.drift import Drift
-from catena.simulation.stepping.implicit_modes import implicit_accelerations
+from catena.simulation.stepping.implicit_modes import implicit_accelerations, lent_inertia
 from catena.simulation.stepping.integrators import ADAPTIVE
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.near_singular import accelerations_near_singular, are_near_singular
@@ -38,13 +39,13 @@ class PausedSteps:
     that all states have one time and one step size."""
 
     def __init__(
-        self, program: Program, states: int, excitation: ActingForces, drift: Drift, method: str, target: str,
+        self, program: Program, states: int, acting: ActingForces, drift: Drift, method: str, target: str,
         controls: bool, has_law: bool, shares: bool,
     ) -> None:  # fmt: skip
         self.session, self.states = Session(program, states), states
-        self.excitation, self.system, self.drift = excitation, excitation.system, drift
+        self.acting, self.system, self.drift = acting, acting.system, drift
         self.target, self.controls = target, controls
-        self.asks = controls or excitation.is_python
+        self.asks = controls or acting.is_python
         self.times = evaluation_times(method)
         self.is_implicit, self.is_adaptive = method == "implicit_leapfrog", method in ADAPTIVE
         self.start = tuple(program.tape.inputs)
@@ -53,19 +54,19 @@ class PausedSteps:
         self.given: tuple[str, ...] = () if has_law else (target,)
         self.given += tuple(
             n
-            for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if excitation.asks_wrenches else ()))
+            for n in ("f_ext", "f_given", *((FORCE_INPUTS,) if acting.asks_wrenches else ()))
             if n in program.tape.inputs
         )
-        if excitation.asks_motion:
+        if acting.asks_motion:
             self.given += ("q", "qd", "qdd_given")
         self._pieces: dict[tuple[bool, bool], list[tuple[str, Piece]]] = {}
         self.near_singular, self.doubts = np.zeros(states, dtype=bool), np.zeros(states, dtype=bool)
         self.who, self.is_finite = np.arange(states), True
         self.careful: np.ndarray | None = None
         self.tau_start: np.ndarray | None = None
-        self.tau_now = np.zeros((states, excitation.system.nv))
-        self.held = tuple(excitation.motion) if excitation.motion else None
-        self.counts_turns = excitation.has_python_elements and bool(excitation.counted)
+        self.tau_now = np.zeros((states, acting.system.nv))
+        self.held = tuple(acting.motion) if acting.motion else None
+        self.counts_turns = acting.has_python_elements and bool(acting.counted)
         self.count: Count | None = None
         # Whether all states have the same parameters, so that what is solved for many can be solved at once.
         self.are_alike = self.system.variants.state(0) is self.system
@@ -89,13 +90,16 @@ class PausedSteps:
             b[name][:] = value
         self.careful, self.tau_start, self.tau_now, self.who = careful, None, tau, who
         if self.counts_turns:
-            self.count = Count(self.excitation, near, b["t"][:, 0].copy(), b["q"], b["qd"])
+            self.count = Count(self.acting, near, b["t"][:, 0].copy(), b["q"], b["qd"])
         self.near_singular[:] = False
         if careful is not None:
             self._find_near_singular(b)
         stage, begun, self.is_finite = 0, False, True
         for pause, piece in self._pieces_between(careful is not None, closes):
-            if pause == "forces":
+            if pause == "leading":
+                q, v, _ = self.acting.imposed(self._time(b, self.times[stage]), b["q"], b["qd"])
+                b["q"][:], b["qd"][:] = q, v
+            elif pause == "forces":
                 if not self.is_finite:
                     # A trial that went astray is rejected in the end; nobody need be asked about it.
                     b[self.target][:] = 0.0
@@ -121,9 +125,11 @@ class PausedSteps:
         """Return the pieces of a step, each with the name of the pause it begins at."""
         if (careful, closes) not in self._pieces:
             stops = {"forces"} if self.asks else set()
+            stops |= {"leading"} if self.acting.asks_motion else set()
             if careful or self.drift.in_python:
                 stops |= {"accelerations"}
-            if careful or self.excitation.asks_motion or self.drift.in_python or not closes:
+            moves = self.acting.asks_motion or self.acting.tips is not None
+            if careful or moves or self.drift.in_python or not closes:
                 stops |= {"closing"}
             if self.states > 1 or careful:
                 stops |= {"decide"}
@@ -133,11 +139,14 @@ class PausedSteps:
     def _cut(self, stops: set[str], skip: bool) -> list[tuple[str, Piece]]:
         """Return the tape cut at the pauses `stops`; with `skip` without what closes loops."""
         reads = {
-            "forces": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"), "decide": JUDGED,
-            "accelerations": ("q", "qd", "qdd", "doubt", self.target, *((NEAR,) if NEAR in self.start else ())),
+            "forces": ("q", "qd", "dt"), "leading": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"),
+            "decide": JUDGED,
+            "accelerations": (
+                "q", "qd", "qdd", "dt", "doubt", self.target, *((NEAR,) if NEAR in self.start else ()),
+            ),
         }  # fmt: skip
         writes = {
-            "start": self.start, "forces": self.given, "accelerations": ("qdd", "doubt"),
+            "start": self.start, "forces": self.given, "leading": ("q", "qd"), "accelerations": ("qdd", "doubt"),
             "closing": ("q", "qd", "error_0"), "decide": JUDGED,
         }  # fmt: skip
         found, begun, first = [], "start", 0
@@ -162,26 +171,27 @@ class PausedSteps:
         """Give the step the forces, wrenches and prescribed motion of this stage, which is a `trial` where the step may
         yet be rejected."""
         t = self._time(b, part)
-        excitation = self.excitation
-        if excitation.asks_motion:
-            q, v, vdot = excitation.imposed(t, b["q"], b["qd"])
+        acting = self.acting
+        if acting.asks_motion:
+            q, v, vdot = acting.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
-            tau = excitation.command(t, b["q"], b["qd"], self.who, trial)
+            tau = acting.command(t, b["q"], b["qd"], self.who, trial)
         if not self.has_law:
             self.tau_now = tau
             self.tau_start = np.array(tau) if self.tau_start is None else self.tau_start
         if self.has_law:
             tau = b[self.target].copy()
         else:
-            tau = excitation.at_tree(b["q"], tau, but_motors=True)
-        if excitation.has_python_elements:
+            tau = acting.at_tree(b["q"], tau, but_motors=True)
+        if acting.has_python_elements:
             near = self._near(b, part)
-            tau, f_ext = excitation.beyond_compiled(b["q"], b["qd"], tau, near)
+            tau, f_ext = acting.beyond_compiled(b["q"], b["qd"], tau, near)
             b["f_given" if "f_given" in b else "f_ext"][:] = f_ext
         b[self.target][:] = tau
-        if excitation.asks_wrenches:
-            wrenches = excitation.told_wrenches(t, b["q"], b["qd"], trial)
+        if acting.asks_wrenches:
+            turned = self._near(b, part) if acting.tips is not None else None
+            wrenches = acting.told_wrenches(t, b["q"], b["qd"], trial, self.tau_now, turned)
             b[FORCE_INPUTS][:, : wrenches.shape[-1]] = wrenches
 
     def _near(self, b: Mapping[str, np.ndarray], part: float) -> np.ndarray:
@@ -224,15 +234,15 @@ class PausedSteps:
             if not (np.isfinite(q).all() and np.isfinite(v).all() and np.isfinite(tau).all()):
                 continue
             state = int(self.who[i])
-            excitation, drift = self.excitation.alone(state), self.drift.alone(state)
+            acting, drift = self.acting.alone(state), self.drift.alone(state)
             found = None
             if self.near_singular[i]:
-                found = accelerations_near_singular(excitation, t, q, v, tau, near)
+                found = accelerations_near_singular(acting, t, q, v, tau, near)
             try:
-                qdd = excitation.accelerations(t, q, v, tau, near) if found is None else found
+                qdd = acting.accelerations(t, q, v, tau, near) if found is None else found
                 if self.is_implicit:
                     past, h = b["a_past"][i], float(b["dt"][i, 0])
-                    qdd = implicit_accelerations(excitation.system, q[0], qdd[0], past, h)[None]
+                    qdd = implicit_accelerations(acting.system, q[0], qdd[0], past, h)[None]
                 b["qdd"][i] = (qdd + drift.pull(q, v) if drift.pulls else qdd)[0]
             except LoopError:
                 continue
@@ -247,8 +257,9 @@ class PausedSteps:
         left: those next to singular configurations, and all where what acts depends on time or on the state's own
         parameters."""
         together = wanted & ~self.near_singular
-        timed = self.asks or self.excitation.motion or self.excitation.forces
-        if together.sum() < 2 or not self.are_alike or timed or self.drift.in_python or self.drift.pulls:
+        timed = self.asks or self.acting.motion or self.acting.wrench_width
+        alone = self.drift.pulls or (self.drift.in_python and not self.drift.is_told)
+        if together.sum() < 2 or not self.are_alike or timed or alone:
             return wanted
         if self.is_implicit:
             return wanted
@@ -257,7 +268,7 @@ class PausedSteps:
             together &= np.isfinite(x).all(axis=-1)
         q, v, tau, near = (x[together] for x in rows)
         try:
-            b["qdd"][together] = self.excitation.accelerations(0.0, q, v, tau, near)
+            b["qdd"][together] = self.acting.accelerations(0.0, q, v, tau, near)
         except (LoopError, SingularDynamicsError):
             return wanted
         b["doubt"][together] = 0.0
@@ -267,14 +278,22 @@ class PausedSteps:
         """Bring prescribed joints where they must be, and, in a careful step, loops back to closed states."""
         q, v = b["q"], b["qd"]
         b["error_0"][:] = np.where(np.isfinite(q).all() and np.isfinite(v).all(), b["error_0"], np.inf)
-        if self.excitation.asks_motion:
-            q[:], v[:], _ = self.excitation.imposed(self._time(b, 1.0), q, v)
+        if self.acting.asks_motion:
+            q[:], v[:], _ = self.acting.imposed(self._time(b, 1.0), q, v)
+        if self.acting.tips is not None and np.isfinite(q).all() and np.isfinite(v).all():
+            v[:] = self.acting.tips.fitted(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):
             return
         finite = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         for i in np.flatnonzero(finite & ~self._close_together(q, v, finite)):
             try:
                 own = self.system.variants.state(int(self.who[i]))
+                if self.is_implicit and self.drift.is_told:
+                    # Modes that are stiff and light must not take what closes a loop.
+                    lent = lent_inertia(own, q[i], float(b["dt"][i, 0]))
+                    evaluator, held = own.mechanics.evaluator, self.acting.driven
+                    q[i], v[i] = project_holding(evaluator, q[i], v[i], held, lent)
+                    continue
                 q[i], v[i] = self._projected(own, q[i], v[i], bool(self.near_singular[i]))
             except LoopError:
                 b["error_0"][i] = np.inf

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from catena.simulation.results.transition import Transition
 from catena.simulation.stepping.record import StepRecord
 
 
@@ -15,6 +16,10 @@ class Steps(Protocol):
     steps: int
     owner: np.ndarray
     failing: dict[int, str] | None
+
+    @property
+    def changes(self) -> list[Transition]:
+        """Return where other coordinates became independent since this was asked last."""
 
     @property
     def asks(self) -> bool:

@@ -54,9 +54,11 @@ class StepHistory:
         """Return the values (n,) of a function of states, times, q and v at all nodes."""
         return np.concatenate([function(*part[:4]) for part in self._parts])[self._order]
 
-    def taken(self, rows: np.ndarray) -> Part:
-        """Return some of the nodes (m,) with all that goes with them."""
-        return (self.who[rows], self.t[rows], *(self._taken(k, rows) for k in range(2, 7)))
+    def taken(self, rows: np.ndarray, lead: np.ndarray) -> Part:
+        """Return some of the nodes (m,) with all that goes with them; what belongs to the ways to them is that of the
+        nodes `lead` (m,)."""
+        there = (self._taken(k, rows) for k in (2, 3, 4))
+        return (self.who[rows], self.t[rows], *there, *(self._taken(k, lead) for k in (5, 6)))
 
     def _taken(self, column: int, rows: np.ndarray) -> np.ndarray:
         raw = self._order[rows]
@@ -104,8 +106,8 @@ class StepRecord:
         self.states, self.before, self.tally, self.waits = len(q), before, tally, waits
         self.ended = np.zeros(self.states, dtype=bool)
         still = t.copy(), q.copy(), v.copy(), work.copy()
-        self._start = t.copy()
-        self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros_like(v))]
+        self._start = still[0]
+        self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros(v.shape))]
         # How many parts are settled; the last of them are the last nodes of states.
         self._settled = 1
 
@@ -139,7 +141,7 @@ class StepRecord:
     ) -> None:
         """Append nodes of the states `who` (n,), in order of time for each of them."""
         part = (who, t, q, v, work, tau, vdot)
-        if self.ended.any():
+        if np.count_nonzero(self.ended):
             going = ~self.ended[who]
             part = tuple(x[going] for x in part)
         self._parts.append(part)
@@ -162,7 +164,7 @@ class StepRecord:
         passed = StepHistory(self._parts[self._settled - 1 :])
         wanted = _before(self.before, passed.who, passed.t)
         at, lead = np.flatnonzero(wanted), leads(passed.who, wanted)
-        kept = passed.taken(at)[:5] + passed.taken(lead)[5:]
+        kept = passed.taken(at, lead)
         newest = np.append(kept[0][1:] != kept[0][:-1], True)
         settled = self._parts[: self._settled - 1]
         if not newest.all():
@@ -182,6 +184,14 @@ class StepRecord:
             if not others.all():
                 self._parts[k] = tuple(x[others] for x in part)
         self.ended[state] = True
+
+    def last(self) -> tuple[np.ndarray, ...]:
+        """Return the times (states,), q (states, nq) and v (states, nv) that states have come to."""
+        found = tuple(np.empty((self.states, *x.shape[1:])) for x in self._parts[0][1:4])
+        for who, *rows in self._parts:
+            for x, row in zip(found, rows[:3], strict=True):
+                x[who] = row
+        return found
 
     def last_accelerations(self) -> np.ndarray:
         """Return the accelerations (states, nv) at the start of the last step of each state, zero where there was
@@ -231,11 +241,11 @@ class StepRecord:
     def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
-        rows = _together(self._parts)
-        if self.states == 1 and np.all(rows[1][1:] >= rows[1][:-1]):
-            _, t, q, v, work, tau, _ = rows
-            return t[None], q[None], v[None], work[None], np.concatenate([tau[1:], tau_now])[None]
-        return _arranged(_in_order(rows), self.states, tau_now)[0]
+        if self.states == 1:
+            t, q, v, work, tau = (np.concatenate([part[k] for part in self._parts]) for k in range(1, 6))
+            if (t[1:] >= t[:-1]).all():
+                return t[None], q[None], v[None], work[None], np.concatenate([tau[1:], tau_now])[None]
+        return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
 
     @property
     def permanent(self) -> int:

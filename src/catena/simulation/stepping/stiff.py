@@ -11,8 +11,8 @@ import numpy as np
 from catena.errors import CatenaError, LoopError, SimulationError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import ActingForces
-from catena.simulation.results.transition import Transition
+from catena.simulation.acting.acting_forces import ActingForces
+from catena.simulation.results.transition import Transition, change_of_coordinates
 from catena.simulation.stepping.charts import AbsoluteChart, Chart, JointChart, MinimalChart
 from catena.simulation.stepping.charts.chart import Charted
 from catena.simulation.stepping.drift import Drift, Projection
@@ -41,24 +41,23 @@ class StiffSteps:
     asks = True
 
     def __init__(
-        self, excitation: ActingForces, drift: Drift, horizon: float, tick: Callable[[float], None]
+        self, acting: ActingForces, drift: Drift, horizon: float, tick: Callable[[float], None]
     ) -> None:
-        problem = excitation.problem
-        self.excitation_of_all, self.drift_of_all = excitation, drift
-        self.excitation, self.system, self.method = excitation, excitation.system, problem.integrator
+        problem = acting.problem
+        self.acting_on_all, self.drift_of_all = acting, drift
+        self.acting, self.system, self.method = acting, acting.system, problem.integrator
         self.rtol, self.atol, self.drift, self.tick = problem.rtol, problem.atol, drift, tick
         self.steps, self.states, self.state, self.horizon = 0, 0, 0, horizon
         self.coordinates, self.independent = problem.coordinates, problem.independent
-        self.held = tuple(excitation.motion) if excitation.motion else None
+        self.held = tuple(acting.motion) if acting.motion else None
         self._charts: dict[int, Chart] = {}
         """The coordinates that each state of the batch moves in."""
         self.chart: Chart = JointChart(self.system, None)
-        self.changes: list[Transition] = []
-        """Where other coordinates became independent."""
+        self._changes: list[Transition] = []
         self.owner = np.arange(0)
         """Which state of the batch each state is."""
-        self.sources = len(SOURCES) if excitation.exchanges_energy else 0
-        near = sum(force.joint.nq for force in excitation.counted if force.joint is not None)
+        self.sources = len(SOURCES) if acting.exchanges_energy else 0
+        near = sum(force.joint.nq for force in acting.counted if force.joint is not None)
         self.work = np.zeros((0, self.sources + near))
         """What states carry along (states, n): works done so far, and positions that loop joints are near."""
         self.count: Count | None = None
@@ -66,6 +65,12 @@ class StiffSteps:
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self._watched = np.zeros((0, 2))
         """How many steps each state has taken since it was last looked at, and the time of that [s]."""
+
+    @property
+    def changes(self) -> list[Transition]:
+        """Return where other coordinates became independent, once."""
+        found, self._changes = self._changes, []
+        return found
 
     def begin(self, states: int, h: float, start: float = 0.0) -> None:
         """Begin a run of so many states at a time."""
@@ -118,15 +123,15 @@ class StiffSteps:
         import scipy.integrate
 
         self.state = int(self.owner[state])
-        self.excitation, self.drift = (
-            self.excitation_of_all.alone(self.state),
+        self.acting, self.drift = (
+            self.acting_on_all.alone(self.state),
             self.drift_of_all.alone(self.state),
         )
-        self.system = self.excitation.system
+        self.system = self.acting.system
         self.chart = chart = self._charts.setdefault(self.state, self._chart(self.state))
         solver_class = getattr(scipy.integrate, (SOLVERS | EXPLICIT)[self.method])
         first: float | None = None
-        held = None if self.excitation.is_asked_always else tau
+        held = None if self.acting.is_asked_always else tau
         nv, closes = self.system.nv, self.drift.projects and self.coordinates != "minimal"
         places = self.coordinates == "absolute" and isinstance(self.drift.remedy, Projection)
         while t < end:
@@ -143,7 +148,7 @@ class StiffSteps:
             options: dict[str, Any] = {"first_step": first} if one_step else {"jac": jacobian}
             solver = solver_class(
                 rate, t, chart.begin(t, q, v), end, rtol=self.rtol, atol=self.atol,
-                max_step=self.excitation.longest, **options,
+                max_step=self.acting.longest, **options,
             )  # fmt: skip
             while solver.status == "running":
                 self._begin_count(state, float(solver.t), q, v)
@@ -173,6 +178,9 @@ class StiffSteps:
                 if closes:
                     moved = moved or self._gap(q, v) > slack
                     q, v = self._close(t, q, v)
+                if self.acting.tips is not None:
+                    fits = self.acting.tips.fitted(t, q[None], v[None])[0]
+                    moved, v = moved or bool(np.abs(fits - v).max() > slack), fits
                 if self.count is not None:
                     self.work[state, self.sources :] = self.count.at(np.array([t]), q[None], v[None])[0]
                 if nodes is not None:
@@ -195,35 +203,29 @@ class StiffSteps:
 
     def _chart(self, state: int) -> Chart:
         """Return the coordinates that one state of the batch moves in."""
-        excitation, system = self.excitation, self.system
+        acting, system = self.acting, self.system
 
         def imposed(t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return excitation.imposed(t, q, v)[:2]
+            return acting.imposed(t, q, v)[:2]
 
-        prescribed = imposed if excitation.motion else None
+        prescribed = imposed if acting.motion else None
         if self.coordinates == "absolute":
             return AbsoluteChart(system, prescribed)
         if self.coordinates == "joint":
             return JointChart(system, prescribed)
         driven = np.zeros(system.nv, dtype=bool)
-        for joint in excitation.motion:
+        for joint in acting.motion:
             driven[system.slice_v(joint)] = True
-        index = (
-            () if not excitation.batch else tuple(int(k) for k in np.unravel_index(state, excitation.batch))
-        )
 
         def told(t: float, before: list[str], after: list[str]) -> None:
-            words = f"{', '.join(before)} do not determine the others here; {', '.join(after)} do"
-            self.changes.append(
-                Transition(t, "independent coordinates", 0.0, {}, float("nan"), told=(words,), state=index)
-            )
+            self._changes.append(change_of_coordinates(acting.batch, state, t, before, after))
 
         return MinimalChart(system, prescribed, driven, self.independent, told)
 
     def _begin_count(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Count the turns of loop joints on from where they are at a time."""
         near = self.work[[state], self.sources :]
-        self.count = Count(self.excitation, near, np.array([t]), q[None], v[None]) if near.size else None
+        self.count = Count(self.acting, near, np.array([t]), q[None], v[None]) if near.size else None
 
     def _near(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
         """Return the positions (rows, n) that loop joints are next to at a time and at states q (rows, nq), v (rows,
@@ -264,14 +266,14 @@ class StiffSteps:
         while left:
             span = left.pop()
             whole, middle = known.pop(span), 0.5 * (span[0] + span[1])
-            if not self.excitation.motion or span[1] - span[0] < SHORT * self.excitation.longest:
+            if not self.acting.motion or span[1] - span[0] < SHORT * self.acting.longest:
                 found += whole
                 continue
             parts = (span[0], middle), (middle, span[1])
             known |= {part: self._gained(solver, held, *part) for part in parts}
             both = known[parts[0]] + known[parts[1]]
             moved = (
-                self.excitation.energy
+                self.acting.energy
                 + np.abs(self.work[state, : self.sources]).sum()
                 + np.abs(found).sum()
                 + np.abs(both).sum()
@@ -289,28 +291,30 @@ class StiffSteps:
         integrals of the powers along its polynomials, on the loops."""
         half = 0.5 * (end - start)
         times = (start + half * (1.0 + _POINTS)).tolist()
-        excitation, system, nv = self.excitation, self.system, self.system.nv
+        acting, system, nv = self.acting, self.system, self.system.nv
         y = np.ascontiguousarray(solver.dense_output()(np.array(times)).T)
         driven: dict[str, np.ndarray] = {}
-        if excitation.motion:
+        if acting.motion:
             states = [self.chart.states(t, y[[k]]) for k, t in enumerate(times)]
             q, v, _ = (np.concatenate(part) for part in zip(*states, strict=True))
-            given = [excitation.prescribed(t) for t in times]
-            driven = {joint: np.stack([each[joint][2] for each in given]) for joint in excitation.motion}
+            given = [acting.prescribed(t) for t in times]
+            driven = {joint: np.stack([each[joint][2] for each in given]) for joint in acting.motion}
         else:
             q, v, _ = self.chart.states(start, y)
         if self.drift.projects and self.coordinates != "minimal":
             q, v = self._close(solver.t, q, v)
-        pushes = [excitation.wrenches(t, q[[k]], v[[k]]) for k, t in enumerate(times)]
-        wrenches = {frame: np.concatenate([each[frame] for each in pushes]) for frame in excitation.forces}
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
             tau = self._given(held, v)
-        near = {}
-        if self.count is not None:
-            near = excitation.near_by_joint(self.count.at(np.array(times), q, v))
-        besides = loads.Besides(excitation.loop_forces(tau), near=near)
+        near_rows = None if self.count is None else self.count.at(np.array(times), q, v)
+        pushes = [
+            acting.wrenches(t, q[[k]], v[[k]], tau[[k]], None if near_rows is None else near_rows[[k]])
+            for k, t in enumerate(times)
+        ]
+        wrenches = {frame: np.concatenate([each[frame] for each in pushes]) for frame in pushes[0]}
+        near = {} if near_rows is None else acting.near_by_joint(near_rows)
+        besides = loads.Besides(acting.loop_forces(tau), near=near)
         tau = tau[:, :nv]
         if driven:
             tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
@@ -319,11 +323,11 @@ class StiffSteps:
 
     def _given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what motors give of commands that are held (width,), at velocities v (..., nv)."""
-        tau, excitation = np.broadcast_to(held, (*v.shape[:-1], len(held))), self.excitation
-        return excitation.at_speed(tau, v) if excitation.holds_commands else tau
+        tau, acting = np.broadcast_to(held, (*v.shape[:-1], len(held))), self.acting
+        return acting.at_speed(tau, v) if acting.holds_commands else tau
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.excitation.command(t, q[None], v[None], np.array([self.state]))[0]
+        return self.acting.command(t, q[None], v[None], np.array([self.state]))[0]
 
     def _accelerations(self, t: float, at: Charted, held: np.ndarray | None) -> np.ndarray:
         """Return the accelerations (rows, nv) of states at a time."""
@@ -334,7 +338,7 @@ class StiffSteps:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
             tau = self._given(held, v)
-        vdot = self.excitation.accelerations(t, q, v, tau, self._near(t, q, v))
+        vdot = self.acting.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
             by_position, by_velocity = correction(self.system, q, v)
             vdot = vdot + self.drift.feedback[0] * by_velocity + self.drift.feedback[1] * by_position

@@ -99,9 +99,13 @@ def set_run(document: Document, duration: Any = None, samples: Any = None) -> No
 
 @edit
 def set_gravity(document: Document, gravity: Any) -> None:
-    """Let weight act downwards along z, or nothing."""
-    value = value_of(quantity(gravity, "acceleration", "gravity", names=parameters_of(document)))
-    inner(document, "mechanism")["gravity"] = [0.0, 0.0, -value if value else 0.0]
+    """Let weight act downwards along z by one number, or any way by three with commas, `0, -10, 0`; or nothing."""
+    parts = gravity.split(",") if isinstance(gravity, str) and gravity.count(",") == 2 else [gravity]
+    names = parameters_of(document)
+    values = [value_of(quantity(part, "acceleration", "gravity", names=names)) for part in parts]
+    inner(document, "mechanism")["gravity"] = (
+        values if len(values) == 3 else [0.0, 0.0, -values[0] if values[0] else 0.0]
+    )
 
 
 @edit

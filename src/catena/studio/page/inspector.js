@@ -1,13 +1,14 @@
 // What is chosen, with its numbers to type; the parameters as sliders; what acts, and what changes on the way.
 
-import { html, signal, useEffect, useState } from "./vendor/preact.js";
+import { html, signal, useEffect, useRef, useState } from "./vendor/preact.js";
 import { BUILD, Chain } from "./build.js";
 import { act, ask, in_space, place, runs, selected, shown_run, state, tool, try_act, turn } from "./store.js";
 
 // A field for a value with a unit. What is refused stays in the field, with the reason beside it.
 export function Field({ label, value, unit = "", change, name, hint = "", list }) {
-  const [text, set_text] = useState(value), [fault, set_fault] = useState("");
-  useEffect(() => { set_text(value); set_fault(""); }, [value]);
+  const [text, set_text] = useState(value), [fault, set_fault] = useState(""), known = useRef(value);
+  // Effects come after the first picture, when somebody may type already.
+  useEffect(() => { if (known.current === value) return; known.current = value; set_text(value); set_fault(""); }, [value]);
   const send = async () => { if (String(text) === String(value)) { set_fault(""); return; } try { await change(text); set_fault(""); } catch (error) { set_fault(error.message); } };
   return html`<label class="field"><span>${label}</span><span class="box"><input type="text" name=${name || label} value=${text} aria-invalid=${!!fault} aria-describedby=${fault ? `${name || label}-fault` : undefined} placeholder=${hint} list=${list}
     onInput=${(event) => set_text(event.target.value)} onChange=${send} onKeyDown=${(event) => { if (event.key === "Enter") event.target.blur(); if (event.key === "Escape") { set_text(value); set_fault(""); } }} /><em>${/[a-z]/i.test(String(text).replace(/\de[-+]?\d/gi, "")) ? "" : unit}</em></span>

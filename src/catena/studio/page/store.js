@@ -31,7 +31,8 @@ export async function ask(name, question = {}) {
   lost.value = false;
   const found = await reply.json();
   if (reply.ok) return found;
-  if (found.state) take(found.state);
+  // Somebody else was quicker: the field that would say so is drawn anew from the text as it is now.
+  if (found.state) { take(found.state); say(found.error, true); }
   throw new Refused(found.error || reply.statusText, reply.status);
 }
 
@@ -73,24 +74,26 @@ let wanted = false, named = 0;
 export async function compute({ replaces = false, traces = [] } = {}) {
   if (running.value) { wanted = { replaces, traces }; return null; }
   running.value = { since: performance.now() }; let made = null; say(""); const shown = shown_run.value;
+  // Who turns to the drawing or to another run meanwhile is left there.
+  let latest = shown; const show = (run) => { if (shown_run.value?.id === latest?.id) shown_run.value = latest = run; };
   try {
     for await (const answer of lines("run", { traces })) {
       if (answer.kind === "failed") say(answer.error, true);
       if (answer.kind === "cancelled") say("The run was cancelled.");
       if (answer.kind === "progress") running.value = { ...running.value, share: answer.share };
-      if (answer.kind === "part") { running.value = { ...running.value, t: answer.t }; shown_run.value = { id: "part", movie: answer.movie, revision: answer.revision, digest: [], told: { accuracy: "not known yet", audit: [], changes: [] }, is_part: true }; }
+      if (answer.kind === "part") { running.value = { ...running.value, t: answer.t }; show({ id: "part", movie: answer.movie, revision: answer.revision, digest: [], told: { accuracy: "not known yet", audit: [], changes: [] } }); }
       if (answer.kind === "done" && !answer.is_whole) say(`The run was ended at ${answer.until.toPrecision(4)} s.`);
       if (answer.kind === "done") made = { movie: answer.movie, told: answer.told, revision: answer.revision, digest: answer.digest, states: answer.states };
     }
   } catch (error) { say(error.message, true); }
   batch(() => {
     running.value = null;
-    if (!made) { if (shown_run.value && shown_run.value.is_part) shown_run.value = shown; return; }
+    if (!made) { show(shown); return; }
     // A run that nobody keeps makes room for the next one, which takes its name over.
     const before = runs.value.find((run) => !run.is_kept);
     made.id = ++kept_count.value; made.is_kept = false; made.ghost = replaces && shown ? shown.ghost || shown.movie : null;
     made.name = before ? before.name : LETTERS[named++ % 26];
-    runs.value = [...runs.value.filter((run) => run !== before), made]; shown_run.value = made;
+    runs.value = [...runs.value.filter((run) => run !== before), made]; show(made);
   });
   const next = wanted; wanted = false; if (next) return compute(next);
   return made;

@@ -32,11 +32,11 @@ const attempt = (work) => work.catch((error) => say(error.message, true));
 
 async function run() {
   if (state.value.why_not_run) { say(state.value.why_not_run, true); return; }
-  const made = await compute({ traces: traces() }); if (!made) return;
+  const made = await compute({ traces: traces() }); if (!made || shown_run.value !== made) return;
   stage.show(); stage.player.grows = true; stage.player.set_time(stage.player.start); stage.player.play();
 }
 
-async function rerun() { const made = await compute({ replaces: true, traces: traces() }); if (made) { stage.show(); stage.player.grows = false; for (const plot of stage.player.plots) { plot.until = undefined; plot.draw(); } } }
+async function rerun() { const made = await compute({ replaces: true, traces: traces() }); if (made && shown_run.value === made) { stage.show(); stage.player.show_whole(); } }
 
 function play() { if (shown_run.value && shown_run.value.revision === state.value.revision) stage.player.toggle(); else run(); }
 
@@ -62,16 +62,18 @@ async function copy_link() {
   try { const { link } = await ask("link"); try { await navigator.clipboard.writeText(link); say("The link is copied. It leads to the mechanism as it is now, while this studio runs."); } catch (error) { prompt("The link to the mechanism as it is now:", link); } } catch (error) { say(error.message, true); }
 }
 
-// A model file that is let go over the page is opened.
+// A model file that is let go over the page, or chosen on the start page, is opened.
 function drops() {
   document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", async (event) => {
-    event.preventDefault(); const file = event.dataTransfer && event.dataTransfer.files[0]; if (!file) return;
-    if (/\.(stl|obj)$/i.test(file.name)) { take_mesh(file); return; }
-    if (file.size > 4e6) { say(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; at most 4 MB are opened so.`, true); return; }
-    try { await bring({ name: file.name, content: await file.text() }); shown_run.value = null; runs.value = []; selected.value = null; is_starting.value = false; in_space.value = is_spatial(); tool.value = "select"; stage.show(); say(`${file.name} is open.`); }
-    catch (error) { say(error.message, true); }
-  });
+  document.addEventListener("drop", (event) => { event.preventDefault(); take_file(event.dataTransfer && event.dataTransfer.files[0]); });
+}
+
+async function take_file(file) {
+  if (!file) return;
+  if (/\.(stl|obj)$/i.test(file.name)) { take_mesh(file); return; }
+  if (file.size > 4e6) { say(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; at most 4 MB are opened so.`, true); return; }
+  try { await bring({ name: file.name, content: await file.text() }); shown_run.value = null; runs.value = []; selected.value = null; is_starting.value = false; in_space.value = is_spatial(); tool.value = "select"; stage.show(); say(`${file.name} is open.`); }
+  catch (error) { say(error.message, true); }
 }
 
 // A mesh that is dropped becomes the shape of the next body.
@@ -128,12 +130,12 @@ function Guide() {
 const is_spatial = () => !!state.value.scene.live && !Object.keys(state.value.drawing.bars).length;
 
 function Start() {
-  const [found, set_found] = useState(null);
+  const [found, set_found] = useState(null), chooser = useRef(null);
   useEffect(() => { attempt(ask("gallery").then(set_found)); }, []);
   const begin = (question, guided = false) => attempt(open(question).then(() => { is_starting.value = false; is_guiding.value = guided; shown_run.value = null; runs.value = []; selected.value = null; in_space.value = !!question.space || is_spatial(); tool.value = question.space ? "body" : guided || question.blank ? "bar" : "select"; if (question.space) say("Click the floor where the first body is to be joined."); stage.show(); }));
   return html`<div class="start" role="dialog" aria-label="Start"><div><div class="top"><h2 class="welcome">Catena studio</h2>${state.value.revision > 0 || !state.value.unfinished ? html`<button type="button" aria-label="back to the drawing" onClick=${() => { is_starting.value = false; }}>Back</button>` : null}</div>
-    <div class="row"><button type="button" class="card" onClick=${() => begin({ blank: true }, true)}><b>First build</b>A four-bar of your own, step by step</button><button type="button" class="card" onClick=${() => begin({ blank: true })}><b>Blank plane</b>Draw bars, pins and sliders</button><button type="button" class="card" onClick=${() => begin({ blank: true, space: true })}><b>Blank space</b>Place bodies and joints in 3-D</button></div>
-    <p class="hint">Or drop a file onto this page: URDF, MJCF, SDF or a scenario.</p>
+    <div class="row"><button type="button" class="card" onClick=${() => begin({ blank: true }, true)}><b>First build</b>A four-bar of your own, step by step</button><button type="button" class="card" onClick=${() => begin({ blank: true })}><b>Blank plane</b>Draw bars, pins and sliders</button><button type="button" class="card" onClick=${() => begin({ blank: true, space: true })}><b>Blank space</b>Place bodies and joints in 3-D</button><button type="button" class="card" onClick=${() => chooser.current.click()}><b>Open a file</b>URDF, MJCF, SDF or a scenario; or drop it here</button><input type="file" ref=${chooser} hidden accept=".toml,.urdf,.xml,.mjcf,.sdf,.stl,.obj" aria-label="file to open" onChange=${(event) => take_file(event.target.files[0])} /></div>
+    ${message.value && message.value.is_fault && html`<p class="fault" role="alert">${message.value.words}</p>`}
     ${found && found.files.length > 0 && html`<h3>Open</h3><div class="cards">${found.files.map((file) => html`<button type="button" class="card" onClick=${() => begin({ file })}><b>${file}</b></button>`)}</div>`}
     <h3>Gallery</h3><div class="cards">${found ? found.gallery.map((one) => html`<button type="button" class="card pictured" onClick=${() => begin({ generator: one.name })}><img src=${`/gallery/${one.name}.webp`} alt="" width="240" height="160" loading="lazy" /><b>${one.title}</b>${one.about}</button>`) : html`<p class="hint">One moment</p>`}</div></div></div>`;
 }
@@ -163,7 +165,7 @@ function keys() {
     if (ctrl || event.altKey) return;
     const { player } = stage, found = tools().find((one) => one[2].toLowerCase() === key.toLowerCase());
     if (target.matches && target.matches("button, input, summary") && (key === " " || key === "Enter") && target !== player.slider) return;
-    const act = { " ": play, ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), Home: () => player.set_time(player.start), End: () => player.set_time(player.end), f: () => player.fit(), "?": () => open_side("help"), ",": () => player.to_event(-1), ".": () => player.to_event(1), Escape: () => { selected.value = null; use_tool("select"); say(""); } }[key] || (found && (() => use_tool(found[0])));
+    const act = { " ": play, ArrowLeft: () => player.step(-1), ArrowRight: () => player.step(1), Home: () => player.set_time(player.start), End: () => player.set_time(player.end), f: () => player.fit(), ...player.zoom_keys(), "?": () => open_side("help"), ",": () => player.to_event(-1), ".": () => player.to_event(1), Escape: () => { selected.value = null; use_tool("select"); say(""); } }[key] || (found && (() => use_tool(found[0])));
     if (act) { event.preventDefault(); act(); }
   });
 }

@@ -31,9 +31,10 @@ class Live {
       range.oninput = () => { if (this.holding !== range) this.remember(); this.holding = range; move(+range.value); };
       range.onpointerdown = () => { this.remember(); this.holding = range; }; range.onpointerup = range.onchange = () => { this.holding = null; this.show(); };
       value.onchange = () => {
-        const given = read_value(value.value, joint.unit, this.degrees); value.setAttribute("aria-invalid", String(given === null)); value.typing = false;
+        const given = read_value(value.value, joint.unit, this.degrees); value.setAttribute("aria-invalid", String(given === null)); value.typing = given === null;
         if (given === null) { this.player.say(`${joint.label}: "${value.value}" is no ${joint.unit === "rad" ? "angle; give a number, or one with deg or rad" : "length; give a number, or one with m or mm"}.`); return; }
-        this.remember(); move(given);
+        // Written as it will be told, so that the answer does not change the text under the hands of who types on.
+        value.value = this.told(given, joint); this.remember(); move(given);
       };
       value.oninput = () => { value.typing = true; }; value.onblur = () => { if (value.getAttribute("aria-invalid") !== "true") { value.typing = false; this.show(); } };
       list.append(row); this.sliders.set(`${joint.name} ${joint.component}`, { row, range, value, unit, limits, joint });
@@ -60,6 +61,8 @@ class Live {
 
   take(found) {
     this.q = found.q; this.values = found.values; this.marks = found.marks; this.updates++;
+    // What was refused stays to be mended until something else moves.
+    for (const { value } of this.sliders.values()) if (value.getAttribute("aria-invalid") === "true") value.typing = false;
     const segment = this.player.data.segments[0]; segment.poses = Float32Array.from(found.poses); segment.amplitudes = Float32Array.from(found.amplitudes); segment.motions = 1; segment.t = new Float64Array([0]);
     this.player.say(found.note || ""); this.show_soon(); this.player.hurry();
   }
@@ -71,13 +74,16 @@ class Live {
     if (!this.later) this.later = setTimeout(() => { this.later = null; this.show(); }, 150);
   }
 
+  // A coordinate as its box has it.
+  told(x, joint) { const turned = this.degrees && joint.unit === "rad", digits = turned ? 2 : 4; return (+(turned ? (x * 180) / Math.PI : x).toFixed(digits) || 0).toFixed(digits); }
+
   show() {
     this.undo_button.disabled = !this.past.length;
     for (const [key, { row, range, value, unit, limits, joint }] of this.sliders) {
       const x = this.values[key]; if (x === undefined) continue;
       if (this.holding !== range) range.value = x;
       const turned = this.degrees && joint.unit === "rad", by = turned ? 180 / Math.PI : 1, told = (y, digits) => `${+(y * by).toFixed(digits) || 0}`;
-      if (!value.typing) { value.value = (+(x * by).toFixed(turned ? 2 : 4) || 0).toFixed(turned ? 2 : 4); value.setAttribute("aria-invalid", "false"); }
+      if (!value.typing) { const text = this.told(x, joint); if (value.value !== text) value.value = text; value.setAttribute("aria-invalid", "false"); }
       unit.textContent = turned ? "deg" : joint.unit; limits.textContent = `${told(joint.low, 3)} to ${told(joint.high, 3)} ${unit.textContent}`;
       row.dataset.mark = this.marks[key] || ""; row.title = { limit: "at its limit", dead: "dead point: this joint cannot drive the mechanism here" }[this.marks[key]] || (joint.loop ? "this joint closes a loop" : "");
     }

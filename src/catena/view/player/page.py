@@ -12,6 +12,8 @@ from catena.view.movie import Movie
 from catena.view.player.payload import payload
 
 SCRIPTS = ("renderer.js", "orbit.js", "plots.js", "player.js")
+PLOTS = "vendor/uplot.js"
+"""What draws curves; pages without any do without it."""
 LIVE = "live.js"
 """What asks questions of Python; pages that are only played do without it."""
 # The page may run what is in it and talk to the place it came from, and nothing else.
@@ -49,18 +51,20 @@ def fragment(movie: Movie, name: str, live: dict[str, Any] | None = None) -> str
     )
     return (
         f'<div id="{name}"></div>\n<script type="application/json" id="{name}-data">{text}</script>\n'
-        f"<script>(() => {{\n{_scripts(bool(live))}\n{start}\n}})();</script>"
+        f"<script>(() => {{\n{_scripts(bool(data['panels']), bool(live))}\n{start}\n}})();</script>"
     )
 
 
 def styles() -> str:
     """The style element that players need."""
-    return f"<style>{_text('style.css')}</style>"
+    return f"<style>{_text('vendor/uplot.css')}\n{_text('style.css')}</style>"
 
 
 @cache
-def _scripts(live: bool) -> str:
-    return "\n".join(_text(name) for name in (*SCRIPTS, *([LIVE] if live else [])))
+def _scripts(plots: bool, live: bool) -> str:
+    return "\n".join(
+        _text(name) for name in (*([PLOTS] if plots else []), *SCRIPTS, *([LIVE] if live else []))
+    )
 
 
 @cache

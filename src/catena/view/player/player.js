@@ -112,7 +112,9 @@ class Player {
     if (named.length && aside === own) aside.append(element("p", "parameters", named.map(([name, value]) => `${name} = ${shown_number(value)}`).join(", ")));
     const rest = element("details", "rest"), some = data.panels.filter((panel) => panel.is_detail).length;
     rest.append(element("summary", "", `${some} more: ${data.panels.filter((panel) => panel.is_detail).map((panel) => panel.title.split(/[:(]/)[0].trim().toLowerCase()).join(", ")}`));
-    this.plots = data.panels.map((panel) => new Plot(panel.is_detail ? rest : aside, panel, [this.start, this.end], (t) => { this.pause(); this.set_time(t); }));
+    (this.plots || []).forEach((plot) => plot.end()); this.plots = []; if (data.panels.length) this.build_zoom(aside);
+    const acts = { scrub: (t) => { this.pause(); this.plots.forEach((plot) => plot.leave()); this.set_time(t); }, zoom: (window) => this.zoom(window), together: this.together = this.together || `catena ${Math.random()}` };
+    this.plots = data.panels.map((panel) => new Plot(panel.is_detail ? rest : aside, panel, this.window, acts));
     if (some) { aside.append(rest); rest.ontoggle = () => { this.plots.forEach((plot) => plot.draw()); this.redraw(); }; }
     const alone = aside !== own || (!this.plots.length && !data.live), still = !(this.end > this.start);
     own.hidden = alone; root.classList.toggle("alone", alone);
@@ -125,7 +127,7 @@ class Player {
     this.pause(); for (const kept of this.kept.values()) this.renderer && this.renderer.forget_scene(kept); this.kept.clear();
     if (this.renderer) (this.trail_lines || []).forEach((lines) => this.renderer.forget(lines)); this.trail_lines = []; this.trails = null; this.rows = this.now = null; this.named = this.keyed = null; this.was = null; this.chosen = 0;
     this.data = data; this.read(); this.time = this.start; this.speed = data.speed; this.looping = this.looping !== false; this.fill();
-    const { camera } = data.scenes[0], keeps = !refit && camera.planar === this.planar; this.planar = camera.planar;
+    const { camera } = data.scenes[0], keeps = !refit && camera.planar === this.planar && dot(unit_of(camera.up), this.eye.up) > 1 - 1e-9; this.planar = camera.planar;
     if (keeps) this.eye.radius = Math.max(this.eye.radius, size_of(add(data.bounds[1], data.bounds[0], -1)) / 2);
     else { this.eye = new Orbit(camera.up, camera.towards, camera.planar); this.touched = false; }
     const touched = this.touched; this.touched = keeps || touched; this.resize(); this.touched = touched; if (!keeps) this.fit(); this.set_time(this.start);
@@ -143,6 +145,24 @@ class Player {
     const more = button("Show", "labels, frames, forces, traces", () => { const box = this.root.querySelector(".options"); box.hidden = !box.hidden; more.setAttribute("aria-expanded", String(!box.hidden)); });
     more.setAttribute("aria-expanded", "false"); more.className = "more";
   }
+
+  // Which part of the time the plots show: all of them the same.
+  build_zoom(aside) {
+    const bar = element("div", "zoom"), hint = "or, in a plot, Shift and drag, Ctrl and wheel, or two fingers; a double click shows all"; bar.setAttribute("role", "group"); bar.setAttribute("aria-label", "time that the plots show");
+    const button = (text, title, act) => { const made = element("button", "", text); made.type = "button"; made.title = title; made.setAttribute("aria-label", title.split(",")[0]); made.onclick = act; return made; };
+    this.windowed = element("output"); this.wider = [button("\u2212", `less of a zoom (-), ${hint}`, () => this.zoom_by(2)), button("All", "all of the time (0)", () => this.zoom(null))];
+    bar.append(this.windowed, button("+", `zoom along the time (+), ${hint}`, () => this.zoom_by(0.5)), ...this.wider); aside.append(bar);
+    this.zoom(this.is_zoomed && this.window[0] >= this.start && this.window[1] <= this.end ? this.window : null);
+  }
+
+  zoom(window) {
+    const { start, end } = this, wide = window ? Math.min(Math.max(window[1] - window[0], 1e-5 * (end - start)), end - start) : end - start, from = window ? Math.min(Math.max(window[0], start), end - wide) : start;
+    this.is_zoomed = wide < end - start; this.window = this.is_zoomed ? [from, from + wide] : [start, end];
+    this.windowed.textContent = this.is_zoomed ? `${tick_name(from, wide / 50)} to ${tick_name(from + wide, wide / 50)} s` : ""; this.wider.forEach((button) => { button.disabled = !this.is_zoomed; });
+    for (const plot of this.plots) { plot.window = this.window; plot.draw(); }
+  }
+
+  zoom_by(factor) { const [a, b] = this.window, t = this.time >= a && this.time <= b ? this.time : 0.5 * (a + b); this.zoom([t - factor * (t - a), t + factor * (b - t)]); }
 
   build_options() {
     const box = this.root.querySelector(".options"), { data, options } = this;
@@ -239,9 +259,12 @@ class Player {
 
   play() { if (this.playing || !this.button) return; if (this.time >= this.end) this.time = this.start; this.playing = true; this.last = null; this.pace = 0; this.resize(); this.button.innerHTML = icon("pause"); this.button.title = "pause (space)"; this.button.setAttribute("aria-label", "pause (space)"); this.redraw(); }
 
-  pause() { if (!this.playing) return; this.playing = false; this.button.innerHTML = icon("play"); this.button.title = "play (space)"; this.button.setAttribute("aria-label", "play (space)"); this.quality = 1; this.resize(); }
+  pause() { if (!this.playing) return; this.playing = false; this.show_whole(); this.button.innerHTML = icon("play"); this.button.title = "play (space)"; this.button.setAttribute("aria-label", "play (space)"); this.quality = 1; this.resize(); }
 
   toggle() { this.playing ? this.pause() : this.play(); }
+
+  // Curves grow while a new run is played for the first time, until somebody pauses it or its end is reached.
+  show_whole() { if (!this.grows) return; this.grows = false; for (const plot of this.plots) { plot.until = undefined; plot.draw(); } }
 
   step(count) {
     this.pause(); const { t } = this.segment_at(this.data.segments, this.time);
@@ -259,7 +282,7 @@ class Player {
         const gone = Math.min(now - this.last, 250);
         this.time += (gone / 1000) * this.speed;
         this.adapt(gone);
-        if (this.time >= this.end) { if (this.looping) this.time = this.start + ((this.time - this.end) % (this.end - this.start)); else { this.time = this.end; this.pause(); } }
+        if (this.time >= this.end) { this.show_whole(); if (this.looping) this.time = this.start + ((this.time - this.end) % (this.end - this.start)); else { this.time = this.end; this.pause(); } }
       }
       this.last = now; this.redraw();
     }
@@ -581,6 +604,8 @@ class Player {
     const digits = Math.max(2, Math.min(6, 3 - Math.floor(Math.log10(this.end - this.start)))), text = `${this.time.toFixed(digits)} s`;
     if (this.clock.textContent !== text) this.clock.textContent = text;
     const values = !this.playing || now - (this.told || 0) > 120; if (values) this.told = now;
+    // Plots that show a part of the time turn the page.
+    if (this.playing && this.is_zoomed && (this.time < this.window[0] || this.time > this.window[1])) this.zoom([this.time, this.time + this.window[1] - this.window[0]]);
     for (const plot of this.plots) { if (this.grows) { plot.until = this.time; if (values) plot.draw(); } plot.show(this.time, values); }
   }
 
@@ -645,10 +670,12 @@ class Player {
       // Buttons take the space bar, sliders the arrows; the slider of time is ours.
       const own = at !== this.slider && at.matches && ((at.matches("button, input, summary") && (key === " " || key === "Enter")) || (at.matches("input[type=range]") && /^(Arrow|Home|End)/.test(key)));
       if ((writes || own) && key !== "Escape") return;
-      const act = { " ": () => this.toggle(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), Home: () => this.set_time(this.start), End: () => this.set_time(this.end), l: () => this.loop_button && this.loop_button.click(), f: () => this.fit(), ",": () => this.to_event(-1), ".": () => this.to_event(1), Escape: () => { this.root.querySelector(".options").hidden = true; if (this.list) this.list.hidden = true; } }[key];
+      const act = { " ": () => this.toggle(), ArrowLeft: () => this.step(-1), ArrowRight: () => this.step(1), Home: () => this.set_time(this.start), End: () => this.set_time(this.end), l: () => this.loop_button && this.loop_button.click(), f: () => this.fit(), ...this.zoom_keys(), ",": () => this.to_event(-1), ".": () => this.to_event(1), Escape: () => { this.root.querySelector(".options").hidden = true; if (this.list) this.list.hidden = true; } }[key];
       if (act) { event.preventDefault(); act(); }
     });
   }
+
+  zoom_keys() { return this.plots.length ? { "+": () => this.zoom_by(0.5), "=": () => this.zoom_by(0.5), "-": () => this.zoom_by(2), 0: () => this.zoom(null) } : {}; }
 
   // The poses of bodies as they are drawn now, {name: [x, y, z, w, x, y, z]}.
   poses() {

@@ -100,7 +100,7 @@ def _warning(problem: LoopProblem, opening: float, held: Sequence[Held]) -> str:
 def _complaint(
     problem: LoopProblem, k: int, opening: np.ndarray, change: float, missed: float, held: Sequence[Held]
 ) -> str:
-    names = ", ".join(repr(h.name) for h in held if h.given)
+    names = ", ".join(repr(h.name) for h in held if h.asked_for)
     if missed > float(np.abs(opening).max(initial=0.0)):
         return (
             f"The joints of {problem.plan.name!r} cannot move as given for {names}: the values contradict "

@@ -13,8 +13,8 @@ from catena.dynamics.loops.closing.loop_closure import closure
 from catena.dynamics.loops.formulations.certified_elimination import doubt, elimination_of, is_for
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
 from catena.errors import ModelError, warn
-from catena.kernels.blas import by_one_blas_thread
 from catena.kernels.evaluation import Evaluator
+from catena.kernels.teams.blas import by_one_blas_thread
 from catena.kinematics import stacks
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.closure import LoopState, loop_states, tree_motions
@@ -181,7 +181,7 @@ class CountedConstraints:
             k = B.shape[-1]
             parts.append(stacks.apply(B, solution.multipliers[:, at : at + k]))
             at += k
-        whole = LoopProblem(self.described, **problem.given)
+        whole = LoopProblem(self.described, **problem.arguments)
         whole.batch = problem.batch
         whole.rank = solution.rank
         return whole, replace(solution, multipliers=np.concatenate(parts, axis=-1))

@@ -15,8 +15,7 @@ import numpy as np
 
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import warn
-from catena.joints import Revolute
-from catena.joints.around import described
+from catena.joints.simple_motions import HINGE
 from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.extent import characteristic_length
@@ -49,7 +48,7 @@ class JointLimits:
             if name in self.plan.joints:
                 self.tree[:, self.plan.slice_q(name)] = own.T
                 i = self.plan.joint.index(name)
-                is_free = isinstance(described(self.plan.kind[i]), Revolute) and name not in coupled
+                is_free = self.plan.joint_kind(i).consists_of(HINGE) and name not in coupled
                 self.turns[self.plan.slice_q(name)] = is_free
             elif name in self.plan.loops:
                 self.loops[name] = own.T
@@ -78,7 +77,7 @@ class JointLimits:
         parts = [np.maximum(self.tree[0] - q, q - self.tree[1])]
         for name, (low, high) in self.loops.items():
             x = loop_state(self.evaluator, name, q).q
-            if isinstance(self.evaluator.mechanism.joints[name].kind, Revolute):
+            if self.evaluator.mechanism.joints[name].kind.consists_of(HINGE):
                 # The angle of a loop joint is known up to whole turns.
                 x = x + TURN * np.ceil((low - SLACK - x) / TURN)
             parts.append(np.maximum(low - x, x - high))

@@ -114,7 +114,7 @@ def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held
         value, whole = np.zeros(kind.nv), np.ones(kind.nv, dtype=bool)
         if name in named:
             value = np.where(named[name].mask, named[name].value, 0.0)
-        named[name] = Held(name, kind, node, loop, value, whole, given=name in named)
+        named[name] = Held(name, kind, node, loop, value, whole, asked_for=name in named)
     return list(named.values())
 
 

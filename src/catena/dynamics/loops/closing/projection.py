@@ -25,6 +25,7 @@ from catena.kinematics.loops.closure import coordinate_rows
 from catena.kinematics.loops.scales import Scales, scales_of
 from catena.kinematics.stacks import apply, transposed
 from catena.structure import Plan
+from catena.structure.stations import has_many_modes
 from catena.thresholds import RANK_SEARCHED
 
 # Newton's method stops where the closure errors [rad or characteristic lengths] are this small or smaller no more, by
@@ -51,18 +52,21 @@ def project(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     evaluator.check_positions("q", q)
     if not plan.total_constraints:
         return q, None if v is None else np.array(evaluator.checked(integrate, "qd", v))
+    if has_many_modes(plan):
+        return project_holding(evaluator, q, v, np.zeros(0, dtype=int))
     scales, start = scales_of(plan), arrays.rows(q, q.shape[:-1])
     sure, trusted = np.ones((2, len(start)), dtype=bool)
 
     def newton(q: np.ndarray, which: np.ndarray) -> np.ndarray:
         # Who takes another step has taken the last one.
         sure[which] &= trusted[which]
-        step, trusted[which] = _change(evaluator, True, {"q": q, "qd": None})
+        step, trusted[which] = _change(evaluator.chosen(which), True, {"q": q, "qd": None})
         return step if trusted[which].all() else np.nan_to_num(step)
 
     near, left = Descent(
-        lambda q, which: scales.errors(closure(evaluator, q)[0]), None,
-        lambda q, step, which: evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"], newton=newton,
+        lambda q, which: scales.errors(closure(evaluator.chosen(which), q)[0]), None,
+        lambda q, step, which: evaluator.chosen(which).evaluate(integrate, {"q": q, "qd": step})["q_next"],
+        newton=newton,
     )(start, CLOSED)  # fmt: skip
     sure &= trusted | (left > CLOSED)
     near, left = _closed_in_any_rank(evaluator, np.where(sure[:, None], near, start), near, left, sure)
@@ -98,7 +102,8 @@ def _closed_in_any_rank(
     stuck = ((left > LEFT) | ~sure) & (left < OPEN)
     if np.any(stuck):
         at_rest = np.zeros((int(stuck.sum()), evaluator.plan.nv))
-        near, _, after = _hold_and_close(evaluator, start[stuck], at_rest, np.zeros(0, dtype=int))
+        some = evaluator.chosen(np.flatnonzero(stuck))
+        near, _, after = _hold_and_close(some, start[stuck], at_rest, np.zeros(0, dtype=int))
         better = (after < left[stuck]) | (~sure[stuck] & (after < LEFT))
         q, left = q.copy(), left.copy()
         q[stuck] = np.where(better[:, None], near, q[stuck])
@@ -113,7 +118,8 @@ def _weakly_held(evaluator: Evaluator, scales: Scales, q: np.ndarray, v: np.ndar
     speed = largest(v / scales.units)
     missed = largest(scales.errors(closure(evaluator, q, v)[1])) > MISSED * speed
     if np.any(missed):
-        v[missed] = _hold_and_close(evaluator, q[missed], v[missed], np.zeros(0, dtype=int))[1]
+        some = evaluator.chosen(np.flatnonzero(missed))
+        v[missed] = _hold_and_close(some, q[missed], v[missed], np.zeros(0, dtype=int))[1]
     return v
 
 
@@ -133,10 +139,11 @@ def _correcting(plan: Plan, of_positions: bool) -> Algorithm:
 
 
 def project_holding(
-    evaluator: Evaluator, q: Any, v: Any, held: np.ndarray
+    evaluator: Evaluator, q: Any, v: Any, held: np.ndarray, lent: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the closed state nearest to q (..., nq) and v (..., nv) in which the velocity components `held` do not
-    change; loops may have any rank."""
+    change; loops may have any rank. What is near is measured by the inertia, with what is `lent` (nv,) to its diagonal
+    where that is given."""
     q = np.array(evaluator.checked(integrate, "q", q))
     evaluator.check_positions("q", q)
     rates = (
@@ -146,7 +153,9 @@ def project_holding(
     if not evaluator.plan.total_constraints:
         near, changed = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in (q, rates))
         return near, None if v is None else changed
-    near, changed, left = _hold_and_close(evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held)
+    near, changed, left = _hold_and_close(
+        evaluator, arrays.rows(q, batch), arrays.rows(rates, batch), held, lent
+    )
     near, changed = near.reshape(*batch, q.shape[-1]), changed.reshape(*batch, rates.shape[-1])
     _require_closed(evaluator, near, left.reshape(batch))
     return near, None if v is None else changed
@@ -157,7 +166,8 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
     if np.all(worst < OPEN):
         return
     state = np.unravel_index(np.argmax(worst), worst.shape)
-    errors = closure(evaluator, q[state])[0]
+    rows = closure(evaluator, q)[0]
+    errors = rows[state]
     at, words = 0, []
     for joint in evaluator.plan.constraints:
         part = errors[at : at + joint.constraints]
@@ -172,13 +182,15 @@ def _require_closed(evaluator: Evaluator, q: np.ndarray, worst: np.ndarray) -> N
 
 
 def _hold_and_close(
-    evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray
+    evaluator: Evaluator, q: np.ndarray, v: np.ndarray, held: np.ndarray, lent: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the closed states near q (states, nq), v (states, nv) in which the velocity components `held` do not
     change, and the largest position error left of each, (states,)."""
     free = np.setdiff1d(np.arange(evaluator.plan.nv), held)
     scales = scales_of(evaluator.plan)
-    nearest = remembered(lambda q, which: _Nearest(LoopProblem(evaluator, q, v[which]), free))
+    nearest = remembered(
+        lambda q, which: _Nearest(LoopProblem(evaluator.chosen(which), q, v[which]), free, lent)
+    )
 
     def newton(q: np.ndarray, which: np.ndarray) -> np.ndarray:
         return nearest(q, which).least(-nearest(q, which).errors)
@@ -186,7 +198,7 @@ def _hold_and_close(
     def move(q: np.ndarray, y: np.ndarray, which: np.ndarray) -> np.ndarray:
         step = np.zeros((len(q), v.shape[-1]))
         step[:, free] = y
-        return evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
+        return evaluator.chosen(which).evaluate(integrate, {"q": q, "qd": step})["q_next"]
 
     there, left = Descent(
         lambda q, which: scales.errors(nearest(q, which).errors), None, move, newton=newton
@@ -200,8 +212,8 @@ class _Nearest:
     """The least changes of velocity components `free` at the states of a problem, which is decomposed once: most of
     the time goes there."""
 
-    def __init__(self, problem: LoopProblem, free: np.ndarray) -> None:
-        self.problem, self.free = problem, free
+    def __init__(self, problem: LoopProblem, free: np.ndarray, lent: np.ndarray | None) -> None:
+        self.problem, self.free, self.lent = problem, free, lent
 
     @cached_property
     def errors(self) -> np.ndarray:
@@ -224,6 +236,7 @@ class _Nearest:
             coordinate_rows(problem.plan, problem.motions.S_rows), problem.mass, problem.length
         )[:, free]
         lent = LENT * np.maximum(typical, np.diagonal(H, axis1=-2, axis2=-1))
+        lent = lent if self.lent is None else lent + self.lent[free]
         L = np.linalg.cholesky(H + lent[:, None, :] * np.eye(len(free)))
         scale = row_scales(problem.rows, L, problem.length, free)
         A = transposed(divide_lower(L, transposed(J))) / scale[..., None]

@@ -19,8 +19,8 @@ import numpy as np
 from catena.descent import SLOW, Descent, largest
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure
-from catena.joints import JointKind, Revolute
-from catena.joints.around import described
+from catena.joints import JointKind
+from catena.joints.simple_motions import HINGE
 from catena.kernels import CONSTANTS, Program
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import difference, integrate
@@ -302,7 +302,7 @@ class QuickAssembly:
         """Return which velocity components (nv,) are those of joints that only turn: whole turns change nothing."""
         turns = np.zeros(self.plan.nv, dtype=bool)
         for i in range(1, self.plan.n):
-            turns[int(self.plan.v_start[i])] |= isinstance(described(self.plan.kind[i]), Revolute)
+            turns[int(self.plan.v_start[i])] |= self.plan.joint_kind(i).consists_of(HINGE)
         return turns
 
     @cached_property

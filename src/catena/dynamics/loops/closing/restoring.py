@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import composite_body, tree_dynamics
+from catena.dynamics import composite_body
+from catena.dynamics.flexible.tree_accelerations import tree_accelerations
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import holds
 from catena.dynamics.tree.rotors import with_rotors
@@ -84,4 +85,4 @@ def restoring_acceleration(
         "q": q, "qd": np.zeros((states, plan.nv)), "tau": tau,
         "f_ext": f_ext.reshape(states, 6 * plan.n), "a_base": weightless,
     }  # fmt: skip
-    return evaluator.evaluate(tree_dynamics(evaluator.plan), inputs)["qdd"]
+    return tree_accelerations(evaluator, inputs)

@@ -17,8 +17,7 @@ import numpy as np
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError
-from catena.joints import Revolute
-from catena.joints.around import described
+from catena.joints.simple_motions import HINGE
 from catena.thresholds import RANK_SEARCHED
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.
@@ -98,8 +97,7 @@ def one_way(
     sign = np.sign(along[way.column])
     begun = way.value(start)
     goal = None if to is None else (to[1] if sign > 0 else to[0])
-    kind = way.plan.kind[way.plan.joint.index(way.joint)]
-    is_turning = isinstance(described(kind), Revolute)
+    is_turning = way.plan.joint_kind(way.plan.joint.index(way.joint)).consists_of(HINGE)
     nodes = [start]
     if goal is not None and sign * (goal - begun) <= 0.0:
         return nodes, End(begun, "asked for", "", start)

@@ -76,7 +76,7 @@ class Columns:
         return ForceSpace.zero(self.n)
 
 
-def views(sort: EliminationShape) -> dict[str, dict[str, Any]]:
+def views(sort: EliminationShape) -> dict[str, Any]:
     """The records of loops, of their links to bodies, of their effects on each other, and of joints that are
     coupled."""
     columns = sort.columns
@@ -95,4 +95,5 @@ def views(sort: EliminationShape) -> dict[str, dict[str, Any]]:
         },
         "link": {"K": block, "E": JointRows(columns)},
         "pair": {"K": ArrayView((columns, columns))},
+        "above": "link", "other_link": "link", "other": "multiplier", "other_pair": "pair", "sum": "pair",
     }  # fmt: skip

@@ -251,7 +251,7 @@ def with_dry_loops(base: Algorithm, loaded: bool = False) -> Algorithm:
         Schedule(holding(sweep.order, True, loaded)) for sweep in base.sweeps if isinstance(sweep, Schedule)
     ]
     own = LOADED_VIEW if loaded else VIEW
-    views = {**base.views, "multiplier": {**base.views["multiplier"], **own}}
+    views = {**base.views, "multiplier": {**base.view("multiplier"), **own}}
     rub, told, found = (drag_loaded, LOADED_TOLD, LOADED_FOUND) if loaded else (drag_dry, TOLD, FOUND)
     end = tell_loaded if loaded else tell
     return replace(

@@ -13,6 +13,7 @@ from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loops.elimination.least_change import measure
 from catena.dynamics.loops.elimination.schedule import schedule
+from catena.dynamics.loops.elimination.standing_in import stand_in
 from catena.dynamics.loops.elimination.steps import start, velocities
 from catena.kernels import Algorithm, Scalars, Schedule, Sweep, on_call
 from catena.spatial.scalars import array
@@ -30,6 +31,13 @@ def move_driven_and_tell(body: Any, parent: Any) -> None:
     """The same for a joint that may be driven."""
     move_driven.step(body, parent)
     body.feedback = parent.feedback
+
+
+@on_call
+def stand_in_and_tell(multiplier: Any, child: Any, parent: Any) -> None:
+    """A stand-in of a body, with the feedback passed on."""
+    stand_in.step(multiplier, child, parent)
+    child.feedback = parent.feedback
 
 
 @on_call
@@ -61,7 +69,7 @@ def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> A
     `driven`, with the inputs of `hybrid_dynamics`."""
     base = hybrid_elimination(sort) if driven else loop_elimination(sort)
     plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
-    instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback}
+    instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback, stand_in: stand_in_and_tell}
     ties = (leave_with_feedback,) if sort.coupled else ()
     order = hybrid_schedule if driven else schedule
 
@@ -74,7 +82,9 @@ def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> A
         base, name=f"{base.name}_with_feedback", ground=ground,
         sweeps=(
             *steps, *ties,
-            Schedule(partial(order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback)),
+            Schedule(partial(
+                order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback, share=stand_in_and_tell,
+            )),
         ),
         ground_inputs={**base.ground_inputs, "feedback_given": Scalars(2)},
     )  # fmt: skip

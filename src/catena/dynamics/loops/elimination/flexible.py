@@ -525,7 +525,7 @@ def flexible_steps(modes: int, drives: bool = False, implicit: bool = False) -> 
     return FlexibleSteps(modes, drives, implicit)
 
 
-def flexible_views(sort: EliminationShape, modes: int) -> dict[str, dict[str, Any]]:
+def flexible_views(sort: EliminationShape, modes: int) -> dict[str, Any]:
     """The records of loops and links, with rows for modes."""
     found, columns = views(sort), sort.columns
     block, rows = Columns(columns), ArrayView((max(6, modes), columns))

@@ -10,7 +10,7 @@ from catena.dynamics.loops.elimination.schedule import REWRITTEN, schedule, step
 from catena.dynamics.loops.elimination.steps import accelerate, articulate, pass_on, velocities
 from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.tree.rotors import felt_through, rotor_force
-from catena.kernels import VELOCITY, Algorithm, Schedule, on_call
+from catena.kernels import VELOCITY, Algorithm, OnCall, Schedule, on_call
 from catena.spatial import ArticulatedInertia, ForceSpace, MotionSpace, spd_inverse
 from catena.spatial.scalars import array, less, where
 
@@ -22,22 +22,32 @@ def move_driven(body: Any, parent: Any) -> None:
     body.c = body.c + body.S * (body.driven * body.qdd_given)
 
 
-@on_call
-def articulate_driven(body: Any, parent: Any) -> None:
-    """What the parent feels of a body through a joint that yields in part or not at all."""
+def articulating(name: str) -> OnCall:
+    """Return what the parent feels of a body through a joint that yields in part or not at all: components do not whose
+    field of this name is 1."""
 
-    def through(
-        k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
-    ) -> tuple[ArticulatedInertia, Any]:
-        driven = body.driven[k]
-        D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
-        D_inv = spd_inverse(array([[where(less(0.5, driven), 1.0, D)]]))
-        free = felt_through(body.joint, A, S, U, D_inv)
-        pairs = zip(A.entries(), free.entries(), strict=True)
-        felt = ArticulatedInertia.from_entries([where(less(0.5, driven), a, b) for a, b in pairs])
-        return felt, where(less(0.5, driven), 0.0, D_inv[0, 0])
+    def articulate_in_part(body: Any, parent: Any) -> None:
+        unyielding = getattr(body, name)
 
-    pass_on(body, parent, through)
+        def through(
+            k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
+        ) -> tuple[ArticulatedInertia, Any]:
+            stays = less(0.5, unyielding[k])
+            D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
+            D_inv = spd_inverse(array([[where(stays, 1.0, D)]]))
+            free = felt_through(body.joint, A, S, U, D_inv)
+            pairs = zip(A.entries(), free.entries(), strict=True)
+            felt = ArticulatedInertia.from_entries([where(stays, a, b) for a, b in pairs])
+            return felt, where(stays, 0.0, D_inv[0, 0])
+
+        pass_on(body, parent, through)
+
+    return on_call(articulate_in_part)
+
+
+articulate_driven = articulating("driven")
+articulate_held = articulating("held")
+"""Where closed states are sought with some coordinates held: those are not moved."""
 
 
 @on_call

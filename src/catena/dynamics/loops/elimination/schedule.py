@@ -1,7 +1,7 @@
 """The calls of the elimination for one mechanism, in order: bodies and multipliers go, come back, and are
 refined."""
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,12 @@ from catena.dynamics.loops.elimination.refinement import (
     pass_drag_on,
     pass_on,
     press_again,
+)
+from catena.dynamics.loops.elimination.standing_in import (
+    STEPS as STANDING_IN,
+    StandInTurns,
+    stand_in,
+    with_stand_ins,
 )
 from catena.dynamics.loops.elimination.steps import (
     absorb_ground,
@@ -70,7 +76,7 @@ SHARED: tuple[OnCall, ...] = (
     soften, drag, lend, lend_with_soft, articulate, carry, carry_to_ground, join, cross_couple, absorb_ground,
     invert, press, mix_link, mix_own, mix_pair, begin, feel, feel_pair, settle, release, accelerate, own_pace, hold,
     drag_again, balance, carry_again, invert_again, press_again, mix_again, feel_again, accelerate_again,
-    own_load, judge, judge_loop,
+    own_load, judge, judge_loop, *STANDING_IN,
 )  # fmt: skip
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
@@ -94,6 +100,22 @@ class Acting:
     couples: bool = False
 
 
+@dataclass(frozen=True)
+class Passes:
+    """The calls of an elimination on one mechanism, `at` its places: the solution, one refinement of it, how `often`
+    it is refined, and the last residuals."""
+
+    at: Any
+    solution: list[Entry]
+    refinement: list[Entry]
+    often: int
+    residuals: list[Entry]
+
+    def all(self) -> list[Entry]:
+        """One after the other."""
+        return [*self.solution, *self.often * self.refinement, *self.residuals]
+
+
 def schedule(
     at: Any,
     move: OnCall = velocities,
@@ -105,20 +127,43 @@ def schedule(
     end: OnCall = judge,
     refine: bool = True,
     finish: OnCall = leave,
+    share: OnCall | None = stand_in,
+    played: Callable[[Passes], list[Entry]] = Passes.all,
 ) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
     begin with and `finish` what couplings end their beginning with, `rub` whether loop joints have friction, `keep`
     whether the wrenches of all joints are results; `go`, `come_back` and `end` are what bodies do when they are
-    eliminated, when they come back, and at the end. Without `refine` the result is good to some eight digits, which is
-    enough for corrections, and nothing is judged."""
+    eliminated, when they come back, and at the end; `share` is what stand-ins of a body that many loops hold begin
+    with, None if there are to be none; `played` says which of the calls are made. Without `refine` the result is good
+    to some eight digits, which is enough for corrections, and nothing is judged."""
+    entries = _in_order(at, move, begin_loop, rub, keep, go, come_back, end, refine, finish, played)
+    if share is None or borrowers(at.plan):
+        return entries
+    return with_stand_ins(
+        at, entries, StandInTurns(move, go, come_back, judge_and_keep if keep else end, share)
+    )
+
+
+def _in_order(
+    at: Any, move: OnCall, begin_loop: OnCall, rub: bool, keep: bool, go: OnCall, come_back: OnCall, end: OnCall,
+    refine: bool, finish: OnCall, played: Callable[[Passes], list[Entry]],
+) -> list[Entry]:  # fmt: skip
     order = elimination_order(at.plan)
     acting = _acting(at.plan, rub)
     entries = _eliminate(at, order, acting, move, begin_loop, go, finish)
     entries += _way_back(at, order, acting, feel, come_back, borrowers(at.plan))
     if not refine:
         return entries
-    for _ in range(_refinements(bool(borrowers(at.plan)), at.plan.soft)):
-        entries += _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
+    again = _eliminate_again(at, order) + _way_back(at, order, acting, feel_again, accelerate_again)
+    often = _refinements(bool(borrowers(at.plan)), at.plan.soft)
+    return played(Passes(at, entries, again, often, _residuals(at, order, acting, keep, end)))
+
+
+def _residuals(
+    at: Any, order: list[BodyGoes | LoopGoes], acting: dict[int, Acting], keep: bool, end: OnCall
+) -> list[Entry]:
+    """What is left of the equations in the end, and where it is to be kept the wrenches of all joints."""
+    entries: list[Entry] = []
     loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
     couplings = [k for k, tied in acting.items() if tied.couples]
     entries += [entry for k in couplings for entry in end_coupling(at, k)]

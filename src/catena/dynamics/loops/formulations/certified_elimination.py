@@ -25,6 +25,7 @@ from catena.dynamics.loops.problem import LoopProblem, LoopSolution
 from catena.joints import JointKind
 from catena.kernels import Algorithm
 from catena.structure import Plan
+from catena.structure.stations import has_many_modes
 
 
 def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
@@ -93,20 +94,19 @@ def elimination(problem: LoopProblem) -> LoopSolution:
 
 def mended(problem: LoopProblem, result: Mapping[str, np.ndarray]) -> LoopSolution:
     """Solve by `kkt` what the elimination found no certain `result` for; its accelerations are written to."""
-    given = problem.given
     vdot = result["qdd"].reshape(problem.states, problem.plan.nv)
     doubtful = in_doubt(problem.plan, result)
     if np.any(doubtful):
-        rest: Any = {n: None if x is None else x[doubtful] for n, x in given.items()}
-        vdot[doubtful] = kkt(LoopProblem(problem.evaluator, **rest)).vdot
+        vdot[doubtful] = kkt(problem.some(np.flatnonzero(doubtful))).vdot
     by_kkt = f"{int(doubtful.sum())} of {problem.states} states by a singular value decomposition"
     return EliminationSolution(problem, vdot, f"elimination on the graph; {by_kkt}", np.flatnonzero(doubtful))
 
 
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
-    """Whether the elimination knows the joints that close the loops."""
-    return knows_joints(plan)
+    """Whether the elimination knows the joints that close the loops, and no body has so many modes that code for their
+    number would be long."""
+    return knows_joints(plan) and not has_many_modes(plan)
 
 
 def elimination_of(plan: Plan) -> Algorithm:

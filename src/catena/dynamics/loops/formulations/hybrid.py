@@ -10,7 +10,6 @@ redundant constraints, their forces belong to the smallest multipliers.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -61,9 +60,8 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
         doubtful = in_doubt(problem.plan, result)
     if not doubtful.any():
         return HybridSolution(vdot, tau, np.zeros(0, dtype=np.int64), np.zeros((0, m)))
-    rest: Any = {n: None if x is None else x[doubtful] for n, x in problem.given.items()}
     vdot[doubtful], tau[doubtful], opening, allowed = hybrid_kkt(
-        LoopProblem(problem.evaluator, **rest), driven, given[doubtful]
+        problem.some(np.flatnonzero(doubtful)), driven, given[doubtful]
     )
     bad = np.linalg.norm(opening, axis=-1) > np.linalg.norm(allowed, axis=-1)
     return HybridSolution(vdot, tau, np.flatnonzero(doubtful)[bad], opening[bad])
@@ -80,7 +78,7 @@ def hybrid_kkt(
     J_f, gamma = J[..., free], problem.gamma + apply(J, vdot)
     L, unbound = np.zeros((problem.states, n, n)), np.zeros((problem.states, n))
     for some, rows, held in problem.portions():
-        inertial, held = (x.given(vdot[some], free) for x in (rows, held))
+        inertial, held = (x.with_driven(vdot[some], free) for x in (rows, held))
         L[some], unbound[some] = rooted(inertial, held, problem.joint_force[some][:, free], plan.name)
     scale = row_scales(problem.rows, L, problem.length, free)
     A = transposed(divide_lower(L, transposed(J_f))) / scale[..., None]

@@ -25,7 +25,7 @@ equations of chains and member is therefore solved for again with the same facto
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -83,8 +83,7 @@ def reference_member(problem: LoopProblem, name: str | None = None) -> LoopSolut
     vdot, certain, _ = solve(problem, at)
     doubtful = np.flatnonzero(~certain)
     if len(doubtful):
-        rest: dict[str, Any] = {n: None if x is None else x[doubtful] for n, x in problem.given.items()}
-        vdot[doubtful] = _by_decomposition(LoopProblem(problem.evaluator, **rest), r).vdot
+        vdot[doubtful] = _by_decomposition(problem.some(doubtful), r).vdot
     note = (
         f"{len(at.tips)} chains eliminated in lanes onto the reference member {'/'.join(plan.bodies[r])!r}; "
         f"{len(doubtful)} of {problem.states} states by singular values"

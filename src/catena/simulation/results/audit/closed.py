@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.joints import Free, JointKind, Spherical, described
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.audit.lines import AuditLine, worst
 
@@ -22,9 +21,7 @@ def closure(run: Segment) -> list[AuditLine]:
     """Return how far loops are open, and how fast they move apart."""
     if not run.system.mechanics.constrained:
         return []
-    scales = scales_of(run.system.plan)
-    position, rate = (np.max(np.abs(scales.errors(x)), axis=-1) for x in run.system.closure(run.q, run.v))
-    speed = float(np.max(np.abs(run.v / scales.units), initial=1.0))
+    position, rate, speed = _openings(run)
     lines = []
     for name, what, x, bound, unit in (
         ("loops", "are open by", position, CLOSURE, "rad or sizes"),
@@ -43,17 +40,28 @@ def closure(run: Segment) -> list[AuditLine]:
     return lines
 
 
+def are_loops_fine(run: Segment) -> bool:
+    """Return whether nothing need be warned of: loops are closed, and stay so."""
+    if not run.system.mechanics.constrained:
+        return True
+    position, rate, speed = _openings(run)
+    return bool((position <= CLOSURE).all() and (rate <= CLOSURE_RATE * speed).all())
+
+
+def _openings(run: Segment) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return how far loops are open and how fast they move apart, each (..., samples), and how fast joints move, 1 at
+    least."""
+    scales = scales_of(run.system.plan)
+    position, rate = (np.abs(scales.errors(x)).max(axis=-1) for x in run.system.closure(run.q, run.v))
+    return position, rate, float(np.max(np.abs(run.v / scales.units), initial=1.0))
+
+
 def quaternions(run: Segment) -> list[AuditLine]:
     """Return how far quaternions are off length 1."""
-    plan = run.system.plan
-    lengths = [
-        np.abs(np.linalg.norm(run.q[..., end - 4 : end], axis=-1) - 1.0)
-        for end in (
-            int(plan.q_start[i] + plan.q_size[i]) for i in range(1, plan.n) if _is_turned(plan.kind[i])
-        )
-    ]
-    if not lengths:
+    starts = [start for _, start in run.system.plan.quaternions]
+    if not starts:
         return []
+    lengths = [np.abs(np.linalg.norm(run.q[..., k : k + 4], axis=-1) - 1.0) for k in starts]
     value, where = worst(run, np.max(lengths, axis=0))
     if value <= QUATERNION:
         text = f"Quaternions have length 1 to {value:.2g}."
@@ -63,7 +71,3 @@ def quaternions(run: Segment) -> list[AuditLine]:
         f"from elsewhere, divide by the length."
     )
     return [AuditLine("quaternions", value, QUATERNION, "", "warn", text)]
-
-
-def _is_turned(kind: JointKind | None) -> bool:
-    return isinstance(described(kind), Free | Spherical)

@@ -16,7 +16,9 @@ SMALL_RANGE = 0.13
 
 def deformation(run: Segment) -> list[AuditLine]:
     """Return how far flexible bodies are deformed, as a part of their length."""
-    lines = []
+    lines = list[AuditLine]()
+    if run.system.plan.owner is None:
+        return lines
     for name, body in run.system.mechanism.bodies.items():
         if body.flexible is None or name + MODES not in run.system.joints:
             continue

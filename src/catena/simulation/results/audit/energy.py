@@ -69,7 +69,7 @@ def energy(run: Segment) -> list[AuditLine]:
 def is_energy_fine(run: Segment) -> bool:
     """Return whether nothing need be warned of, or said: the energy changes by less than its bound."""
     balance = balance_of_segment(run)
-    return bool(np.all(np.abs(balance.rest).max(axis=-1) <= _bound(run, balance) * balance.moved))
+    return bool((np.abs(balance.rest).max(axis=-1) <= _bound(run, balance) * balance.moved).all())
 
 
 def _bound(run: Segment, balance: Balance) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from catena.kinematics.extent import largest_coordinate
 from catena.simulation.acting import loads
-from catena.simulation.acting.excitation import rubs
+from catena.simulation.acting.acting_forces import rubs
 from catena.simulation.results.batch import StateByState
 from catena.structure import Plan
 
@@ -70,8 +70,9 @@ class Balance:
 def balance_of_segment(run: Segment) -> Balance:
     """Compare the energy of a motion of one structure with the work done on its mechanism."""
     done, is_estimate = works_of_segment(run)
-    kinetic, potential = run.kinetic_energy, run.potential_energy
-    rest = run.energy - run.energy[..., :1]
+    kinetic, potential = run.energies
+    energy = kinetic + potential
+    rest = energy - energy[..., :1]
     moved = (kinetic + np.abs(potential - potential[..., :1])).max(axis=-1) + _least_energy(run)
     for work in done.values():
         moved = moved + np.max(np.abs(work), axis=-1)
@@ -145,7 +146,6 @@ def _least_motion(plan: Plan) -> float:
 
 
 def _exchanges_energy(run: Segment) -> bool:
-    spends = any(force.kind.spends for force in run.system.mechanics.elements.placed)
-    return bool(
-        run.tau.any() or run.loop_forces or run.wrenches or run.driven or rubs(run.system.plan) or spends
-    )
+    if run.loop_forces or run.wrenches or run.driven or rubs(run.system.plan) or np.count_nonzero(run.tau):
+        return True
+    return any(force.kind.spends for force in run.system.mechanics.elements.placed)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catena.kernels.evaluation import Evaluator
+from catena.mechanism import Actuator, Joint
 from catena.simulation.results.audit.lines import AuditLine, worst
 from catena.simulation.stepping.faults import joint_of
 
@@ -22,15 +24,13 @@ def limits(run: Segment) -> list[AuditLine]:
     """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
     little."""
     most: dict[bool, tuple[float, str]] = {}
-    for name, joint in run.system.mechanism.joints.items():
-        if joint.limits is None or name not in (*run.system.joints, *run.system.loops):
-            continue
+    for name, joint, (lower, upper) in run.system.mechanics.evaluator.once(_limited):
         x = run[name]
         if joint.kind.nq != joint.kind.nv:
             rows = x.reshape(-1, joint.kind.nq)
             shift = np.array([joint.kind.difference(joint.kind.neutral(), row) for row in rows])
             x = shift.reshape(*x.shape[:-1], joint.kind.nv)
-        beyond = np.max(np.maximum(joint.limits[:, 0] - x, x - joint.limits[:, 1]), axis=-1)
+        beyond = np.max(np.maximum(lower - x, x - upper), axis=-1)
         value, where = worst(run, np.maximum(beyond, 0.0))
         is_elastic = joint.limit_stiffness is not None
         words = f"that of joint {name!r} by {value:.3g} rad or m at {where}"
@@ -58,11 +58,8 @@ def limits(run: Segment) -> list[AuditLine]:
 def actuators(run: Segment) -> list[AuditLine]:
     """Return how long actuators gave all they can, and what acted where there is none."""
     shares = {}
-    for name, actuator in run.system.mechanism.actuators.items():
+    for name, actuator in run.system.mechanics.evaluator.once(_bounded):
         limits = actuator.joint_limits
-        moving = (*run.system.joints, *run.system.loops)
-        if actuator.joint not in moving or not np.isfinite(limits).any():
-            continue
         tau = run.force(actuator.joint)[..., list(actuator.components)]
         slack = AT_LIMIT * np.abs(limits)
         full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
@@ -87,6 +84,20 @@ def actuators(run: Segment) -> list[AuditLine]:
         f"asked for beyond that did not act."
     )
     return [AuditLine("actuators", value, np.inf, "", "note", text)]
+
+
+def _limited(evaluator: Evaluator) -> list[tuple[str, Joint, np.ndarray]]:
+    """Return the joints with limits that move, and these (2, nv of the joint)."""
+    moving = (*evaluator.plan.joints, *evaluator.plan.loops)
+    found = evaluator.mechanism.joints.items()
+    return [(name, x, x.limits.T) for name, x in found if x.limits is not None and name in moving]
+
+
+def _bounded(evaluator: Evaluator) -> list[tuple[str, Actuator]]:
+    """Return the actuators with limits at joints that move."""
+    moving = (*evaluator.plan.joints, *evaluator.plan.loops)
+    found = evaluator.mechanism.actuators.items()
+    return [(name, x) for name, x in found if x.joint in moving and np.isfinite(x.joint_limits).any()]
 
 
 def _idle_joints(run: Segment) -> list[str]:

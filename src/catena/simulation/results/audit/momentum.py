@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena import dynamics
-from catena.joints import Free, described
 from catena.simulation.results.audit.lines import AuditLine, percent, worst
+from catena.structure import Plan
 
 if TYPE_CHECKING:
     from catena.simulation.results.segment import Segment
@@ -20,11 +21,11 @@ MOMENTUM = 1e-6
 def momentum(run: Segment) -> list[AuditLine]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
     system = run.system
-    mass = float(system.plan.inertia[1:, 0].sum())
-    if system.variants.origin is not system:
+    if not _flies(system.plan) or system.variants.origin is not system:
         # Masses and gravity may differ from state to state.
         return []
     # Of a batch that stopped early some states rest at their end while others go on.
+    mass = float(system.plan.inertia[1:, 0].sum())
     if mass == 0.0 or (run.ended and run.batch) or not is_free_flying(run):
         return []
     c, h = system.center_of_mass(run.q), run.momentum
@@ -59,22 +60,29 @@ def is_free_flying(run: Segment) -> bool:
     """Return whether the mechanism touches ground through free joints only and nothing outside acts on it but
     gravity."""
     plan = run.system.plan
-    if run.wrenches or any(force.is_from_outside for force in run.system.mechanics.elements.placed):
+    if not _flies(plan) or run.wrenches:
         return False
+    if any(force.is_from_outside for force in run.system.mechanics.elements.placed):
+        return False
+    bases = [i for i in range(1, plan.n) if plan.parent[i] == 0]
+    return not any(plan.joint[i] in run.driven or run.tau[..., _own(plan, i)].any() for i in bases)
+
+
+@lru_cache(maxsize=64)
+def _flies(plan: Plan) -> bool:
+    """Return whether what touches ground are free joints that nothing damps."""
     for i in range(1, plan.n):
         if plan.parent[i] == 0:
-            kind = plan.kind[i]
-            columns = slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-            acts = (plan.damping[columns], plan.friction[columns], run.tau[..., columns])
-            if not isinstance(described(kind), Free):
+            rubs = plan.damping[_own(plan, i)].any() or plan.friction[_own(plan, i)].any()
+            if rubs or i not in plan.floating:
                 return False
-            if plan.joint[i] in run.driven or any(x.any() for x in acts):
-                return False
-    for loop in plan.loop_joints:
-        if 0 in (loop.parent_node, loop.child_node):
-            if loop.constraints or loop.damping.any() or loop.friction.any():
-                return False
-    return True
+    at_ground = (loop for loop in plan.loop_joints if 0 in (loop.parent_node, loop.child_node))
+    return not any(x.constraints or x.damping.any() or x.friction.any() for x in at_ground)
+
+
+def _own(plan: Plan, i: int) -> slice:
+    """Return the velocity components of the joint of a node."""
+    return slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
 
 
 def _moment_of_inertia(run: Segment, c: np.ndarray) -> float:

@@ -63,7 +63,7 @@ def are_velocities_fine(run: Segment) -> bool:
     positions by less than the part `BENT`."""
     if _says_nothing(run):
         return True
-    moved, mean, size, least = _motions(run, np.diff(run.t)[:, None])
+    moved, mean, size, least = _motions(run, (run.t[1:] - run.t[:-1])[:, None])
     return bool((np.abs(moved - mean) <= (VELOCITY - BENT) * (size + least)).all())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena.errors import CatenaError
 from catena.simulation.results.audit.changes import change_lines
-from catena.simulation.results.audit.closed import closure, quaternions
+from catena.simulation.results.audit.closed import are_loops_fine, closure, quaternions
 from catena.simulation.results.audit.deformation import deformation
 from catena.simulation.results.audit.energy import energy, is_energy_fine
 from catena.simulation.results.audit.joints import actuators, limits
@@ -28,7 +28,7 @@ CHECKS = {
     "quaternions": quaternions, "limits": limits, "actuators": actuators, "deformation": deformation,
 }  # fmt: skip
 # Of some of these a short look tells that nothing is off.
-SHORT = {"energy": is_energy_fine, "velocities": are_velocities_fine}
+SHORT = {"energy": is_energy_fine, "velocities": are_velocities_fine, "loops": are_loops_fine}
 _RANK = {"ok": 0, "note": 1, "warn": 2}
 
 
@@ -51,30 +51,32 @@ def audit(run: Trajectory) -> Audit:
 
 def audit_of_segment(part: Segment) -> Audit:
     """Check a motion of one structure."""
-    return _checked(part, CHECKS)
+    lines = [line for name in CHECKS for line in _checked(name, part)]
+    return Audit(part.system.mechanism.name, tuple(lines))
 
 
 def warn_of(part: Segment) -> None:
     """Warn of what is off in a motion of one structure. What a short look finds in order is not asked in full."""
-    doubted = {}
-    for name, check in CHECKS.items():
-        try:
-            if name not in SHORT or not SHORT[name](part):
-                doubted[name] = check
-        except (CatenaError, np.linalg.LinAlgError):
-            doubted[name] = check
-    _checked(part, doubted).warn()
+    lines = [line for name in CHECKS if not _is_fine(name, part) for line in _checked(name, part)]
+    if lines:
+        Audit(part.system.mechanism.name, tuple(lines)).warn()
 
 
-def _checked(part: Segment, checks: Mapping[str, Callable[[Segment], list[AuditLine]]]) -> Audit:
-    lines: list[AuditLine] = []
-    for name, check in checks.items():
-        try:
-            lines += check(part)
-        except (CatenaError, np.linalg.LinAlgError) as error:
-            text = f"The {name} of this run could not be checked: {error}"
-            lines.append(AuditLine(name, np.nan, np.inf, "", "note", text))
-    return Audit(part.system.mechanism.name, tuple(lines))
+def _is_fine(name: str, part: Segment) -> bool:
+    """Return whether a short look tells that there is nothing to warn of."""
+    try:
+        return name in SHORT and SHORT[name](part)
+    except (CatenaError, np.linalg.LinAlgError):
+        return False
+
+
+def _checked(name: str, part: Segment) -> list[AuditLine]:
+    """Return what a check finds, or that nothing could be found."""
+    try:
+        return CHECKS[name](part)
+    except (CatenaError, np.linalg.LinAlgError) as error:
+        text = f"The {name} of this run could not be checked: {error}"
+        return [AuditLine(name, np.nan, np.inf, "", "note", text)]
 
 
 def _end(run: Trajectory) -> list[AuditLine]:

@@ -155,6 +155,7 @@ def _of_joints(run: Segment) -> tuple[tuple[str, str, Mapping[str, np.ndarray]],
         ("stop_force", "forces of rigid stops, and of friction that sticks", run.stop_forces),
         ("loop_position", "positions of a joint that closes a loop, with all turns", run.loop_positions),
         ("contact_force", "forces of a contact in the axes of its plane", run.contact_forces),
+        ("tip_force", "wrenches that a tip exerts on its support in the axes of the contact", run.tip_forces),
     )
 
 
@@ -208,7 +209,7 @@ def _segment_from(dataset: Any, file: str, system: System | None, kinds: Kinds) 
     named = json.loads(about.get("of_joints", "{}"))
     of_joints: dict[str, Any] = {
         f"{prefix}s": {name: values(f"{prefix}_{_file_name(name)}") for name in named.get(prefix, ())}
-        for prefix in ("loop_force", "stop_force", "loop_position", "contact_force")
+        for prefix in ("loop_force", "stop_force", "loop_position", "contact_force", "tip_force")
     }
     work = {str(name)[5:]: values(str(name)) for name in dataset.data_vars if str(name).startswith("work_")}
     wrenches = {

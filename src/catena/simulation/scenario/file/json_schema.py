@@ -34,6 +34,8 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("terminal", "free", "fix", "forces", "periodic"), SWITCH),
     **dict.fromkeys(("near", "vary"), BY_JOINT),
     "path": {"$ref": "#/$defs/path"},
+    "support": {"$ref": "#/$defs/pose"},
+    "constrained": {"anyOf": [NAMES, NUMBERS]},
     "index": {"type": "integer", "minimum": 0},
     "direction": {"enum": list(DIRECTIONS)},
     "integrator": {"enum": list(INTEGRATORS)},

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from catena.dynamics.contacts.tip_contact import Support, TipContact
 from catena.errors import FormatError, FormulaError
 from catena.formats.toml.kinds import BUILT_IN, keys_of
 from catena.formats.toml.reading import is_of_run, joint_kind, part_tables
@@ -34,7 +35,7 @@ from catena.simulation.scenario.formulas import PLACE, POSITIONS, TIME, VELOCITI
 from catena.simulation.scenario.plots import Plot
 from catena.simulation.scenario.scenario import check_run
 from catena.simulation.stepping.drift import NAMES
-from catena.validation import shown, suggestion
+from catena.validation import entries, shown, suggestion
 
 OF_STATE = (TIME, POSITIONS, VELOCITIES)
 
@@ -58,6 +59,7 @@ class RunTables:
         found["contacts"] = [
             *(self._contact(table) for table in self._tables("contact")),
             *(self._stop(table) for table in self._tables("stop")),
+            *(self._tip_contact(table) for table in self._tables("tip_contact")),
         ]
         found["events"] = [self._event(table) for table in self._tables("event")]
         found["changes"] = [self._change(table) for table in self._tables("change")]
@@ -186,6 +188,25 @@ class RunTables:
         given |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
         with table.at_fault():
             return Contact(**given)
+
+    def _tip_contact(self, table: FileTable) -> TipContact:
+        table.check_keys(*KEYS["tip_contact"])
+        words = table.content["constrained"]
+        named = isinstance(words, str) or (
+            isinstance(words, list) and all(isinstance(word, str) for word in words)
+        )
+        given: dict[str, Any] = {"frame": self._frame(table, "frame")}
+        given["constrained"] = entries(words) if named else table.numbers("constrained")
+        given |= _numbers(table, "velocity", "acceleration", "since", "force", "friction")
+        given |= {key: table.text(key) for key in ("name", "axes") if key in table}
+        if "support" in table and "path" in table:
+            table.fail("give either support, a pose, or path, which a support follows", "path")
+        with table.at_fault():
+            if "support" in table:
+                given["support"] = Support(table.pose("support"))
+            if "path" in table:
+                given["support"] = Support.along(self._path(table, "path"))
+            return TipContact(**given)
 
     def _stop(self, table: FileTable) -> Stop:
         table.check_keys(*KEYS["stop"])

@@ -14,7 +14,7 @@ from catena.simulation.control import (
     TaskSpace,
     hold,
 )
-from catena.simulation.references import cubic, quintic, spline, turns
+from catena.simulation.references import OrientationPath, cubic, quintic, spline
 from catena.simulation.references.piecewise import piecewise
 from catena.simulation.scenario.changes import OPTIONS
 from catena.simulation.scenario.formulas import formula_control
@@ -57,7 +57,7 @@ PATHS: dict[str, tuple[Callable[..., Any], Keys]] = {
     "quintic": (quintic, (("times", "points"), ("velocities", "accelerations"))),
     "spline": (spline, (("times", "points"), ("degree", "ends"))),
     "polynomial": (piecewise, (("times", "coefficients"), ("periodic",))),
-    "turns": (turns, (("times", "orientations"), ("law",))),
+    "turns": (OrientationPath.through, (("times", "orientations"), ("law",))),
 }
 """What makes the path of each kind, and its keys besides `kind`. A table without kind has `position` and `rotation`."""
 
@@ -78,6 +78,20 @@ KEYS: dict[str, Keys] = {
     "contact": (
         ("frame",),
         ("on", "friction", "restitution", "restitution_law", "radius", "on_radius", "name"),
+    ),
+    "tip_contact": (
+        ("frame", "constrained"),
+        (
+            "axes",
+            "velocity",
+            "acceleration",
+            "since",
+            "force",
+            "friction",
+            "support",
+            "path",
+            "name",
+        ),
     ),
     "stop": (("joint",), ("lower", "upper", "restitution", "index")),
     "event": ((), ("name", "when", "at", "direction", "terminal")),

@@ -8,6 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.contacts.tip_contact import (
+    DIRECTIONS as DIRECTIONS_OF_TIPS,
+    MovingSupport,
+    Support,
+    TipContact,
+)
 from catena.errors import FormatError
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
@@ -62,7 +68,7 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
     for frame, wrench in scenario.wrenches.items():
         add("wrench", f"the wrench on {frame!r}", _wrench(frame, wrench))
     for contact in _listed(scenario.contacts):
-        add("stop" if isinstance(contact, Stop) else "contact", "contacts", _contact(contact))
+        add(*_as_contact(contact))
     for event in _listed(scenario.events):
         add("event", f"event {event.label!r}", _event(event))
     for change in _listed(scenario.changes):
@@ -171,6 +177,41 @@ def _contact(contact: Contact | Stop) -> Pairs:
         value = getattr(contact, one.name)
         if one.default is MISSING or value != one.default:
             yield one.name, value
+
+
+def _as_contact(contact: Contact | Stop | TipContact) -> tuple[str, str, Pairs]:
+    """The word of the table of a contact, what messages call it, and its keys."""
+    if isinstance(contact, TipContact):
+        return "tip_contact", f"the contact at {contact.label!r}", _tip_contact(contact)
+    return "stop" if isinstance(contact, Stop) else "contact", "contacts", _contact(contact)
+
+
+def _tip_contact(contact: TipContact) -> Pairs:
+    yield "frame", contact.frame
+    units = [np.flatnonzero(column) for column in contact.constrained.T]
+    named = all(len(x) == 1 for x in units) and np.all(contact.constrained.sum(axis=0) == 1.0)
+    yield "constrained", [DIRECTIONS_OF_TIPS[x[0]] for x in units] if named else _row(contact.constrained)
+    if contact.axes != "support":
+        yield "axes", contact.axes
+    for what in ("velocity", "acceleration", "force", "friction"):
+        value = getattr(contact, what)
+        if not isinstance(value, np.ndarray):
+            raise CannotSayError(value)
+        if value.any():
+            yield what, _row(value)
+    if contact.since:
+        yield "since", float(contact.since)
+    support = contact.support
+    if contact.motion is not None or not isinstance(support, Support | MovingSupport):
+        raise CannotSayError(contact.motion or support)
+    if isinstance(support, MovingSupport):
+        yield "path", _followed(support.path)
+    elif support.twist.any() or support.acceleration.any():
+        raise CannotSayError(support)
+    elif placed := _pose(support.pose):
+        yield "support", placed
+    if contact.name:
+        yield "name", contact.name
 
 
 def _event(event: Event) -> Pairs:

@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from catena.dynamics import articulated_body, flexible_dynamics
-from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree
+from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree, tree_again
 from catena.dynamics.contacts import contact_forces
+from catena.dynamics.contacts.contact_elimination import ThroughElimination
 from catena.dynamics.elements.force_sweeps import force_sweeps
 from catena.dynamics.loops.elimination import loop_elimination
 from catena.dynamics.loops.elimination.dry_loops import at_dry_loops, holding, with_dry_loops
 from catena.dynamics.loops.elimination.feedback import elimination_with_feedback
 from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
-from catena.dynamics.loops.elimination.hybrid import articulate_driven, hybrid_elimination
+from catena.dynamics.loops.elimination.hybrid import articulate_driven, articulate_held, hybrid_elimination
 from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
@@ -36,11 +37,14 @@ from catena.simulation.stepping.methods.steering import (
     push_by_paths,
     steer,
 )
+from catena.simulation.stepping.methods.told import told_accelerations
 from catena.simulation.stepping.methods.variant import StepVariant
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     implicit = variant.method == "implicit_leapfrog"
+    if variant.told:
+        return told_accelerations
     if variant.method == "time_stepping":
         return damped_dynamics
     if variant.modes and variant.sort is not None:
@@ -79,7 +83,7 @@ class Stages:
         if self.variant.loops_stick:
             found = with_dry_loops(found, variant.bears)
         found = telling(found) if self.variant.pulls else found
-        if self.variant.touches or self.method.lands:
+        if (self.variant.touches and variant.sort is None) or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
 
@@ -91,10 +95,17 @@ class Stages:
             return None
         return flexible_steps(variant.modes, variant.holds, self.method.is_implicit)
 
+    @property
+    def yielding(self) -> OnCall:
+        """Return how bodies yield where loops are closed."""
+        if self.variant.is_minimal:
+            return articulate_held
+        return articulate_driven if self.variant.holds else articulate
+
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
         """Return the sweeps that close loops: joints that are driven or stick do not give way."""
-        sweeps = closing_sweeps(articulate_driven if self.variant.holds else articulate, self.flexible)
+        sweeps = closing_sweeps(self.yielding, self.flexible)
         if not self.variant.loops_stick:
             return sweeps
         close_positions, close_velocities = (Schedule(holding(sweep.order, False)) for sweep in sweeps)
@@ -131,6 +142,16 @@ class Stages:
         order = sticking.measured_rates
         return Schedule(self.flexible.dressed(order) if self.flexible else order)
 
+    @cached_property
+    def touching(self) -> list[Sweep]:
+        """Return the sweeps that find the forces of contacts, behind those of the dynamics or, with loops, in their
+        place; all stages share them, so that they work in the same places."""
+        variant = self.variant
+        if variant.sort is None:
+            return contact_forces.contact_sweeps(variant.touches, variant.driven, variant.least)
+        (eliminating,) = (sweep for sweep in self.dynamics.sweeps if isinstance(sweep, Schedule))
+        return ThroughElimination(variant.touches, variant.least).sweeps(eliminating.order)
+
     @property
     def target(self) -> str:
         """Return the name of the input that takes control forces."""
@@ -147,7 +168,7 @@ class Stages:
         self.count += 1
         touching: list[Sweep] = []
         if variant.touches:
-            touching = contact_forces.contact_sweeps(variant.touches, variant.driven, variant.least)
+            touching = self.touching
         pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),
@@ -156,9 +177,10 @@ class Stages:
             *self._acting(stage_time),
         ]
         moving = [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        sweeps += moving
+        sweeps += moving if variant.sort is None or not touching else []
         if variant.bears:
-            again = [at_ground(dynamics.ground), self._rubbing, *moving]
+            tree = variant.sort is None and not variant.modes
+            again = [at_ground(dynamics.ground), self._rubbing, *(tree_again(dynamics) if tree else moving)]
             sweeps += loads.rounds(again, begun == 0, variant.loops_stick)
         sweeps += [*touching, *([certify] if variant.sort else [])]
         if variant.pulls:
@@ -170,17 +192,19 @@ class Stages:
             sweeps += work.count(
                 variant.forces, variant.driven, variant.sort is not None, variant.sticks, variant.bears
             )
-            sweeps += [contact_forces.count_contacts] if touching else []
+            sweeps += [contact_forces.count_contacts(variant.touches)] if touching else []
         self.first = self.first if begun else len(sweeps)
         return sweeps
 
     def _led(self, stage_time: float) -> list[Sweep]:
-        """Return what puts driven joints where they are at a stage, and closes loops there where they are fragile."""
+        """Return what puts driven joints where they are at a stage, and closes loops there where they are fragile, or
+        where dependent coordinates follow the others."""
         sweeps: list[Sweep] = [follow(stage_time)] if self.variant.paths else []
         if self.formulas.guide is not None:
             sweeps += follow_formulas(self.formulas.guide, stage_time)
-        if self.variant.fragile and stage_time:
+        if (self.variant.fragile or self.variant.is_minimal) and stage_time:
             close_positions, close_velocities = self.closing
+            sweeps.append(Pause("leading"))
             sweeps += 2 * [rest, close_positions, shift_positions]
             sweeps += [rest, close_velocities, shift_velocities]
         return sweeps

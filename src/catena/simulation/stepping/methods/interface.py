@@ -7,6 +7,7 @@ from catena.dynamics.elements.force_sweeps import GIVEN
 from catena.kernels import POSITION, VELOCITY, Scalars
 from catena.simulation.stepping.methods import work
 from catena.simulation.stepping.methods.evaluation import Stages
+from catena.simulation.stepping.methods.minimal import HELD
 from catena.simulation.stepping.methods.steering import DEGREE
 from catena.simulation.stepping.methods.sticking import STICKING_INPUTS, STICKING_NUMBERS
 from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
@@ -34,6 +35,8 @@ def inputs(stages: Stages) -> dict[str, Any]:
             del found["qdd_given"]
     if stages.variant.rubs:
         found |= dict.fromkeys(("excess", "fading", "fall"), VELOCITY)
+    if stages.variant.is_minimal:
+        found |= HELD
     if stages.variant.paths:
         found |= {f"path_{j}": VELOCITY for j in range(DEGREE + 1)}
     return found
@@ -73,6 +76,10 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
         found |= {name: GroundField(1) for name in ("longest", "energy", "turnover")}
     if variant.sticks:
         found |= {name: GroundField(1) for name in STICKING_NUMBERS}
+    if variant.is_minimal:
+        found["most"] = GroundField(1)
+    if variant.observed:
+        found["observed"] = GroundField(variant.observed)
     if variant.touches:
         found["contacts"] = GroundField(contact_forces.SIZE * len(variant.touches))
     if stages.method.lands:
@@ -120,6 +127,10 @@ def ground_outputs(stages: Stages) -> tuple[str, ...]:
         found = (*found, "turnover")
     if variant.sticks:
         found = (*found, *STICKING_NUMBERS)
+    if variant.is_minimal:
+        found = (*found, "spent")
+    if variant.observed:
+        found = (*found, "observed")
     if variant.touches:
         found = (*found, "told", "told_now")
     if stages.method.lands:

@@ -18,9 +18,9 @@ from catena.spatial.scalars import absolute
 FAR = 1.5
 
 
-def advance(method: Tableau, stage: int, stays: bool = False) -> Sweep:
+def advance(method: Tableau, stage: int, stays: bool = False, minimal: bool = False) -> Sweep:
     """Keep the rates of a stage and go on to the next, or to the end of the step; a last stage that `stays` stands
-    there already."""
+    there already. Errors of `minimal` coordinates are those of the independent ones."""
     last = stage + 1 == method.stages
     weights = method.b if last else method.a[stage + 1]
 
@@ -38,7 +38,8 @@ def advance(method: Tableau, stage: int, stays: bool = False) -> Sweep:
             for k, weights_of_error in enumerate(method.errors):
                 worst = getattr(ground, f"error_{k}")
                 worst = _turned_far(body, worst) if not k else worst
-                setattr(ground, f"error_{k}", _missed(body, ground, weights_of_error, v_stage, worst))
+                counts = body.counts if minimal else None
+                setattr(ground, f"error_{k}", _missed(body, ground, weights_of_error, v_stage, worst, counts))
 
     return with_ground(but_particles(move_on))
 
@@ -59,14 +60,16 @@ def _turned_far(body: Any, worst: Any) -> Any:
     return worst
 
 
-def _missed(body: Any, ground: Any, weights: Any, v_stage: Any, worst: Any) -> Any:
-    """Return the larger of an error and of what a joint misses as parts of the tolerance, by weights of the rates."""
-    for e, moved in zip(scaled(ground.dt, _sum(body, "rate_xi", weights)), body.xi, strict=True):
+def _missed(body: Any, ground: Any, weights: Any, v_stage: Any, worst: Any, counts: Any = None) -> Any:
+    """Return the larger of an error and of what a joint misses as parts of the tolerance, by weights of the rates; of
+    components that have a number where some of them `counts`, and of all without."""
+    missed = [scaled(ground.dt, _sum(body, name, weights)) for name in ("rate_xi", "rate_v")]
+    if counts is not None:
+        missed = [counts * e for e in missed]
+    for e, moved in zip(missed[0], body.xi, strict=True):
         # Where a step leads far, the distance is the scale: nothing is known better than to its rounding.
         worst = larger(worst, absolute(e) / (ground.atol + ground.rtol * larger(1.0, absolute(moved))))
-    for e, before, after in zip(
-        scaled(ground.dt, _sum(body, "rate_v", weights)), body.v0, v_stage, strict=True
-    ):
+    for e, before, after in zip(missed[1], body.v0, v_stage, strict=True):
         scale = ground.atol + ground.rtol * larger(absolute(before), absolute(after))
         worst = larger(worst, absolute(e) / scale)
     return worst
@@ -82,7 +85,7 @@ def sweeps(stages: Stages) -> list[Sweep]:
         found += stages.heeded()
         if variant.sort and not stage:
             found.append(keep_first_doubt)
-        found.append(advance(table, stage, stages.reuses))
+        found.append(advance(table, stage, stages.reuses, variant.is_minimal))
         if variant.turns:
             found.append(turns.count_stage(table, stage))
     return found

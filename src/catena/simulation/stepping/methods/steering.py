@@ -16,17 +16,20 @@ from catena.spatial.scalars import array, where
 LawFunction = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 PushFunction = Callable[[Any, Any, Any], Any]
 GuideFunction = Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]]
+ObserverFunction = Callable[[Any, Any, Any, Any, Any, Any], Any]
 # The degree of polynomials that driven joints and wrenches follow.
 DEGREE = 5
 
 
 @dataclass(frozen=True)
 class CompiledLaws:
-    """What is compiled into a step: a `law` for joint forces, `push` for wrenches, and `guide` for driven joints."""
+    """What is compiled into a step: a `law` for joint forces, `push` for wrenches, `guide` for driven joints, and an
+    `observer` of every step that was taken."""
 
     law: LawFunction | None = None
     push: PushFunction | None = None
     guide: GuideFunction | None = None
+    observer: ObserverFunction | None = None
 
 
 def keep_force(target: str) -> Sweep:
@@ -67,6 +70,17 @@ def steer(law: LawFunction, shape: LawShape, target: str) -> Sweep:
             whole.memory = kept
 
     return whole_state(ask)
+
+
+def observe(observer: ObserverFunction, first: str) -> Sweep:
+    """Show a step that is decided about, which began with accelerations in the field `first`, to an observer: the time
+    and the state behind it, whether it was taken, and the numbers that the observer carries."""
+
+    def look(whole: Any) -> None:
+        taken = whole.accepted > 0.5
+        whole.observed = observer(whole.t, whole.q, whole.qd, getattr(whole, first), taken, whole.observed)
+
+    return whole_state(look)
 
 
 @lru_cache(maxsize=64)

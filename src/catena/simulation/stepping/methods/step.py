@@ -9,6 +9,7 @@ What the ground holds from step to step: the time t, the step h that is planned 
 
 The algorithm has pauses, where a session may stop and let Python do what only Python knows:
 
+    leading         q and qd of a stage are there where loops are closed at each; prescribed motion can be given
     forces          q and qd of a stage are there; forces, wrenches and prescribed motion can be given
     accelerations   qdd of the stage is there, and how far it can be trusted (`doubt`)
     contacts        what contacts do where the step begins is told
@@ -24,7 +25,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.contacts import contact_forces, impulse_law, unit_rows
+from catena.dynamics.contacts import contact_elimination, contact_forces, impulse_law, unit_rows
 from catena.dynamics.elements.force_sweeps import GIVEN, SHARED
 from catena.dynamics.loops.elimination.dry_loops import (
     at_dry_loops,
@@ -47,6 +48,7 @@ from catena.simulation.stepping.methods import (
     implicit_leapfrog,
     leapfrog,
     loads,
+    minimal,
     runge_kutta,
     semi_implicit,
     sticking,
@@ -69,10 +71,12 @@ from catena.simulation.stepping.methods.steering import (
     CompiledLaws,
     GuideFunction,
     LawFunction,
+    ObserverFunction,
     PushFunction,
     follow,
     follow_formulas,
     look_at_the_clock,
+    observe,
     steer,
 )
 from catena.simulation.stepping.methods.variant import StepVariant
@@ -119,17 +123,18 @@ def step_algorithm(
     law: LawFunction | None = None,
     push: PushFunction | None = None,
     guide: GuideFunction | None = None,
+    observer: ObserverFunction | None = None,
 ) -> Algorithm:
     """Return a step by the method, of a tree or of a mechanism with loops, with a `law` for joint forces, one for
-    wrenches and one for the motion of driven joints where they are compiled in."""
+    wrenches and one for the motion of driven joints where they are compiled in, and an `observer` of every step."""
     if law is None and push is None and guide is None:
-        return _plain_step(variant)
-    return _assembled(variant, CompiledLaws(law, push, guide))
+        return _plain_step(variant, observer)
+    return _assembled(variant, CompiledLaws(law, push, guide, observer))
 
 
 @lru_cache(maxsize=64)
-def _plain_step(variant: StepVariant) -> Algorithm:
-    return _assembled(variant, CompiledLaws())
+def _plain_step(variant: StepVariant, observer: ObserverFunction | None) -> Algorithm:
+    return _assembled(variant, CompiledLaws(observer=observer))
 
 
 def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
@@ -174,6 +179,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             settle,
         ]
     sweeps += stages.judging.switch if variant.sticks else ()
+    sweeps += [observe(formulas.observer, method.first)] if formulas.observer is not None else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
 
@@ -195,8 +201,23 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         rests="going" if method.lands else "dt", occasional=occasional,
         force_outputs=(NEAR,) if variant.turns else (), shared=_shared(stages),
         component_fields=_component_fields(stages),
-        code=variant.name if meets else "",
+        code=variant.name if meets else "", use_constants=not _is_bare(stages),
     )  # fmt: skip
+
+
+def _is_bare(stages: Stages) -> bool:
+    """Return whether a step integrates coordinates and nothing else: Python tells accelerations, and nobody inside the
+    step asks where bodies are."""
+    variant, formulas = stages.variant, stages.formulas
+    inside = (
+        variant.law,
+        variant.paths,
+        variant.guided,
+        variant.pushed,
+        variant.wrench_paths,
+        variant.observed,
+    )
+    return variant.told and not (variant.forces or any(inside) or formulas.observer is not None)
 
 
 def _told_of_loops(variant: StepVariant) -> tuple[str, ...]:
@@ -210,7 +231,14 @@ def _component_fields(stages: Stages) -> dict[str, str]:
     """Return the fields of joints that contacts see."""
     if stages.method.lands:
         return {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
-    return contact_forces.fields(stages.variant.touches) if stages.variant.touches else {}
+    return _told_to_contacts(stages.variant)
+
+
+def _told_to_contacts(variant: StepVariant) -> dict[str, str]:
+    """Return what bodies tell contacts, and how each is seen."""
+    if not variant.touches:
+        return {}
+    return (contact_elimination if variant.sort else contact_forces).fields(variant.touches)
 
 
 def _shared(stages: Stages) -> Mapping[str, Any]:
@@ -249,13 +277,16 @@ def _called(stages: Stages) -> list[Sweep]:
             sweeps += [sticking.keep_rate, *sticking.keeping(variant.bears)]
             sweeps += loads.LOOP_STEPS if variant.bears else ()
             sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
+        if variant.is_minimal:
+            sweeps.append(stages.yielding)
         if variant.holds:
             sweeps.append(own.get(accelerate, accelerate))
         if variant.holds and variant.pulls:
             sweeps.append(own.get(articulate, articulate))
     if variant.touches:
+        meeting = contact_elimination.called if variant.sort else contact_forces.meeting
         sweeps += [
-            *contact_forces.meeting(variant.touches),
+            *meeting(variant.touches),
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
     if stages.method.lands:
@@ -298,7 +329,8 @@ def _closing(stages: Stages) -> list[Sweep]:
 def _kept(stages: Stages) -> list[Sweep]:
     """Return what a step that is decided about leaves for the next one."""
     variant, name = stages.variant, stages.method.name
-    sweeps: list[Sweep] = [turns.settle_count] if variant.turns else []
+    sweeps: list[Sweep] = minimal.watching(stages.closing[1]) if variant.is_minimal else []
+    sweeps += [turns.settle_count] if variant.turns else []
     if name == "abm4":
         sweeps.append(adams.remember)
     elif stages.method.is_implicit:
@@ -322,9 +354,10 @@ def _views(stages: Stages) -> dict[str, Any]:
     views, variant = dict(stages.dynamics.views), stages.variant
     if variant.loops_stick:
         own = {**sticking.LOOP_VIEW, **(loads.LOOP_VIEW if variant.bears else {})}
-        views["multiplier"] = {**views["multiplier"], **own}
+        views["multiplier"] = {**stages.dynamics.view("multiplier"), **own}
     if stages.method.lands:
         views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
+    views |= contact_elimination.ELIMINATION_VIEWS if variant.touches and variant.sort else {}
     return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
 
 
@@ -336,13 +369,14 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= OWN | {"Ux"} if stages.flexible else set()
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
+    found |= minimal.WRITTEN if variant.is_minimal else set()
     found |= (
-        {"by_load", "bears", "bears_past", "gap_past", "felt_inertia", "felt_force"}
+        {"by_load", "bears", "bears_past", "gap_past", "felt_inertia", "felt_force", "carried", "u"}
         if variant.bears
         else set()
     )
     found |= PULL_REWRITTEN if variant.pulls else set()
-    found |= contact_forces.fields(variant.touches).keys() if variant.touches else set()
+    found |= _told_to_contacts(variant).keys()
     if stages.method.lands:
         found |= contact_forces.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
     return frozenset(found)

@@ -61,7 +61,9 @@ class StepVariant:
     the flexible body that has most (0: all are rigid), who meets in each contact (`touches`) and whether
     these may be redundant, so that the `least` forces are taken, whether forces look at loop joints whose `turns` are
     counted, whether dry friction `sticks`, in joints that close loops too (`loops_stick`), and comes from the load of
-    joints (`bears`), and the units along whose `rows` a step finds impulses."""
+    joints (`bears`), the units along whose `rows` a step finds impulses, which `coordinates` are integrated, how
+    many numbers somebody carries from step to step who has `observed` each of them, and whether accelerations are
+    `told` by Python, because bodies have many modes."""
 
     method: str
     sort: EliminationShape | None
@@ -85,6 +87,9 @@ class StepVariant:
     loops_stick: bool = False
     bears: bool = False
     rows: tuple[Unit, ...] = ()
+    coordinates: str = "joint"
+    observed: int = 0
+    told: bool = False
 
     @property
     def rubs(self) -> bool:
@@ -97,6 +102,11 @@ class StepVariant:
         joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
         stops = sum(unit.is_stop for unit in joints)
         return len(self.rows) - len(joints), stops, len(joints) - stops
+
+    @property
+    def is_minimal(self) -> bool:
+        """Return whether independent coordinates are integrated, and others follow them."""
+        return self.coordinates == "minimal"
 
     @property
     def holds(self) -> bool:
@@ -129,6 +139,9 @@ class StepVariant:
             "loaded" if self.bears else "",
             "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
             "rubbing" if self.rubs else "",
+            self.coordinates if self.coordinates != "joint" else "",
+            f"observed_{self.observed}" if self.observed else "",
+            "told" if self.told else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

@@ -1,0 +1,1 @@
+"""Threads that share a batch, or one state, and the compiled code that hands work to them."""

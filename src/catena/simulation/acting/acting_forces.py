@@ -1,0 +1,602 @@
+"""What acts on a mechanism during a run: a controller behind actuators with limits, the mechanism's own springs, stops
+and wrenches, wrenches as functions of time, and joints whose motion is prescribed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from catena.dynamics.contacts.tip_forces import ContactForces
+from catena.errors import CatenaError, SimulationError, StateError
+from catena.forces import PlacedForce
+from catena.kernels.evaluation import Evaluator
+from catena.mechanism.elements import driven
+from catena.questions.actuator_limits import ActuatorLimits
+from catena.simulation.acting.commands import forces_by_name, forces_given, require_actuated
+from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
+from catena.simulation.acting.paths import Paths
+from catena.simulation.acting.tips import TipForces, with_tips
+from catena.simulation.problem import Problem
+from catena.simulation.references import as_polynomial
+from catena.simulation.references.as_polynomial import InputPath
+from catena.simulation.references.function import Formula, Function, as_formula
+from catena.simulation.run_part import RunPart
+from catena.spatial.scalars import array
+from catena.structure import Plan
+from catena.system import System, tree_forces
+from catena.system.wrenches import on_nodes
+from catena.validation import real_array, shown
+
+Guide = Callable[[Any, Any, Any, Any], Any]
+"""Gives q, v and the accelerations of driven joints at a time, where formulas know them."""
+
+
+class ActingForces(RunPart):
+    """The forces on a batch of states of one system. `batch` is the shape that controllers see; without a controller
+    forces may be `named` by who moves the states."""
+
+    def __init__(self, problem: Problem, batch: tuple[int, ...], named: bool = False) -> None:
+        system = problem.system
+        self.named = named or (
+            problem.control is not None and not getattr(problem.control, "compiles", False)
+        )
+        """Whether forces may be given by joint, as they are not by a formula."""
+        self.problem, self.system, self.batch = problem, system, batch
+        self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
+        self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
+        self.motion = dict(problem.motion)
+        self.limits = system.mechanics.evaluator.once(_limits)
+        self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
+        self.is_limited = self.limits.are_there
+        self.slows = self.limits.slow_down
+        self.holds_commands = False
+        """Whether commands are told as they hold from one sample to the next, and motors that slow down limit them at
+        every stage (`at_speed`)."""
+        self.width = system.nv
+        """How many control forces there are."""
+        self.loop_columns: dict[str, slice] = {}
+        """Where the control forces of loop joints are, behind those of the tree, if the controller may give some."""
+        for loop in system.plan.loop_joints if self.named else ():
+            self.loop_columns[loop.name] = slice(self.width, self.width + loop.kind.nv)
+            self.width += loop.kind.nv
+        self.at_loops: set[str] = set()
+        """The loop joints that got forces by name."""
+        self.idle_at_loops: set[str] = set()
+        """Those of them that got forces where nothing drives them."""
+        self.motors: tuple[str, ...] = ()
+        """The loop joints whose forces the compiled step is told."""
+        self.fault: tuple[float, str] | None = None
+        """When a function last gave something that is not finite for a trial, and the words for it."""
+        columns = [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]]
+        self.driven = np.array(columns, dtype=int)
+        elements = system.mechanics.elements
+        elements.require_told()
+        self.has_python_elements = not elements.is_compiled
+        own = () if self.has_python_elements else elements.placed
+        watched = [f for joint in self._looked_at() for f in elements.watch(joint)] if system.loops else []
+        told = [elements.applied(f, w.axes or f) for f, w in self.forces.items()]
+        self.tips = TipForces(problem) if problem.tips else None
+        felt = [elements.applied(x.frame, x.frame) for x in problem.tips]
+        self.placed = (*own, *([] if self.has_python_elements else watched), *told, *felt)
+        """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
+        motors of loop joints behind them."""
+        self._seen: tuple[np.ndarray, np.ndarray] | None = None
+        self._prescribed: tuple[float, dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]] | None = None
+        """The motion of prescribed joints at the time that was asked for last."""
+        self.paths: Paths | None = None
+        self.push: Push | None = None
+        self.guide: Guide | None = None
+        self.energy = 0.0
+        """The energy [J] by which works are judged at the start of a run: what is there to be moved about."""
+        self.longest = np.inf
+        """The longest step [s] of a run in which joints are driven."""
+        self.compiled_motion = self.compiled_wrenches = False
+
+    def start_control(self) -> None:
+        """Let the controller forget the last run; one that goes on from another motion is not started anew."""
+        start = getattr(self.control, "start", None)
+        if start is not None:
+            start(self.system, self.batch)
+        tell = getattr(self.control, "tell_near", None)
+        if tell is not None:
+            tell(self.problem.near)
+
+    def _looked_at(self) -> tuple[str, ...]:
+        """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
+        own = {force.at for force in self.system.mechanics.elements.placed}
+        asked = (*getattr(self.control, "joints_looked_at", ()), *self.problem.looked_at)
+        return tuple(dict.fromkeys(x for x in asked if x in self.system.loops and x not in own))
+
+    @cached_property
+    def counted(self) -> tuple[PlacedForce, ...]:
+        """Return the forces at loop joints whose turns are counted."""
+        placed = self.system.mechanics.elements.placed if self.has_python_elements else self.placed
+        return tuple(force for force in placed if force.counts)
+
+    def near_at(self, q: np.ndarray, given: Mapping[str, Any]) -> np.ndarray:
+        """Return the positions (states, n) that the joints of counted forces are near at q (states, nq): those next to
+        the ones that are given by joint, or within half a turn of zero."""
+        system, known = self.system, {}
+        columns = [np.zeros((len(q), 0))]
+        if not self.counted:
+            return columns[0]
+        for force in self.counted:
+            if force.at not in known:
+                near = given.get(force.at)
+                known[force.at] = np.asarray(system.joint_position(q, force.at, near))
+            columns.append(known[force.at])
+        return np.concatenate(columns, axis=-1)
+
+    def near_rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return how fast the positions (states, n) change that joints of counted forces are near."""
+        rates = {force.at: None for force in self.counted}
+        found = {joint: np.asarray(self.system.joint_velocity(q, v, joint)) for joint in rates}
+        return np.concatenate([np.zeros((len(q), 0)), *(found[force.at] for force in self.counted)], axis=-1)
+
+    def near_by_joint(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Return positions (..., n) that joints of counted forces are near by joint, (..., nq of the joint)."""
+        found, start = {}, 0
+        for force in self.counted:
+            assert force.joint is not None
+            found[force.at] = rows[..., start : start + force.joint.nq]
+            start += force.joint.nq
+        return found
+
+    @property
+    def needs_motors(self) -> bool:
+        """Return whether forces at loop joints are held while the mechanism moves, and the compiled step does not know
+        them yet."""
+        return not self.is_asked_always and bool(self.at_loops.difference(self.motors))
+
+    def use_motors(self) -> None:
+        """Let the compiled step know the forces at loop joints that the controller names."""
+        self.placed = tuple(force for force in self.placed if force not in self._motors())
+        self.motors = tuple(sorted({*self.motors, *self.at_loops}))
+        self.placed = (*self.placed, *self._motors())
+
+    def _motors(self) -> list[PlacedForce]:
+        found = [force for joint in self.motors for force in self.system.mechanics.elements.motor(joint)]
+        return found if all(force.is_compiled for force in found) else []
+
+    @property
+    def told_motors(self) -> list[int]:
+        """Return which of the control forces the compiled step is told as forces at loop joints."""
+        if not self._motors():
+            return []
+        return [k for joint in self.motors for k in range(self.width)[self.loop_columns[joint]]]
+
+    def at_tree(self, q: np.ndarray, tau: np.ndarray, but_motors: bool = False) -> np.ndarray:
+        """Return the forces (states, nv) of joints of the tree that move the mechanism at q (states, nq) as control
+        forces tau (states, width) do; those that the compiled step is told may be left out."""
+        own = tau[..., : self.system.nv]
+        if not self.at_loops:
+            return own
+        known = self.motors if but_motors and self.told_motors else ()
+        beside = {
+            joint: tau[..., columns]
+            for joint, columns in self.loop_columns.items()
+            if joint not in known and tau[..., columns].any()
+        }
+        return own + tree_forces(self.system, q, beside) if beside else own
+
+    def loop_forces(self, tau: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the control forces at loop joints by joint, (..., nv of the joint), of those that got some."""
+        return {joint: tau[..., c] for joint, c in self.loop_columns.items() if joint in self.at_loops}
+
+    def as_given(self, tau: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
+        """Return control forces (width,) of one state as a controller gives them: (nv,), or by joint."""
+        system, motors = self.system, self.loop_forces(tau)
+        if not motors:
+            return tau[: system.nv].copy()
+        return {**{joint: tau[system.slice_v(joint)] for joint in system.joints}, **motors}
+
+    def use_paths(self, start: float) -> None:
+        """Let prescribed motions and wrenches compile into the step where they can, from the time `start` [s] on."""
+        system = self.system
+        motion = {j: path for j, m in self.motion.items() if (path := as_polynomial(m)) is not None}
+        formulas = {j: f for j, m in self.motion.items() if (f := as_formula(m)) is not None}
+        plain = all(_is_plain(system, joint) for joint in self.motion)
+        if self.motion and plain and len(motion) + len(formulas) == len(self.motion):
+            fits = all(
+                len(f(0.0)[0]) == system.slice_q(j).stop - system.slice_q(j).start
+                for j, f in formulas.items()
+            )
+            # What does not fit its joint is asked from Python, which has words for it.
+            self.compiled_motion = fits
+        if self.compiled_motion and formulas:
+            self.guide = partial(
+                _guided, tuple((system.slice_q(j), system.slice_v(j), f) for j, f in formulas.items())
+            )
+        wrenches = [w.polynomial for w in self.forces.values()]
+        if self.tips is not None:
+            # Contacts must know all wrenches, from Python.
+            pass
+        elif self.forces and all(w.symbolic for w in self.forces.values()):
+            self.push = partial(_pushed, tuple(self.forces.values()))
+        elif self.forces and None not in wrenches:
+            self.compiled_wrenches = True
+        if (self.compiled_motion and motion) or self.compiled_wrenches:
+            self.paths = Paths(
+                system,
+                motion if self.compiled_motion else {},
+                [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
+                start=start,
+            )
+
+    @cached_property
+    def law_paths(self) -> tuple[InputPath, ...] | None:
+        """Return what a controller that is a formula is given, as polynomials; None where it is something else."""
+        asked = getattr(self.control, "input_paths", None)
+        return asked() if asked is not None else None
+
+    def use_law_paths(self, start: float) -> None:
+        """Let what the controller is given compile into the step, from the time `start` [s] on."""
+        if self.law_paths:
+            known = self.paths or Paths(self.system, {}, [])
+            wrenches = [path for path, _ in known.wrenches]
+            self.paths = Paths(self.system, known.motion, wrenches, self.law_paths, start)
+
+    @property
+    def asks_motion(self) -> bool:
+        """Return whether Python must be asked where prescribed joints are."""
+        return bool(self.motion) and not self.compiled_motion
+
+    @property
+    def asks_wrenches(self) -> bool:
+        """Return whether Python must be asked for wrenches."""
+        given = bool(self.forces) and not self.compiled_wrenches and self.push is None
+        return given or self.tips is not None
+
+    @property
+    def wrench_width(self) -> int:
+        """Return how many numbers of wrenches the compiled step is told."""
+        return 6 * (len(self.forces) + len(self.problem.tips))
+
+    @property
+    def is_python(self) -> bool:
+        """Return whether something besides the controller must be asked from Python at every stage."""
+        return self.asks_motion or self.asks_wrenches or self.has_python_elements
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Return whether nothing acts but what belongs to the mechanism, and nobody looks at its joints."""
+        problem = self.problem
+        given = (
+            self.control is not None or self.named or bool(self.forces or self.motion or problem.looked_at)
+        )
+        return not (given or problem.tips) and problem.touching is None and problem.landing is None
+
+    @property
+    def exchanges_energy(self) -> bool:
+        """Return whether something may exchange energy with the mechanism, which is work that counts."""
+        given = self.control is not None or bool(self.forces or self.motion or self.tips)
+        met = self.problem.touching is not None or self.problem.landing is not None
+        return given or met or not self.system.mechanics.elements.is_empty or rubs(self.system.plan)
+
+    @property
+    def is_asked_always(self) -> bool:
+        """Return whether there is a controller without a rate of its own."""
+        return self.control is not None and self.rate is None
+
+    def command(
+        self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
+    ) -> np.ndarray:
+        """Return what the controller gives for the states q (n, nq), v (n, nv) within the limits of the actuators,
+        (n, width): at joints of the tree, and behind them at those that close loops. `states` (n,) says which states of
+        the batch they are, all in order if None. Forces that are not finite are returned for a `trial`, which may have
+        gone astray; otherwise they are an error."""
+        nv = self.system.nv
+        if self.control is None:
+            return np.zeros((len(q), self.width))
+        # Controllers get copies: what they do to their arguments is their own business.
+        if not self.batch and len(q) == 1:
+            given = self.control(t, q[0].copy(), v[0].copy())
+            if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
+                if np.isfinite(given).all():
+                    return self._wide(self.limited(given, v[0])[None])
+            return self._checked(t, given, (), q[0], v, trial)
+        if not self.batch:
+            each = [slice(k, k + 1) for k in range(len(q))]
+            return np.concatenate([self.command(t, q[k], v[k], trial=trial) for k in each])
+        # A controller may have gains for each state of its batch, so it is always asked for all of them.
+        rows = np.arange(len(q)) if states is None else states
+        if self._seen is None or len(self._seen[0]) != int(np.prod(self.batch)):
+            self._seen = q.copy(), v.copy()
+        self._seen[0][rows], self._seen[1][rows] = q, v
+        everyone = [x.reshape(*self.batch, x.shape[-1]).copy() for x in self._seen]
+        at = self._seen[0].reshape(everyone[0].shape)
+        return self._checked(t, self.control(t, *everyone), self.batch, at, self._seen[1], trial)[rows]
+
+    def command_at(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what the controller gives to states (states, ...) at their times t (states,)."""
+        times = np.where(np.isfinite(t), t, 0.0)
+        if np.all(times == times[0]):
+            return self.command(float(times[0]), q, v)
+        found = np.zeros((len(q), self.width))
+        for x in np.unique(times):
+            who = np.flatnonzero(times == x)
+            found[who] = self.command(float(x), q[who], v[who], who)
+        return found
+
+    def checked(self, t: float, given: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return forces (nv,) within limits that do at the tree what a controller gave at a state q (nq,), v (nv,)."""
+        return self.at_tree(q[None], self._checked(t, given, (), q, v[None]))[0]
+
+    def _wide(self, tau: np.ndarray) -> np.ndarray:
+        """Return forces (n, nv) of the tree with none at loop joints, (n, width)."""
+        if self.width == tau.shape[-1]:
+            return tau
+        return np.concatenate([tau, np.zeros((len(tau), self.width - tau.shape[-1]))], axis=-1)
+
+    def limited(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return forces (..., nv) that actuators can give at velocities v (..., nv), or at rest where commands are
+        held."""
+        if not self.is_limited:
+            return tau.copy()
+        return self.limits.limited(tau, 0.0 * v if self.holds_commands else v)
+
+    def at_speed(self, tau: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what actuators give of commands (..., width) at velocities v (..., nv)."""
+        nv = self.system.nv
+        given = self.limits.limited(tau[..., :nv], v)
+        return given if tau.shape[-1] == nv else np.concatenate([given, tau[..., nv:]], axis=-1)
+
+    def _checked(
+        self, t: float, given: Any, batch: tuple[int, ...], q: np.ndarray, v: np.ndarray, trial: bool = False
+    ) -> np.ndarray:
+        """Return forces (states, nv) from what a controller gave for states of the shape `batch` at q (..., nq), which
+        move at v (states, nv)."""
+        if not isinstance(given, Mapping):
+            tau, fault = forces_given(self.system, self.control, t, given, batch)
+            if fault and not trial:
+                raise SimulationError(fault)
+            self.fault = (t, fault) if fault else self.fault
+            return self._wide(self.limited(tau, v))
+        try:
+            own, there = self.by_name(given, q, v.reshape(*q.shape[:-1], self.system.nv))
+            tau = self._checked(t, own, batch, q, v, trial)
+            for joint, force in there.items():
+                columns = self.loop_columns[joint]
+                wide = np.broadcast_to(force, (*batch, columns.stop - columns.start))
+                tau[:, columns] = wide.reshape(len(tau), -1)
+        except SimulationError:
+            raise
+        except CatenaError as error:
+            raise SimulationError(f"The controller gave forces by name at t = {t:.9g} s: {error}") from error
+        return tau
+
+    def by_name(
+        self, given: Mapping[str, Any], q: np.ndarray, v: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """Return forces (..., nv) at joints of the tree from those given by joint at q (..., nq) and v (..., nv), and
+        those at loop joints by joint, (..., nv of the joint), within the limits of their actuators."""
+        at_tree, found = forces_by_name(self.system, given, q, v)
+        joints, actuators = self.system.mechanism.joints, self.system.mechanism.actuators
+        for joint, x in found.items():
+            forced = x.reshape(-1, x.shape[-1]).any(axis=0)
+            if forced.any():
+                self.at_loops.add(joint)
+            if np.any(forced & ~driven(joints[joint], actuators)):
+                self.idle_at_loops.add(joint)
+        return at_tree, found
+
+    def begun(self, t: float, q: np.ndarray, v: np.ndarray, held: Any = None) -> np.ndarray:
+        """Return what the controller gives to begin with, (n, nv), or what it is `held` to have given before, and
+        refuse it at joints that are not actuated. What it gives there later on, the audit tells: no run is lost for
+        it."""
+        if held is None and self.control is None:
+            return np.zeros((len(q), self.width))
+        if held is None:
+            tau = self.command(t, q, v)
+        else:
+            tau = self._checked(t, held, self.batch, q.reshape(*self.batch, -1), v)
+        require_actuated(self.system, t, tau[:, : self.system.nv], sorted(self.idle_at_loops))
+        return tau
+
+    def told_wrenches(
+        self, t: float, q: np.ndarray, v: np.ndarray, trial: bool = False, tau: np.ndarray | None = None,
+        near: np.ndarray | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the wrenches that the compiled step is given, (states, 6 for each), each in its axes; they need not be
+        finite for a `trial`. Those that contacts of tips need the control forces tau (states, width) for are behind the
+        others."""
+        rows = []
+        for frame, w in self.forces.items():
+            rows.append(np.broadcast_to(w.at(frame, t, q, v, trial), (len(q), 6)))
+            if trial and not np.isfinite(rows[-1]).all():
+                self.fault = (
+                    t,
+                    f"The wrench on {frame!r} is not finite at t = {t:.9g} s; give finite numbers.",
+                )
+        if self.tips is None:
+            return np.concatenate(rows, axis=1)
+        try:
+            if not all(np.isfinite(x).all() for x in rows):
+                raise SimulationError(self.fault[1] if self.fault else "a wrench is not finite")
+            passing = self.tip_forces(t, q, v, tau, near)
+            rows += [contact.on_tip for contact in passing]
+        except CatenaError as error:
+            if not trial:
+                raise SimulationError(f"At t = {t:.9g} s: {error}") from error
+            self.fault = t, f"At t = {t:.9g} s: {error}"
+            rows.append(np.full((len(q), 6 * len(self.tips.contacts)), np.nan))
+        return np.concatenate(rows, axis=1)
+
+    def tip_forces(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, near: np.ndarray | None = None
+    ) -> tuple[ContactForces, ...]:
+        """Return what passes through the contacts of tips at one time, under control forces tau (states, width), where
+        loop joints are next to positions near (states, n)."""
+        assert self.tips is not None and tau is not None
+        driven = {joint: parts[2] for joint, parts in self.prescribed(t).items()} if self.motion else {}
+        turned = None if near is None else self.near_by_joint(near) or None
+        return self.tips.at(t, q, v, self.at_tree(q, tau), self._given_wrenches(t, q, v), driven, turned)
+
+    def beyond_compiled(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the joint forces (states, nv) and the wrenches on nodes (states, 6 n) of what does not compile,
+        added to the control forces tau (states, nv), where loop joints are next to positions near (states, n)."""
+        plan, own = self.system.plan, self.system.forces.loads(q, v, self.near_by_joint(near))
+        wrenches = (
+            on_nodes(plan, own.f_ext, lambda name: name) if own.f_ext else np.zeros((len(q), 6 * plan.n))
+        )
+        return tau + own.tau, wrenches
+
+    def wrenches(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        near: np.ndarray | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Return the wrenches (states, 6) on their frames, in the axes of these frames, at one time; with those of
+        contacts of tips, which the control forces tau (states, width) are needed for."""
+        found = self._given_wrenches(t, q, v)
+        return found if self.tips is None else with_tips(found, self.tip_forces(t, q, v, tau, near))
+
+    def _given_wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        given = {f: np.broadcast_to(w.at(f, t, q, v), (len(q), 6)) for f, w in self.forces.items()}
+        return self._turned(self.system, q, given)
+
+    def wrenches_over(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the wrenches (states, samples, 6) on their frames, in the axes of these frames, at the times
+        (samples,) and the states q (states, samples, nq), v (states, samples, nv) there."""
+        given = {f: w.over(f, times, q, v) for f, w in self.forces.items()}
+        # Parameters that differ from state to state are the same at all samples.
+        system = self.system.variants.reshaped((len(q), 1)) if self.system.variants.shape else self.system
+        return self._turned(system, q, given)
+
+    def _turned(self, system: System, q: np.ndarray, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return wrenches (..., 6) in the axes of the frames they act on, from those in the axes they are given in."""
+        axes = {frame: self.forces[frame].axes for frame in given}
+        turned = {frame: a for frame, a in axes.items() if a not in (None, frame)}
+        if not turned:
+            return given
+        names = {*turned, *turned.values()}
+        # One state more in front, so that poses are matrices whatever the shape of q.
+        turns = {name: np.asarray(system.pose(q[None], name))[0, ..., :3, :3] for name in names}
+        for frame, a in turned.items():
+            turn = np.swapaxes(turns[frame], -1, -2) @ turns[a]
+            wrench = given[frame]
+            parts = turn[..., None, :, :] @ wrench.reshape(*wrench.shape[:-1], 2, 3, 1)
+            given[frame] = parts.reshape(wrench.shape)
+        return given
+
+    def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the accelerations (samples, components) of the joints whose motion is prescribed at the times
+        (samples,)."""
+        found = {}
+        asked = []
+        for joint, motion in self.motion.items():
+            path = motion if isinstance(motion, Function) else as_polynomial(motion)
+            if path is None or not _is_plain(self.system, joint):
+                asked.append(joint)
+            else:
+                found[joint] = path.at(times).vdot
+        if asked:
+            rows = [self.prescribed(float(t)) for t in times]
+            found |= {joint: np.stack([row[joint][2] for row in rows]) for joint in asked}
+        return {joint: found[joint] for joint in self.motion}
+
+    def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return position, velocity and acceleration of the joints whose motion is prescribed."""
+        if self._prescribed is not None and self._prescribed[0] == t:
+            return self._prescribed[1]
+        found = {}
+        for joint, motion in self.motion.items():
+            parts = motion.at(t) if hasattr(motion, "at") else motion(t)
+            try:
+                q, v, vdot = (np.atleast_1d(real_array(x)) for x in parts)
+            except (TypeError, ValueError) as error:
+                raise SimulationError(
+                    f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
+                    f"acceleration."
+                ) from error
+            if any(x.ndim > 1 for x in (q, v, vdot)):
+                raise SimulationError(
+                    f"The motion of joint {joint!r} at t = {t:.9g} s has the shapes {q.shape}, {v.shape} and "
+                    f"{vdot.shape}; it is the same for all states, so give the components alone, and run states with "
+                    f"motions of their own one by one."
+                )
+            sizes = (
+                len(range(self.system.nq)[self.system.slice_q(joint)]),
+                len(range(self.system.nv)[self.system.slice_v(joint)]),
+            )
+            if (q.shape[-1], v.shape[-1], vdot.shape[-1]) != (*sizes, sizes[1]):
+                raise SimulationError(
+                    f"The motion of joint {joint!r} has {q.shape[-1]}, {v.shape[-1]} and {vdot.shape[-1]} components; "
+                    f"it needs {sizes[0]}, {sizes[1]} and {sizes[1]}."
+                )
+            if not all(np.isfinite(x).all() for x in (q, v, vdot)):
+                raise SimulationError(f"The motion of joint {joint!r} is not finite at t = {t:.9g} s.")
+            found[joint] = (q, v, vdot)
+        self._prescribed = t, found
+        return found
+
+    def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the states with the prescribed joints where they must be, and the accelerations (states, nv) of
+        these joints, zero elsewhere."""
+        q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
+        for joint, (q_joint, v_joint, a_joint) in self.prescribed(t).items():
+            q[:, self.system.slice_q(joint)] = q_joint
+            v[:, self.system.slice_v(joint)] = v_joint
+            vdot[:, self.system.slice_v(joint)] = a_joint
+        return q, v, vdot
+
+    def accelerations(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the accelerations (states, nv) under the control forces tau (states, width) and everything else, where
+        loop joints are next to positions near (states, n)."""
+        acts = self.forces or self.tips is not None
+        tau, f_ext = self.at_tree(q, tau), self.wrenches(t, q, v, tau, near) if acts else None
+        turned = None if near is None else self.near_by_joint(near) or None
+        if self.motion:
+            vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
+            return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext, near=turned)[0]
+        if f_ext is None and turned is None and len(q) == 1:
+            # One state takes the short way.
+            return self.system.forward_dynamics(q[0], v[0], tau[0])[None]
+        return self.system.forward_dynamics(q, v, tau, f_ext=f_ext, near=turned)
+
+
+def _limits(evaluator: Evaluator) -> ActuatorLimits:
+    return ActuatorLimits.of(evaluator.mechanism, evaluator.plan)
+
+
+@lru_cache(maxsize=64)
+def rubs(plan: Plan) -> bool:
+    """Return whether joints have dampers or friction."""
+    each = [plan.damping, plan.friction]
+    each += [x for loop in plan.loop_joints for x in (loop.damping, loop.friction)]
+    return any(x.any() for x in each)
+
+
+def _is_plain(system: System, joint: str) -> bool:
+    """Return whether positions of a joint are plain numbers whose rates are its velocities."""
+    kind = system.plan.kind[system.plan.joint.index(joint)]
+    return kind is not None and not kind.turning and kind.nq == kind.nv
+
+
+def _guided(motions: tuple[tuple[slice, slice, Formula], ...], t: Any, q: Any, v: Any, vdot: Any) -> Any:
+    """Return q (nq,), v (nv,) and the accelerations (nv,) of driven joints with what formulas give for some of them."""
+    q, v, vdot = (array(list(x)) for x in (q, v, vdot))
+    for places, components, formula in motions:
+        q[places], v[components], vdot[components] = (array(row) for row in formula(t))
+    return q, v, vdot
+
+
+def _pushed(wrenches: tuple[ExternalWrench, ...], t: Any, q: Any, v: Any) -> np.ndarray:
+    """Return the wrenches that formulas give, one behind the other."""
+    rows = [w.formula(t, q, v) for w in wrenches]
+    for row in rows:
+        if len(row) != 6:
+            raise StateError(
+                f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force."
+            )
+    return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

@@ -1,0 +1,70 @@
+"""Dry friction of joints beside contacts: a velocity component that rubs is a contact that is always closed and whose
+pressure is known.
+
+It has one direction, that of the component, and sticks or slides as every contact does, with a coefficient of one and
+the pressure P in place of a normal force. So that one law finds the forces of all, its normal is a motion that nothing
+else takes part in: with a mobility w and the acceleration -w P that motion is held by the force P and by no other one.
+The dynamics have friction that goes smoothly through rest; what is found here acts besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catena.forces.dry import pressure
+from catena.simulation.stepping.integrators import SOLVERS
+from catena.system import System
+from catena.system.sticking import bears, dry_friction
+
+
+@dataclass(frozen=True)
+class DryComponent:
+    """A velocity component with dry friction, number `index` of the joint `of`: the friction of a slip, by how much
+    more holds at rest (`excess`), how much of that fades with the slip and how fast (`fall`)."""
+
+    of: str
+    index: int
+    friction: float
+    excess: float
+    fading: float
+    fall: float
+    label: str
+    restitution: float = 0.0
+
+    def pressure(self, v: Any, slips: Any, sense: Any, whole: Any) -> Any:
+        """Return the most force of it at a velocity v: of a component that sticks what it can hold, of one that `slips`
+        (0 or 1) in a `sense` (-1 or 1) what friction takes, less what the smooth friction takes already unless it is
+        the `whole`."""
+        return pressure(self.friction, self.excess, self.fading, self.fall, v, slips, sense, whole)
+
+
+def needs_law(system: object, integrator: str, coordinates: str) -> bool:
+    """Return whether the dry friction of a system sticks only by the law of contacts: where steps have a past, or are
+    SciPy's, they cannot change senses (`stepping.methods.sticking`)."""
+    if coordinates != "joint" or integrator not in (*SOLVERS, "abm4"):
+        return False
+    return isinstance(system, System) and not bears(system) and bool(np.any(system.plan.friction > 0.0))
+
+
+def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:
+    """Return the components with dry friction of the joints of the tree of a system whose motion begins at q (nq,), but
+    those of joints that are `driven` along given motions."""
+    if not np.any(system.plan.friction > 0.0):
+        return ()
+    dry, _ = dry_friction(system, q)
+    found = []
+    for joint in system.joints:
+        own = system.slice_v(joint)
+        size = len(range(system.nv)[own])
+        for k in range(size if joint not in driven else 0):
+            friction, excess, fading, fall = (
+                float(x[own][k]) for x in (dry.friction, dry.excess, dry.fading, dry.fall)
+            )
+            if dry.limit[own][k] > 0.0:
+                label = f"friction of {joint}" if size == 1 else f"friction of {joint} [{k}]"
+                found.append(DryComponent(joint, k, friction, excess, fading, fall, label))
+    return tuple(found)

@@ -1,0 +1,111 @@
+"""Whether steps get on: states that run away, that hardly move, or that would take for ever are given up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catena.errors import SimulationError
+from catena.simulation.stepping.faults import RUNAWAY, collapse_message, crawling_message, lost_states
+
+if TYPE_CHECKING:
+    from catena.simulation.stepping.compiled import CompiledSteps
+
+# A step below this part of the time passed makes no progress.
+COLLAPSE = 1e-14
+# What a function could not answer is why steps collapse where both happen within this part of the time passed.
+TOGETHER = 1e-12
+# What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
+# steps for a row of 40 four-bars, 2000 for small mechanisms).
+PAUSED, CAREFUL = 50.0, 2000.0
+# Progress is judged over steps of this cost in all: at their pace the run must not cost more than that.
+WATCHED, ENDLESS = 1e5, 1e8
+# States whose velocities have no more than this as the sum of their squares do not run away.
+SLOW = RUNAWAY**2
+
+
+class ProgressOfSteps:
+    """Watches the states that are moved by `steps`, from a time `start` [s] on."""
+
+    def __init__(self, steps: CompiledSteps, states: int, start: float) -> None:
+        self.steps = steps
+        self._cost, self._tried = np.zeros(states), np.zeros(states)
+        # Cost, attempts and time when progress was judged last.
+        self._watched = np.zeros((states, 3))
+        self._watched[:, 2] = start
+
+    def count(self, who: np.ndarray | slice, steps: float | np.ndarray, cost: float = 1.0) -> None:
+        """Count steps of the states `who` (n,), each of a cost."""
+        if not self.steps.adaptive:
+            # Nobody chooses their sizes, so that there are as many as were asked for.
+            return
+        self._cost[who] += steps * cost
+        self._tried[who] += steps
+
+    def give_up(self, faults: Iterable[tuple[int, str]], t: np.ndarray) -> None:
+        """Raise for the first of the states that cannot go on, each with its words, or let the others go on without
+        them."""
+        for state, words in faults:
+            if self.steps.failing is None:
+                raise SimulationError(words)
+            self.steps.failing.setdefault(state, words)
+            t[state] = np.inf
+
+    def leave_lost(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Give up those of the states `who` (n,) that have run away."""
+        # Squares that are finite and small tell the same of all entries at once.
+        if np.vdot(v, v) <= SLOW and np.vdot(q, q) < np.inf:
+            return
+        suspect = self.steps.drift.suspect
+        self.give_up(lost_states(self.steps.system, who, t[who], q[who], v[who], suspect), t)
+
+    def require(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+        """Give up states `who` (n,) that have run away, or do not get on."""
+        self.leave_lost(who, t, q, v)
+        if not self.steps.adaptive:
+            return
+        who = who[np.isfinite(t[who])]
+        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who, t, q, v))
+        if self.steps.asks:
+            # They share their steps, so that nobody knows whose fault it is.
+            for _, words in slow:
+                raise SimulationError(words)
+        self.give_up(slow, t)
+
+    def _crawling(self, who: np.ndarray, t: np.ndarray, q: np.ndarray) -> Iterator[tuple[int, str]]:
+        """Give the states that would take for ever, each with its words."""
+        if self.steps.steps * CAREFUL < WATCHED:
+            # Not even steps with care cost so much.
+            return
+        watched = self._cost[who] - self._watched[who, 0] > WATCHED
+        if not watched.any():
+            return
+        ready = who[watched]
+        cost, tried, before = self._watched[ready].T
+        passed = np.maximum(t[ready] - before, 1e-300)
+        left = self.steps.horizon - t[ready]
+        pace = passed / (self._tried[ready] - tried)
+        endless = left * (self._cost[ready] - cost) > ENDLESS * passed
+        self._watched[ready] = np.stack([self._cost[ready], self._tried[ready], t[ready]], axis=1)
+        for k in np.flatnonzero(endless):
+            state = int(ready[k])
+            words = crawling_message(
+                self.steps.system, state, float(t[state]), q[state], float(pace[k]), float(left[k])
+            )
+            yield state, words
+
+    def _stuck(
+        self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> Iterator[tuple[int, str]]:
+        """Give the states whose steps have become too small to move them, each with its words."""
+        small = self.steps.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        for k in who[small] if small.any() else ():
+            state, fault = int(k), self.steps.acting.fault
+            if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
+                yield state, fault[1]
+                continue
+            own = self.steps.system.variants.state(int(self.steps.owner[state]))
+            yield state, collapse_message(own, state, float(t[state]), q[state], v[state])

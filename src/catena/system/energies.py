@@ -1,0 +1,72 @@
+"""The energies of a system: what bodies and rotors have, and what gravity, springs and flexible bodies store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from catena import dynamics
+from catena.kernels import plain
+from catena.system.by_state import ask_each
+from catena.system.dynamics_calls import posed
+
+if TYPE_CHECKING:
+    from catena.kernels.evaluation import Evaluator
+    from catena.system.system import System
+
+# So many states are quicker one by one than together.
+FEW = 4
+
+
+def energies(
+    system: System, q: ArrayLike, v: ArrayLike, near: Mapping[str, ArrayLike] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kinetic and the potential energy, each of shape (...), as `kinetic_energy` and `potential_energy` of
+    the system tell them, in one pass over the bodies."""
+    T, V = _of_few(system, q, v) or system.mechanics.energies(q, v)
+    return with_loop_rotors(system, T, q, v), with_stored(system, V, q, near)
+
+
+def _of_few(system: System, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the energies (states,) that bodies have of few states q (states, nq), v (states, nv), each the shortest
+    way; None where that is not possible."""
+    if not (isinstance(q, np.ndarray) and isinstance(v, np.ndarray)) or q.ndim != 2 or len(q) > FEW:
+        return None
+    if q.shape[:-1] != v.shape[:-1] or system.plan.owner is not None or plain.blocks:
+        return None
+    system.mechanics.evaluator.check_current()
+    one = system.mechanics.evaluator.once(_energies_of_one)
+    found: list[tuple[np.ndarray, np.ndarray]] = []
+    for state in zip(q, v, strict=True):
+        each = one(*state)
+        if each is None:
+            return None
+        found.append(each)
+    return np.array([T[0] for T, _ in found]), np.array([V[0] for _, V in found])
+
+
+def _energies_of_one(evaluator: Evaluator) -> Any:
+    return evaluator.shortest(dynamics.energies, frozenset())
+
+
+def with_loop_rotors(system: System, T: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+    """Return kinetic energies (...) with those of the rotors at joints that close loops."""
+    if not any(loop.armature.any() for loop in system.plan.loop_joints):
+        return T
+    if system._states is not None:
+        return np.asarray(ask_each(system, "kinetic_energy", q, v))
+    problem = posed(system, q, v, None, None, None, look=False)
+    rotors = [0.5 * inertia * (row * problem.v).sum(axis=-1) ** 2 for row, inertia, _ in problem.loop_rotors]
+    return np.asarray(T + sum(rotors).reshape(problem.batch))
+
+
+def with_stored(
+    system: System, V: np.ndarray, q: ArrayLike, near: Mapping[str, ArrayLike] | None
+) -> np.ndarray:
+    """Return potential energies (...) with what springs, stops and other forces of the mechanism store."""
+    if not system.mechanics.acts or system.mechanics.elements.is_empty:
+        return V
+    return V + system.forces.energy(q, near)
