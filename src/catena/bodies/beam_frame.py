@@ -28,7 +28,7 @@ from catena.bodies.contract import (
     positive,
 )
 from catena.bodies.points import few_points
-from catena.bodies.reduction import ReducedBody, reduced
+from catena.bodies.reduction import ReducedBody, largest_motion, reduced
 from catena.errors import ModelError
 from catena.validation import entries, real_array, shown
 
@@ -199,10 +199,7 @@ class BeamFrame(ReducedBody):
             imposed[row, column] = 1.0
         shapes, frequencies = reduced("BeamFrame", M, K, held, imposed, self.inner_modes)
         moved = shapes.reshape(-1, 6, len(frequencies))
-        # The largest displacement is 1 m; where next to nothing but torsion moves, the largest rotation is 1 rad.
-        largest = np.linalg.norm(moved[:, :3], axis=1).max(axis=0)
-        turned = np.linalg.norm(moved[:, 3:], axis=1).max(axis=0)
-        scale = 1.0 / np.maximum(largest, 0.02 * self.reach() * turned)
+        scale = 1.0 / largest_motion(moved[:, :3], moved[:, 3:], self.reach())
         return shapes * scale, frequencies, scale**2
 
     def _held(self, nodes: Sequence[str]) -> Any:

@@ -1,5 +1,6 @@
 """A body from the mass and stiffness matrices of a finite-element program, reduced by Craig and Bampton.
 
+Nodes have three displacements, as those of solids, or three rotations besides, as those of shells and beams.
 Interfaces are sets of nodes that move as rigid frames. The first one carries the floating frame. The shapes are what
 the body does when one of the others moves by itself (static, three or six for each), and the lowest modes with all
 interfaces held. Of both together the modes of the reduced body are taken, so that stiffness is diagonal.
@@ -24,7 +25,8 @@ import numpy as np
 
 from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_ratio
 from catena.bodies.points import points_of_products
-from catena.bodies.reduction import ReducedBody, reduced
+from catena.bodies.reduction import ReducedBody, largest_motion, reduced
+from catena.bodies.weighed_nodes import check_rigid, products_of_nodes, rigid_fields
 from catena.errors import ModelError
 from catena.spatial.vectors import skew
 from catena.validation import entries, is_count, real_array, shown
@@ -35,19 +37,20 @@ NEAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class FiniteElements(ReducedBody):
-    """A flexible body from mass and stiffness matrices with three displacements x, y, z for each node.
+    """A flexible body from mass and stiffness matrices with three freedoms x, y, z for each node, or six: x, y, z and
+    the small rotations rx, ry, rz about the axes of the body.
 
-    `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n): arrays, SciPy's sparse matrices, or paths of Matrix Market
-    files or of SciPy's .npz files; `nodes` (n, 3) [m] are the places of the nodes in the body frame. `interfaces` maps
-    names to the numbers of the nodes that move as one rigid frame there, at the mean of their places; the first one
-    carries the floating frame. `modes` is how many modes with held interfaces there are besides the static shapes.
-    `damping` is a damping ratio.
+    `mass` [kg] and `stiffness_matrix` [N/m] are (3 n, 3 n) or (6 n, 6 n): arrays, SciPy's sparse matrices, or paths of
+    Matrix Market files or of SciPy's .npz files; `nodes` (n, 3) [m] are the places of the nodes in the body frame.
+    `interfaces` maps names to the numbers of the nodes that move as one rigid frame there, at the mean of their places,
+    one node where it has rotations; the first one carries the floating frame. `modes` is how many modes with held
+    interfaces there are besides the static shapes. `damping` is a damping ratio.
 
-    `stiffening` maps loads to the geometric stiffness matrices (3 n, 3 n) [N/m] that the stresses under them make, as
-    finite-element programs find them by a static solution with the first interface held: "x" for a load of 1 m/s^2
-    along x on all mass, "xy" for a load along x of the y coordinate times 1 / s^2, and "tip.x" for a force of 1 N along
-    x on the interface "tip". A body that spins about z with speed w has w^2 times "xx" and "yy". Loads that are not
-    named stiffen nothing; without any, a slender body that turns fast is too soft.
+    `stiffening` maps loads to the geometric stiffness matrices [N/m], of the same size, that the stresses under them
+    make, as finite-element programs find them by a static solution with the first interface held: "x" for a load of
+    1 m/s^2 along x on all mass, "xy" for a load along x of the y coordinate times 1 / s^2, and "tip.x" for a force of
+    1 N along x on the interface "tip". A body that spins about z with speed w has w^2 times "xx" and "yy". Loads that
+    are not named stiffen nothing; without any, a slender body that turns fast is too soft.
     """
 
     mass: Any
@@ -71,7 +74,9 @@ class FiniteElements(ReducedBody):
                 f"FiniteElements: nodes have shape {places.shape}; give finite places (n, 3), a row for each node."
             )
         M = _matrix("mass", mass, len(places))
-        K = _matrix("stiffness", stiffness, len(places))
+        freedoms = M.shape[0] // len(places)
+        K = _matrix("stiffness", stiffness, len(places), freedoms)
+        check_rigid(K, places)
         if not isinstance(interfaces, Mapping) or not interfaces:
             raise ModelError(
                 "FiniteElements: it has no interface, so nothing can hold it: name the nodes where joints attach."
@@ -93,7 +98,8 @@ class FiniteElements(ReducedBody):
         if len(held) != len(set(held)):
             raise ModelError("FiniteElements: two interfaces share a node: give each node to one of them.")
         first = next(iter(chosen))
-        if np.linalg.matrix_rank(places[list(chosen[first])] - places[list(chosen[first])].mean(axis=0)) < 2:
+        around = places[list(chosen[first])] - places[list(chosen[first])].mean(axis=0)
+        if freedoms == 3 and np.linalg.matrix_rank(around) < 2:
             raise ModelError(
                 f"FiniteElements: the nodes of interface {first!r} lie on one line, so they cannot carry the floating "
                 f"frame: give three or more that do not."
@@ -102,7 +108,7 @@ class FiniteElements(ReducedBody):
             "mass": M, "stiffness_matrix": K, "nodes": places, "interfaces": chosen,
             "inner_modes": count_of_modes("FiniteElements", modes),
             "damping_ratio": one_ratio("FiniteElements", damping),
-            "stiffening": _stiffening({} if stiffening is None else stiffening, len(places), chosen),
+            "stiffening": _stiffening({} if stiffening is None else stiffening, len(places), freedoms, chosen),
         }  # fmt: skip
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -111,21 +117,37 @@ class FiniteElements(ReducedBody):
                 f"FiniteElements: {modes} modes and {len(chosen)} interface let nothing deform: give more modes."
             )
 
+    @property
+    def freedoms(self) -> int:
+        """Return how many freedoms a node has, 3 or 6."""
+        return int(self.mass.shape[0]) // len(self.nodes)
+
     @cached_property
     def _reduced(self) -> tuple[Floats, Floats, Floats]:
-        """Return the shapes (3 n, k) scaled to a largest displacement of 1, frequencies (k,) and modal masses (k,)."""
-        held = np.array([3 * k + c for some in self.interfaces.values() for k in some for c in range(3)])
+        """Return the shapes (freedoms n, k), frequencies (k,) and modal masses (k,)."""
+        n = self.freedoms
+        held = np.array([n * k + c for some in self.interfaces.values() for k in some for c in range(n)])
         motions = [self.rigid_motions(some) for some in list(self.interfaces.values())[1:]]
-        imposed = np.hstack([np.zeros((3 * len(self.nodes), 0)), *motions])
+        imposed = np.hstack([np.zeros((n * len(self.nodes), 0)), *motions])
         found, frequencies = reduced(
             "FiniteElements", self.mass, self.stiffness_matrix, held, imposed, self.inner_modes
         )
-        scale = 1.0 / np.linalg.norm(found.reshape(-1, 3, len(frequencies)), axis=1).max(axis=0)
+        moved = found.reshape(-1, n, len(frequencies))
+        scale = 1.0 / largest_motion(moved[:, :3], moved[:, 3:], self.reach())
         return found * scale, frequencies, scale**2
 
+    @cached_property
+    def _moved(self) -> Floats:
+        """Return displacements, and rotations where nodes have them, (n, freedoms, k) of all nodes with the modes."""
+        return self._reduced[0].reshape(len(self.nodes), self.freedoms, -1)
+
     def rigid_motions(self, some: Sequence[int]) -> Floats:
-        """Return displacements (3 n, 3 or 6) of the nodes of an interface that moves as a rigid frame."""
+        """Return displacements (freedoms n, 3 or 6) of the nodes of an interface that moves as a rigid frame."""
         centre = self.nodes[list(some)].mean(axis=0)
+        if self.freedoms == 6:
+            moved = rigid_fields(self.nodes - centre).reshape(len(self.nodes), 6, 6)
+            moved[np.setdiff1d(np.arange(len(self.nodes)), some)] = 0.0
+            return moved.reshape(-1, 6)
         found = np.zeros((3 * len(self.nodes), 3 if len(some) == 1 else 6))
         for k in some:
             found[3 * k : 3 * k + 3, :3] = np.eye(3)
@@ -142,11 +164,15 @@ class FiniteElements(ReducedBody):
 
     @cached_property
     def _points(self) -> Points:
-        n, k = len(self.nodes), self.modes
-        S = self._reduced[0].reshape(n, 3, k)
-        values = np.concatenate([np.ones((n, 1)), self.nodes, S.reshape(n, 3 * k)], axis=1)
-        scalar = sum(self.mass[c::3][:, c::3] for c in range(3)) / 3.0
-        products = values.T @ (scalar @ values)
+        k = self.modes
+        if self.freedoms == 6:
+            products = products_of_nodes(self.mass, self.nodes, self._reduced[0])
+        else:
+            values = np.concatenate(
+                [np.ones((len(self.nodes), 1)), self.nodes, self._moved.reshape(-1, 3 * k)], axis=1
+            )
+            scalar = sum(self.mass[c::3][:, c::3] for c in range(3)) / 3.0
+            products = values.T @ (scalar @ values)
         points = points_of_products(0.5 * (products + products.T), k)
         if not self.stiffening:
             return points
@@ -183,13 +209,13 @@ class FiniteElements(ReducedBody):
 
     def shapes(self, p: Sequence[float]) -> Shapes:
         place, k = np.asarray(p, dtype=np.float64), self.modes
-        S = self._reduced[0].reshape(-1, 3, k)
+        S = self._moved[:, :3]
         none = np.zeros((3, k, k))
         for name, some in self.interfaces.items():
             centre = self.nodes[list(some)].mean(axis=0)
             if np.linalg.norm(centre - place) <= NEAR * self.reach():
                 B = np.stack([self._second(f"{name}.{c}") for c in "xyz"]) if self.stiffening else none
-                return Shapes(S[list(some)].mean(axis=0), _rotation(self.nodes[list(some)], S[list(some)]), B)
+                return Shapes(S[list(some)].mean(axis=0), self._rotation(list(some)), B)
         distance = np.linalg.norm(self.nodes - place, axis=1)
         nearest = int(np.argmin(distance))
         if distance[nearest] > NEAR * self.reach():
@@ -200,8 +226,21 @@ class FiniteElements(ReducedBody):
             raise ModelError(
                 f"FiniteElements: there is no interface and no node at {place.tolist()}; interfaces are {names}."
             )
-        around = np.argsort(distance)[:9]
-        return Shapes(S[nearest], _rotation(self.nodes[around], S[around]), none)
+        around = [nearest] if self.freedoms == 6 else np.argsort(distance)[:9]
+        return Shapes(S[nearest], self._rotation(around), none)
+
+    def _rotation(self, some: Any) -> Floats:
+        """Return the rotation (3, k) of some nodes: their own, or what fits their displacements best, zero about a line
+        of nodes."""
+        moved = self._moved[some]
+        if self.freedoms == 6:
+            mean: Floats = moved[:, 3:].mean(axis=0)
+            return mean
+        r = self.nodes[some] - self.nodes[some].mean(axis=0)
+        u = moved - moved.mean(axis=0)
+        A = np.concatenate([-skew(x) for x in r])
+        found: Floats = np.linalg.pinv(A, rcond=1e-9) @ u.reshape(-1, moved.shape[2])
+        return found
 
     def reach(self) -> float:
         return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
@@ -210,16 +249,7 @@ class FiniteElements(ReducedBody):
         return [self.nodes[:: max(1, len(self.nodes) // count)]]
 
 
-def _rotation(places: Floats, S: Floats) -> Floats:
-    """Return the rotation (3, k) that fits the displacements S (n, 3, k) of nodes best; zero about a line of nodes."""
-    r = places - places.mean(axis=0)
-    u = S - S.mean(axis=0)
-    A = np.concatenate([-skew(x) for x in r])
-    found: Floats = np.linalg.pinv(A, rcond=1e-9) @ u.reshape(-1, S.shape[2])
-    return found
-
-
-def _stiffening(given: Any, nodes: int, interfaces: Mapping[str, Any]) -> dict[str, Any]:
+def _stiffening(given: Any, nodes: int, freedoms: int, interfaces: Mapping[str, Any]) -> dict[str, Any]:
     """Return the geometric stiffness matrices by loads, checked."""
     known = [c + s for c in "xyz" for s in ("", "x", "y", "z")]
     known += [f"{name}.{c}" for name in interfaces for c in "xyz"]
@@ -233,7 +263,7 @@ def _stiffening(given: Any, nodes: int, interfaces: Mapping[str, Any]) -> dict[s
             raise ModelError(
                 f"FiniteElements: stiffening under {load!r} is not known; loads are {', '.join(known)}."
             )
-        found[load] = _matrix("geometric stiffness", matrix, nodes)
+        found[load] = _matrix("geometric stiffness", matrix, nodes, freedoms)
     return found
 
 
@@ -250,8 +280,9 @@ def read_matrix(name: str, file: Path) -> Any:
         ) from error
 
 
-def _matrix(name: str, given: Any, nodes: int) -> Any:
-    """Return a symmetric sparse matrix (3 n, 3 n) of numbers, read from a Matrix Market file where a path is given."""
+def _matrix(name: str, given: Any, nodes: int, freedoms: int | None = None) -> Any:
+    """Return a symmetric sparse matrix of numbers with so many freedoms for each node, 3 or 6 where that is None, read
+    from a file where a path is given."""
     from scipy.sparse import csr_array, issparse
 
     if isinstance(given, (str, Path)):
@@ -262,10 +293,12 @@ def _matrix(name: str, given: Any, nodes: int) -> Any:
         matrix = csr_array(given if issparse(given) else np.atleast_2d(real_array(given)), dtype=np.float64)
     except ValueError as error:
         raise ModelError(f"FiniteElements: the {name} matrix is {shown(given)}: {error}.") from error
-    if matrix.shape != (3 * nodes, 3 * nodes):
+    sizes = [n * nodes for n in ((3, 6) if freedoms is None else (freedoms,))]
+    if matrix.shape not in [(size, size) for size in sizes]:
         raise ModelError(
-            f"FiniteElements: the {name} matrix has shape {matrix.shape}, but {nodes} nodes have three displacements "
-            f"each: give ({3 * nodes}, {3 * nodes})."
+            f"FiniteElements: the {name} matrix has shape {matrix.shape}; {nodes} nodes have "
+            + " or ".join(f"{size // nodes} freedoms each: ({size}, {size})" for size in sizes)
+            + "."
         )
     if not np.isfinite(matrix.data).all():
         raise ModelError(f"FiniteElements: the {name} matrix has an entry that is not finite.")
@@ -278,7 +311,8 @@ def _matrix(name: str, given: Any, nodes: int) -> Any:
         )
     if name == "geometric stiffness":
         return matrix
-    if matrix.diagonal().min() < 0.0 or (name == "mass" and matrix.diagonal().min() <= 0.0):
+    displaced = matrix.diagonal().reshape(nodes, -1)[:, :3]
+    if matrix.diagonal().min() < 0.0 or (name == "mass" and displaced.min() <= 0.0):
         raise ModelError(
             f"FiniteElements: the {name} matrix is not positive: entry {int(matrix.diagonal().argmin())} of its "
             f"diagonal is {matrix.diagonal().min():.3g}."

@@ -34,6 +34,15 @@ class ReducedBody(FlexibleBody):
         return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
 
 
+def largest_motion(moved: Floats, turned: Floats, reach: float) -> Floats:
+    """Return how far modes (k,) move nodes most, by displacements `moved` (n, 3, k) or, where next to nothing but
+    torsion moves, by rotations `turned` (n, 3 or 0, k): shapes over it have a largest displacement of 1 m or a largest
+    rotation of 1 rad."""
+    displaced = np.linalg.norm(moved, axis=1).max(axis=0)
+    found: Floats = np.maximum(displaced, 0.02 * reach * np.linalg.norm(turned, axis=1).max(axis=0))
+    return found
+
+
 def reduced(who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int) -> tuple[Floats, Floats]:
     """Return shapes (n, k) of modal mass 1 and their frequencies (k,), the lowest first.
 
