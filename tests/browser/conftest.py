@@ -6,10 +6,12 @@ reason; `make slow` requires both.
 
 import os
 import shutil
+from importlib import import_module
 
 import pytest
 
 from catena.studio import studio
+from catena.studio.runs import Runner
 from tests.browser.studio_person import Person, opened as opened_studio
 
 FOUND = os.environ.get("CATENA_BROWSER") or next(
@@ -67,8 +69,26 @@ def open_page(browser):
     assert problems == []
 
 
+class SharedRunner(Runner):
+    """A process of runs that serves one studio after the other: to start one takes longer than what tests run."""
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="session")
+def runs(browser):
+    """Studios of this session compute their runs in one process, which is started while the first page is opened."""
+    with pytest.MonkeyPatch.context() as patch:
+        runner = SharedRunner()
+        patch.setattr(import_module("catena.studio.studio"), "Runner", lambda: runner)
+        runner.start()
+        yield runner
+        Runner.close(runner)
+
+
 @pytest.fixture
-def person(browser, tmp_path):
+def person(browser, runs, tmp_path):
     with studio(folder=tmp_path, show=False) as made:
         page = opened_studio(browser, made)
         somebody = Person(page, made)

@@ -123,7 +123,7 @@ def test_25_files_to_take_away_and_nobody_is_kept_out(person, browser, tmp_path)
     chosen_start(person, "Four-bar The simplest")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("() => catena.stage.shows && catena.stage.shows.movie && catena.studio.playing")
-    page.evaluate("() => catena.studio.pause()")
+    person.pause()
     assert serious_findings(page) == []
     files = {}
     for name in ("Page motion", "Moving picture", "Picture the", "Table", "Whole run", "Text the"):
@@ -168,7 +168,7 @@ def test_25_files_to_take_away_and_nobody_is_kept_out(person, browser, tmp_path)
 @pytest.mark.slow  # six times the same, 10 s each
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080), (390, 844)], ids=["1280", "1920", "phone"])
-def test_pages_of_every_size_keep_nobody_out(browser, tmp_path, size, dark):
+def test_pages_of_every_size_keep_nobody_out(browser, runs, tmp_path, size, dark):
     with studio(folder=tmp_path, show=False) as made:
         person = Person(opened(browser, made, size, dark), made)
         page, mark = person.page, f"{size[0]}-{'dark' if dark else 'light'}"
@@ -282,6 +282,7 @@ def test_26_a_linkage_in_space_from_clicks(person):
     person.shot("26-rssr")
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_function("() => catena.studio.playing && catena.studio.time > 0.2")
+    person.pause()
     person.shot("26-runs")
 
 
@@ -401,18 +402,14 @@ def test_23_and_24_files_dropped_and_a_conflict_told(person, tmp_path):
     )
 
 
-def test_28_python_is_killed_and_the_work_goes_on(browser, tmp_path):
-    def started():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "catena", "studio", "--no-browser", "--folder", str(tmp_path)],
-            stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
-        return process, process.stdout.readline().strip()
-
-    process, url = started()
+def test_28_python_is_killed_and_the_work_goes_on(browser, runs, tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "catena", "studio", "--no-browser", "--folder", str(tmp_path)],
+        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
     page = browser.new_page()
     try:
-        page.goto(url)
+        page.goto(process.stdout.readline().strip())
         page.wait_for_function("() => window.catena && catena.stage && catena.studio.frames_drawn > 0")
         bar = {"name": "add bar", "arguments": {"start": [0, 0], "end": [0, 0.4]}, "base": 0}
         assert page.evaluate(ASK, ["act", bar])[0] == 200
@@ -427,20 +424,16 @@ def test_28_python_is_killed_and_the_work_goes_on(browser, tmp_path):
     finally:
         process.kill()
         process.wait()
-    process, url = started()
-    try:
-        page.goto(url)
+    with studio(folder=tmp_path, show=False) as again:
+        page.goto(again.url)
         page.get_by_role("button", name="Resume it").click()
         page.wait_for_function("() => catena.stage.drawing.bars['A-B']")
         assert "A-B" in json.dumps(page.evaluate(ASK, ["state", {}])[1]["drawing"])
-    finally:
-        process.terminate()
-        process.wait(timeout=240)
         page.close()
 
 
 @pytest.mark.slow  # a file of 200 bodies
-def test_twenty_windows_and_many_bodies_stay_usable(browser, tmp_path):
+def test_twenty_windows_and_many_bodies_stay_usable(browser, runs, tmp_path):
     """Twenty windows hold one studio; 200 bodies are opened, chosen from and edited."""
     ct.Scenario(ct.generators.tree(200), duration=0.2, samples=11).save(tmp_path / "many.toml")
     with studio(tmp_path / "many.toml", show=False) as made:
