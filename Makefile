@@ -44,6 +44,8 @@ slow: $(INSTALLED)
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$$extra]" || true; \
 	done
 	CATENA_BROWSER_REQUIRED=1 $(BIN)/python -m pytest -n 2 -m slow
+	# The acceptance script of the studio is quick, and skipped where no browser is found; here it has to run.
+	CATENA_BROWSER_REQUIRED=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/browser
 	$(BIN)/python tools/mutants.py
 	$(BIN)/python tools/processors.py turns
 

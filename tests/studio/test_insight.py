@@ -8,6 +8,7 @@ from catena.errors import StateError
 from catena.studio import EditingSession
 from catena.studio.insight import branches_of, held, mode_course, modes_of, sentences, structure, turned
 from catena.studio.session import BLANK
+from catena.studio.worker import told
 
 
 @pytest.fixture
@@ -90,3 +91,50 @@ def test_a_body_that_nothing_lets_move_is_named(tmp_path):
     made = EditingSession((tmp_path / "mine.toml").read_text(), "mine.toml", tmp_path)
     assert held(made.reading.scenario.system, made.reading.q) == ["left", "right"]
     assert {one["name"] for one in sentences(made.reading) if one["kind"] == "body"} == {"left", "right"}
+
+
+def _post_on_the_ground():
+    m = ct.generators.four_bar()
+    m.add_body("post", mass=1.0, inertia=0.1)
+    m.add_joint("foot", "ground", "post", ct.Fixed(), in_parent=ct.Pose(p=(2, 0, 0)))
+    return m
+
+
+@pytest.mark.parametrize(
+    "make", [ct.generators.andrews, ct.generators.stewart, ct.generators.bricard, _post_on_the_ground]
+)
+def test_bodies_that_stand_still_are_those_whose_jacobians_say_so(make):
+    system = make().system()
+    q = system.assemble({})
+    ways = np.eye(system.nv)
+    if system.mechanics.constrained:
+        K = system.closure_jacobian(q)
+        _, sizes, rows = np.linalg.svd(K)
+        ways = rows[np.sum(sizes > 1e-9 * sizes.max()) :]
+    moved = {
+        name: np.abs(system.jacobian(q, name) @ ways.T).max()
+        for name in system.mechanism.bodies
+        if name != "ground"
+    }
+    assert held(system, q) == [name for name, size in moved.items() if size < 1e-9 * max(moved.values())]
+
+
+def test_what_rounding_strikes_is_not_told_and_what_an_impact_strikes_is(tmp_path):
+    """A sled falls, slides and comes to rest: the impact is told with m v, that friction sticks without any impulse."""
+    m = ct.Mechanism("sled")
+    m.add_body("carriage", mass=0.0)
+    m.add_body("sled", mass=2.0, inertia=0.1)
+    m.add_joint("along", "ground", "carriage", ct.Prismatic("x"), actuated=False)
+    m.add_joint("up", "carriage", "sled", ct.Prismatic("z"), actuated=False)
+    m.add_frame("foot", "sled", ct.Pose())
+    contacts = [ct.Contact("foot", friction=0.3)]
+    scenario = ct.Scenario(m, initial=[0.0, 0.05], velocity=[1.0, 0.0], contacts=contacts, duration=0.8)
+    changes = told(scenario.run(), scenario)["changes"]
+    first = changes[0]
+    speed = np.sqrt(2.0 * 9.81 * 0.05)
+    struck = 2.0 * speed * np.hypot(1.0, 0.3)
+    assert first["impulses"] == [f"foot is struck with {struck:.3g} N s"]
+    assert first["energy_loss"] == pytest.approx(
+        0.5 * 2.0 * (speed**2 + 1.0 - (1.0 - 0.3 * speed) ** 2), rel=1e-6
+    )
+    assert len(changes) > 1 and all(one["impulses"] == [] and not one["energy_loss"] for one in changes[1:])

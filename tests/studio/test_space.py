@@ -180,3 +180,18 @@ def test_what_cannot_be_built_is_refused_in_words(session, what, arguments, word
     with pytest.raises(StateError, match=words):
         act(session, what, **arguments)
     assert session.text == before
+
+
+def test_what_acts_on_bodies_is_not_put_on_the_ground_nor_on_one_body_alone(session):
+    act(session, "add solid", shape="box", at=UP, name="arm", length=0.5)
+    end = {"body": "arm", "p": [0.5, 0, 0], "z": [0, 0, 1]}
+    text = session.text
+    for what, arguments, words in (
+        ("add contact at", {"at": UP}, "a contact with the floor acts on a body"),
+        ("add push", {"at": UP, "force": [0, 0, 1]}, "a push acts on a body"),
+        ("add spring at", {"one": UP, "two": UP | {"p": [1, 0, 0]}}, "both ends"),
+        ("add spring at", {"one": end, "two": end | {"p": [0, 0, 0]}}, "both ends"),
+    ):
+        with pytest.raises(StateError, match=words):
+            act(session, what, **arguments)
+    assert session.text == text

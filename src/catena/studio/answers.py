@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, CatenaWarning, StateError
-from catena.formats.files import load
+from catena.formats.files import load, read_text
+from catena.formats.source import Source
 from catena.formats.toml import write
 from catena.studio.edits.document import ALL_DIGITS
 from catena.studio.gallery import RUN, gallery, gallery_text
@@ -141,7 +142,7 @@ class Answers:
             file = self.session.path(question["file"])
             if not file.is_file():
                 raise StateError(f"{file.name} is not in {self.session.folder}.")
-            self.session.open(file.read_text(encoding="utf-8"), file.name, file, base)
+            self.session.open(read_text(file, Source(file.name)), file.name, file, base)
         else:
             # What is drawn lies flat until somebody lets weight act; what is built in space stands on a floor.
             weight = "-9.81" if question.get("space") is True else "0.0"

@@ -23,8 +23,12 @@ MANY_MODES = 12
 """The slowest modes are listed, so many at most."""
 SLOWEST = 1e-6
 """Below this part of the quickest frequency a mode is a motion without a force against it, which swings nowhere."""
-STILL = 1e-9
+STILL = 1e-6
 """A body stands still where it moves by this part of what moves most, in every way in which the mechanism can move."""
+STEP = 1e-4
+"""How far [rad, m] the mechanism is moved to see what moves."""
+MIXTURES = 3
+"""Ways to move are tried together, in so many mixtures: what moves in one of them moves in nearly every mixture."""
 
 TRIES = 12
 """Moves towards a direction that is typed, each as far as one move goes."""
@@ -94,8 +98,12 @@ def held(system: System, q: Floats) -> list[str]:
     ways = ways_to_move(system, q)
     if not len(ways):
         return []
+    way = STEP * np.random.default_rng(0).normal(size=(MIXTURES, len(ways))) @ ways
+    start = np.broadcast_to(q, (MIXTURES, len(q)))
+    # All bodies are asked at once: the Jacobian of each of hundreds would take a compiled program of its own.
+    there, back = (system.body_poses(system.integrate(start, side * way)) for side in (1.0, -1.0))
     sizes = {
-        name: float(np.max(np.abs(system.jacobian(q, name) @ ways.T), initial=0.0))
+        name: float(np.max(np.abs(there[name] - back[name])))
         for name in system.mechanism.bodies
         if name != GROUND
     }

@@ -44,6 +44,9 @@ MOST = 100_000
 """Variants that a page can show."""
 FILM = (960, 720)
 """Pixels of a film."""
+NOTHING = 1e-6
+"""Impulses below this part of the momentum that the mechanism had, and losses below this part of its energy, are not
+told."""
 EVERY = 0.1
 """Seconds on the clock between looks at a run that is under way."""
 FIRST = 0.6
@@ -240,14 +243,20 @@ def change_words(scenario: Scenario, t: float) -> str:
 def told(run: Trajectory, scenario: Scenario) -> dict[str, Any]:
     """What a run says in words: the verdict of its audit, and what changed on the way."""
     audit = run.audit()
+    mass = sum(body.mass for body in scenario.mechanism.bodies.values())
+    energy = max(
+        (float(np.max(segment.kinetic_energy, initial=0.0)) for segment in run.segments), default=0.0
+    )
+    # A foot that begins to stick or to slip is struck by rounding only.
+    least = NOTHING * float(np.sqrt(2.0 * energy * mass))
     return {
         "accuracy": "fine" if audit.ok else "to be looked at",
         "audit": [{"level": line.level, "text": line.text} for line in audit],
         "changes": [
             {
                 "t": float(change.t), "name": change_words(scenario, float(change.t)) or change.name,
-                "energy_loss": float(change.energy_loss),
-                "told": list(change.told), "impulses": impulses(change.impulse),
+                "energy_loss": float(change.energy_loss) if change.energy_loss > NOTHING * energy else 0.0,
+                "told": list(change.told), "impulses": impulses(change.impulse, least),
             }
             for change in run.transitions
         ],
@@ -262,8 +271,9 @@ def states(run: Trajectory) -> dict[str, Any] | None:
     return {name: np.asarray(getattr(run, name))[::every].tolist() for name in ("t", "q", "v")}
 
 
-def impulses(found: Mapping[str, np.ndarray]) -> list[str]:
-    """The impulses of a change in words, the largest first, without those that are nothing beside it."""
+def impulses(found: Mapping[str, np.ndarray], least: float) -> list[str]:
+    """The impulses of a change in words, the largest first, without those that are nothing beside it or below the
+    `least` that is told."""
     sizes = {name: float(np.linalg.norm(x[..., -3:])) for name, x in found.items()}
     turns = {
         name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()
@@ -272,7 +282,7 @@ def impulses(found: Mapping[str, np.ndarray]) -> list[str]:
     words = []
     for name in sorted(sizes, key=lambda one: -sizes[one]):
         parts = [(sizes[name], "N s"), (turns[name], "N m s")]
-        shown = [f"{x:.3g} {unit}" for x, unit in parts if x > 1e-6 * largest]
+        shown = [f"{x:.3g} {unit}" for x, unit in parts if x > max(least, NOTHING * largest)]
         words += [f"{name} is struck with {' and '.join(shown)}"] if shown else []
     return words[:6]
 

@@ -179,7 +179,7 @@ def add_push(document: Document, at: Mapping[str, Any], force: Sequence[Any], na
         raise StateError("the force is zero; give one of its three numbers.")
     table = tomlkit.table()
     table["name"] = _own_name(document, "wrench", name, "push")
-    table["frame"] = _frame(document, at, f"{table['name']} point")
+    table["frame"] = _frame(document, at, f"{table['name']} point", "a push")
     table["force"] = given
     table["axes"] = GROUND
     append(document, "wrench", table)
@@ -193,6 +193,8 @@ def add_spring_at(
     """Stretch a spring with a damper between two features, relaxed at the length `rest`, or as far as they are `apart`
     now [m]."""
     names = parameters_of(document)
+    if feature(document, one)[0] == feature(document, two)[0]:
+        raise StateError("both ends of the spring are on the same body: click places of two.")
     table = tomlkit.table()
     table["name"] = _own_name(document, "spring", name, "spring")
     table["between"] = [
@@ -215,7 +217,7 @@ def add_contact_at(
     names = parameters_of(document)
     table = tomlkit.table()
     table["name"] = _own_name(document, "contact", name, "contact")
-    table["frame"] = _frame(document, at, f"{table['name']} point")
+    table["frame"] = _frame(document, at, f"{table['name']} point", "a contact with the floor")
     table["friction"] = quantity(friction, "number", "the friction", -1e-300, names)
     table["restitution"] = quantity(restitution, "number", "the restitution", -1e-300, names)
     if value_of(quantity(radius, "length", "the radius", -1e-300, names), names) > 0.0:
@@ -312,8 +314,11 @@ def _joint(document: Document, name: str, kind: Any, parent: str, child: str, pi
     return table
 
 
-def _frame(document: Document, at: Mapping[str, Any], name: str) -> str:
+def _frame(document: Document, at: Mapping[str, Any], name: str, moves: str = "") -> str:
+    """The name of a new frame at a feature; one of ground is refused where `moves` says what acts on bodies only."""
     body, p, z = feature(document, at)
+    if moves and body == GROUND:
+        raise StateError(f"{moves} acts on a body, and this is the ground: click a body.")
     table = tomlkit.table()
     table["name"] = _own_name(document, "frame", "", name)
     table["body"] = body

@@ -23,8 +23,8 @@ function Bar({ name }) {
   return html`<h3>Bar ${name}</h3>
     <${Field} label="length" name=${`length of ${name}`} unit="m" value=${parameter ? bare(parameter.text) : bare(bar.text)} change=${(length) => act("set length", { bar: name, length })} />
     ${pinned && html`<${Field} label="direction" name=${`direction of ${name}`} unit="" value=${`${bare((Math.atan2(b[1] - a[1], b[0] - a[0]) * 180) / Math.PI)} deg`} change=${(angle) => turn({ bar: name, angle })} />`}
-    ${parameter ? html`<p class="hint">It is the parameter <b>${parameter.name}</b>, which has a slider below.</p>` : html`<button type="button" onClick=${() => try_act("make parameter", { path: ["linkage", "bars", name], name: free })}>Make a slider of it</button>`}
-    <button type="button" onClick=${() => { try_act("remove bar", { bar: name }); selected.value = null; }}>Remove</button>`;
+    ${parameter && html`<p class="hint">It is the parameter <b>${parameter.name}</b>, which has a slider below.</p>`}
+    <div class="row">${!parameter && html`<button type="button" onClick=${() => try_act("make parameter", { path: ["linkage", "bars", name], name: free })}>Make a slider of it</button>`}<button type="button" onClick=${() => { try_act("remove bar", { bar: name }); selected.value = null; }}>Remove</button></div>`;
 }
 
 function suggested(name) { const taken = new Set(state.value.parts.parameters.map((one) => one.name)), base = name.replace(/[^A-Za-z0-9]/g, "").toLowerCase() || "length"; let found = base; for (let k = 2; taken.has(found); k++) found = `${base}${k}`; return found; }
@@ -103,9 +103,11 @@ function Add() {
       ${fault && html`<small class="fault" role="alert">${fault}</small>`}<button type="submit">Add ${sort}</button></form>`}`;
 }
 
+const MANY = 20; // parts of a sort that are listed unasked; where a run is shown its plots come first
+
 function Parts() {
   const { tables } = state.value.parts;
-  return html`<h3>Parts</h3>${Object.keys(tables).length === 0 && html`<p class="hint">None yet. ${in_space.value ? "Choose Body on the left and click the floor." : "What you draw is above; bodies and joints in space are added here or with 3-D."}</p>`}${Object.entries(tables).map(([sort, list]) => html`<p class="hint">${sort}</p><div class="row">${list.map((table, k) => html`<button type="button" onClick=${() => { selected.value = sort === "joint" && state.value.parts.joints.some((one) => one.name === table.name) ? { kind: "joint", name: table.name } : { kind: "table", name: `${sort} ${k}` }; }}>${table.name || `${table.kind || sort} ${k + 1}`}</button>`)}</div>`)}<${Add} />`;
+  return html`<h3>Parts</h3>${Object.keys(tables).length === 0 && html`<p class="hint">None yet. ${in_space.value ? "Choose Body on the left and click the floor." : "What you draw is above; bodies and joints in space are added here or with 3-D."}</p>`}${Object.entries(tables).map(([sort, list]) => html`<details class="told" open=${!shown_run.value && list.length <= MANY}><summary>${sort} (${list.length})</summary><div class="row">${list.map((table, k) => html`<button type="button" onClick=${() => { selected.value = sort === "joint" && state.value.parts.joints.some((one) => one.name === table.name) ? { kind: "joint", name: table.name } : { kind: "table", name: `${sort} ${k}` }; }}>${table.name || `${table.kind || sort} ${k + 1}`}</button>`)}</div></details>`)}<${Add} />`;
 }
 
 const PARTS = { table: Table, bar: Bar, point: Point, joint: Joint, body: Body, spring: Spring };
@@ -139,6 +141,6 @@ function mentioned(text) {
 
 export function Told({ to }) {
   const run = shown_run.value; if (!run) return null;
-  return html`<details class="told"><summary class=${run.told.accuracy === "fine" ? "" : "warn"}>Accuracy: ${run.told.accuracy}</summary><ul>${run.told.audit.map((line) => html`<li class=${line.level}>${line.text} ${mentioned(line.text).map((part) => html`<button type="button" onClick=${() => { selected.value = part; }}>show ${part.name}</button>`)}</li>`)}</ul></details>
+  return html`<details class="told"><summary class=${run.told.accuracy === "to be looked at" ? "warn" : ""}>Accuracy: ${run.told.accuracy}</summary><ul>${run.told.audit.map((line) => html`<li class=${line.level}>${line.text} ${mentioned(line.text).map((part) => html`<button type="button" onClick=${() => { selected.value = part; }}>show ${part.name}</button>`)}</li>`)}</ul></details>
     ${run.told.changes.map((change) => html`<div class="change"><button type="button" class="go" title="go to that time" onClick=${() => to(change.t)}>${change.t.toFixed(3)} s: ${change.name}</button>${(change.impulses || []).map((line) => html`<p>${line}</p>`)}${change.told.length > 0 && html`<details><summary>What became of the joints</summary>${change.told.map((line) => html`<p>${line}</p>`)}</details>`}${change.energy_loss > 0 && html`<p>${bare(change.energy_loss)} J are lost.</p>`}</div>`)}`;
 }

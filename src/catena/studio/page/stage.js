@@ -7,6 +7,7 @@ import { direction_of, feature_at, out_of } from "./features.js";
 import { act, ask, drop, in_space, picks, say, selected, shown_run, state, tool, try_act } from "./store.js";
 
 const NEAR = 12; // pixels within which a point is meant
+const TOOLS = 50; // pixels that the tools above the scene take
 const SVG = "http://www.w3.org/2000/svg";
 const make = (tag, given = {}, text) => { const made = document.createElementNS(SVG, tag); for (const [key, value] of Object.entries(given)) made.setAttribute(key, value); if (text !== undefined) made.textContent = text; return made; };
 
@@ -128,10 +129,10 @@ export class Stage {
     overlay.replaceChildren(...parts); paper.replaceChildren(...grid);
   }
 
-  // The name of a point in that of four corners about it which bars and the ground leave free.
+  // The name of a point in that of four corners about it which bars, the ground and the tools above leave free.
   name_of(name, point, [x, y], beside) {
     const { points, bars } = this.drawing, ways = Object.values(bars).filter(({ ends }) => ends.includes(name)).map(({ ends }) => points[ends[0] === name ? ends[1] : ends[0]]).filter(Boolean).map(({ at }) => this.pixel(at)).map((p) => { const d = [p[0] - x, p[1] - y], l = Math.hypot(...d) || 1; return [d[0] / l, d[1] / l]; });
-    const [dx, dy] = [[1, -1], [-1, -1], [1, 1], [-1, 1]].map((d) => [d, Math.max(-1, ...ways.map((w) => 0.7 * (w[0] * d[0] + w[1] * d[1]))) + (d[1] > 0 && point.sort !== "free" ? 2 : 0)]).reduce((a, b) => (b[1] < a[1] - 0.3 ? b : a))[0];
+    const [dx, dy] = [[1, -1], [-1, -1], [1, 1], [-1, 1]].map((d) => [d, Math.max(-1, ...ways.map((w) => 0.7 * (w[0] * d[0] + w[1] * d[1]))) + (d[1] > 0 && point.sort !== "free" ? 2 : 0) + (d[1] < 0 && y < beside + TOOLS ? 3 : 0)]).reduce((a, b) => (b[1] < a[1] - 0.3 ? b : a))[0];
     return make("text", { x: x + dx * beside, y: y + dy * beside + (dy > 0 ? 8 : 2), class: "name", "text-anchor": dx > 0 ? "start" : "end" }, name);
   }
 
@@ -156,7 +157,7 @@ export class Stage {
 
   // A click in space: a feature for what is built, or what is chosen.
   point_at(at) {
-    if (tool.value in PLACES) { const found = this.feature(at); if (!found) { say("Click the floor or a body."); return; } const room = PLACES[tool.value]; picks.value = [...picks.value.slice(0, room - 1), found]; this.player.redraw(); return; }
+    if (tool.value in PLACES) { const found = this.feature(at); if (!found) { say("Click the floor or a body."); return; } const room = PLACES[tool.value]; picks.value = [...picks.value.slice(0, room - 1), found]; say(""); this.player.redraw(); return; }
     const found = this.player.grab([...at, this.player.stage.clientWidth, this.player.stage.clientHeight]), { joints } = state.value.parts, joint = found && found.role !== "body" && joints.some((one) => one.name === found.name) ? found.name : "";
     // A motor on a body drives the joint that the body hangs on.
     const held = found && !joint ? joints.filter((one) => one.child === found.scene.bodies[found.body] && one.freedom === 1) : [];
