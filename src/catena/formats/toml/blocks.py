@@ -13,16 +13,18 @@ import numpy as np
 @dataclass(frozen=True)
 class Block:
     """A table of a file: the words in its header, whether it is one of `many` ([[body]], not [mechanism]), and the text
-    of the value under each key. One of many is known by its name."""
+    of the value under each key. One of many is known by its name, or by its `number` among those of its sort."""
 
     words: tuple[str, ...]
     many: bool
     pairs: Mapping[str, str]
+    number: int | None = None
 
     @property
     def label(self) -> tuple[str, ...]:
         """What tells the table from all others."""
-        return (*self.words, self.pairs["name"]) if self.many else self.words
+        own = self.pairs["name"] if self.number is None and self.many else self.number
+        return (*self.words, str(own)) if self.many else self.words
 
     @property
     def text(self) -> str:

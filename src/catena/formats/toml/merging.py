@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from catena.formats.toml.blocks import Block, key_text, value_text
@@ -31,13 +32,20 @@ class TextEdit(NamedTuple):
     text: str
 
 
-def merged(text: str, before: Sequence[Block], after: Sequence[Block], expand: bool = False) -> str:
+def merged(
+    text: str,
+    before: Sequence[Block],
+    after: Sequence[Block],
+    expand: bool = False,
+    rows: Mapping[str, Sequence[int]] = MappingProxyType({}),
+) -> str:
     """Return a text that stands for the tables `after`, made from one that stands for those `before`.
 
     Parts that come from other tables, such as [[repeat]], can be changed only if these are written out: with `expand`.
-    A CannotMergeError tells that there is no way.
+    Of tables that are known by number, `rows` says which of their sort in the text they are, by word. A
+    CannotMergeError tells that there is no way.
     """
-    merger = _Merger(text)
+    merger = _Merger(text, rows)
     old, new = ({block.label: block for block in blocks} for blocks in (before, after))
     places = {label: merger.place(block) for label, block in old.items()}
     if expand:
@@ -88,7 +96,8 @@ def _anchors(
 class _Merger:
     """A text, where everything is in it, and the changes that are to be made."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, rows: Mapping[str, Sequence[int]] = MappingProxyType({})) -> None:
+        self._rows = rows
         self._text = text if text.endswith("\n") or not text else text + "\n"
         self._content = tomllib.loads(self._text)
         self._lines = Lines(self._text, every=True)
@@ -112,6 +121,8 @@ class _Merger:
             found = self._at(block.words)
             return block.words if isinstance(found, dict) else None
         (word,) = block.words
+        if block.number is not None:
+            return word, self._rows[word][block.number]
         wanted = tomllib.loads(f"name = {block.pairs['name']}")["name"]
         tables = self._content.get(word, [])
         return next(((word, k) for k, one in enumerate(tables) if one.get("name") == wanted), None)

@@ -1,15 +1,21 @@
 """The text of a scenario that is saved: its mechanism, its parameters, and the tables of its run.
 
 The text of the mechanism is that of the file which is there, or which it comes from, changed where the mechanism
-differs. The tables of a run stay as they are written where they say the same run; else they are written anew behind the
-rest. Whatever is made of a text that was there is read first, and has to say the very same scenario.
+differs. The tables of a run are changed where they say another one, and nowhere else; where that cannot be, they are
+written anew behind the rest. Whatever is made of a text that was there is read first, and has to say the very same
+scenario.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +25,14 @@ from catena.formats.files import FORMATS
 from catena.formats.kinds import Kinds
 from catena.formats.source import Source
 from catena.formats.toml import read, write
+from catena.formats.toml.blocks import Block, value_text
 from catena.formats.toml.lines import Lines
+from catena.formats.toml.merging import CannotMergeError, merged
 from catena.formats.toml.reading import is_of_run, open_document, part_tables
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.mechanism import Mechanism
 from catena.mechanism.origin import Origin
 from catena.simulation.scenario.file.loading import read_scenario, source_of
-from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.writing import refuse, run_tables
 from catena.simulation.scenario.scenario import Scenario
 from catena.validation import is_one_of, shown
@@ -48,7 +55,8 @@ def save_scenario(scenario: Scenario, path: str | os.PathLike[str], functions: s
     to_file = FORMATS[".toml"].write
     assert to_file is not None
     texts = to_file(mechanism, file)
-    anew = "\n".join([write(mechanism, str(file), file.absolute().parent), *_beside_run(scenario), *tables])
+    own = write(mechanism, str(file), file.absolute().parent)
+    anew = "\n".join([own, *(block.text for block in (*_beside_run(scenario), *tables))])
     # Matrices of flexible bodies lie in files of their own, which are not there yet.
     texts[""] = next(_like(texts[""], scenario, file, anew, tables), anew) if len(texts) == 1 else anew
     for ending, text in texts.items():
@@ -74,24 +82,25 @@ def _with_start(scenario: Scenario, file: Path) -> Mechanism:
     return mechanism
 
 
-def _beside_run(scenario: Scenario) -> Iterator[str]:
+def _beside_run(scenario: Scenario) -> Iterator[Block]:
     """The named numbers, and that positions stand as they are."""
-    named = {name: x for name, x in scenario.parameters.items() if "." not in name}
+    named = {name: value_text(x) for name, x in scenario.parameters.items() if "." not in name}
     if named:
-        yield table_text("[parameters]", named)
+        yield Block(("parameters",), False, named)
     if any(isinstance(given, np.ndarray) for given in (scenario.initial, scenario.velocity)):
-        yield table_text("[initial]", {"assemble": False})
+        yield Block(("initial",), False, {"assemble": "false"})
 
 
-def _like(base: str, scenario: Scenario, file: Path, anew: str, tables: list[str]) -> Iterator[str]:
+def _like(base: str, scenario: Scenario, file: Path, anew: str, tables: list[Block]) -> Iterator[str]:
     """Texts that say the same as one that is written anew, and keep what a base has."""
     wanted = _meaning(anew, scenario, file)
-    for text in (base, *_with_tables(base, scenario, file, tables)):
+    for make in (_as_it_is, _changed, _with_tables):
         try:
+            text = make(base, scenario, file, tables)
             if _meaning(text, scenario, file) == wanted:
                 yield text
-        except CatenaError:
-            # A text that cannot be read is none to build on.
+        except (CatenaError, CannotMergeError, ValueError):
+            # A text that cannot be read or changed is none to build on.
             continue
 
 
@@ -104,14 +113,47 @@ def _meaning(text: str, scenario: Scenario, file: Path) -> Scenario:
     return read_scenario(read(text, source_of(origin)), origin)
 
 
-def _with_tables(base: str, scenario: Scenario, file: Path, tables: list[str]) -> Iterator[str]:
-    """A text with other tables of the run."""
-    try:
-        top = open_document(base, Source(str(file)))
-        lines = Lines(base)
-    except CatenaError:
-        return
-    pushes = {k for k, table in enumerate(part_tables("wrench", top)) if is_of_run(table, scenario.mechanism)}
+def _as_it_is(base: str, scenario: Scenario, file: Path, tables: list[Block]) -> str:
+    return base
+
+
+def _changed(base: str, scenario: Scenario, file: Path, tables: list[Block]) -> str:
+    """A text in which what differs in the tables of the run is changed, and nothing else."""
+    before = run_tables(_meaning(base, scenario, file), refuse(str(file)))
+    content, pushes = _content(base, scenario, file)
+    rows = {word: range(len(content.get(word, ()))) for word in RUN_MANY} | {"wrench": pushes}
+    told = Counter(block.words[0] for block in before if block.many)
+    if any(len(rows[word]) != told[word] for word in rows):
+        # Some tables say what canonical ones say together, or otherwise.
+        raise CannotMergeError
+    return merged(base, before, _numbered(before, tables), rows=rows)
+
+
+def _numbered(before: list[Block], tables: list[Block]) -> list[Block]:
+    """The tables of a run, of which there are many with the numbers of those that they were before: of those that are
+    the same, and in between of those that stand in their place."""
+    found = [block for block in tables if not block.many]
+    for word in dict.fromkeys(block.words for block in tables if block.many):
+        old, new = ([block for block in blocks if block.words == word] for blocks in (before, tables))
+        was, now = ([block.text for block in blocks] for blocks in (old, new))
+        numbers = list(range(len(old), len(old) + len(new)))
+        for _, i, i_end, j, j_end in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+            for k in range(min(i_end - i, j_end - j)):
+                numbers[j + k] = i + k
+        found += [replace(block, number=number) for block, number in zip(new, numbers, strict=True)]
+    return found
+
+
+def _content(base: str, scenario: Scenario, file: Path) -> tuple[dict[str, Any], list[int]]:
+    """What a text has, and which of its wrenches are those of the run."""
+    top = open_document(base, Source(str(file)))
+    pushes = [k for k, table in enumerate(part_tables("wrench", top)) if is_of_run(table, scenario.mechanism)]
+    return tomllib.loads(base), pushes
+
+
+def _with_tables(base: str, scenario: Scenario, file: Path, tables: list[Block]) -> str:
+    """A text with all tables of the run written anew, behind the rest."""
+    lines, (_, pushes) = Lines(base), _content(base, scenario, file)
     kept: list[str] = []
     for header, following in zip(lines.headers, [*lines.headers[1:], None], strict=True):
         word, *rest = header.path
@@ -121,4 +163,4 @@ def _with_tables(base: str, scenario: Scenario, file: Path, tables: list[str]) -
             kept.append(base[: header.start])
         if not of_run:
             kept.append(base[header.start : until])
-    yield "\n".join(["".join(kept).rstrip("\n") + "\n", *tables])
+    return "\n".join(["".join(kept).rstrip("\n") + "\n", *(block.text for block in tables)])

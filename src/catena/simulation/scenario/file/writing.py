@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -15,6 +16,7 @@ from catena.dynamics.contacts.tip_contact import (
     TipContact,
 )
 from catena.errors import FormatError
+from catena.formats.toml.blocks import Block, value_text
 from catena.formats.toml.kinds import ARGUMENTS, describe_kind
 from catena.formats.toml.orientation import describe_orientation
 from catena.formats.toml.schema import RUN_ONCE
@@ -26,7 +28,6 @@ from catena.simulation.references import Constant, PiecewisePolynomial, PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.contents import words as what_it_is
 from catena.simulation.scenario.described import Described
-from catena.simulation.scenario.file.values import table_text
 from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
 from catena.simulation.scenario.formulas import is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
@@ -46,9 +47,10 @@ class CannotSayError(Exception):
         self.value = value
 
 
-def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
-    """Return the tables of a run as text, in the order they are written."""
-    tables: list[str] = []
+def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[Block]:
+    """Return the tables of a run, in the order they are written; those of which there are many with their numbers."""
+    tables: list[Block] = []
+    counts: Counter[str] = Counter()
 
     def add(word: str, place: str, pairs: Pairs) -> None:
         try:
@@ -56,10 +58,11 @@ def run_tables(scenario: Scenario, leave_out: LeaveOut) -> list[str]:
         except CannotSayError as error:
             leave_out(place, error.value)
             return
-        if word not in RUN_ONCE:
-            tables.append(table_text(f"[[{word}]]", found))
-        elif found:
-            tables.append(table_text(f"[{word}]", found))
+        many = word not in RUN_ONCE
+        if many or found:
+            told = {key: value_text(value) for key, value in found.items()}
+            tables.append(Block((word,), many, told, counts[word] if many else None))
+            counts[word] += 1
 
     for joint, moves in scenario.drives.items():
         add("drive", f"the drive of joint {joint!r}", _drive(joint, moves))
