@@ -12,7 +12,7 @@ from catena.changing.fitting import FITS, sizes
 from catena.errors import SimulationError
 from catena.kinematics.extent import extent
 from catena.mechanism import Mechanism
-from catena.simulation.acting.acting_forces import ActingForces
+from catena.simulation.acting.prescribed_joints import PrescribedJoints
 from catena.simulation.problem import Problem
 from catena.spatial import log
 from catena.system import System
@@ -44,7 +44,7 @@ def drives_of(system: System, motion: Mapping[str, Any], t: float) -> Drives:
     own = {name: moves for name, moves in motion.items() if name in system.joints}
     if not own:
         return {}
-    prescribed = ActingForces(Problem(system, motion=own), ()).prescribed(t)
+    prescribed = PrescribedJoints(system, Problem(system, motion=own).motion).at(t)
     return {name: (q, v) for name, (q, v, _) in prescribed.items()}
 
 

@@ -158,7 +158,7 @@ class NeighbouringMotion:
         tau = self.limits.limited(np.broadcast_to(self.tau, v.shape), v)
         wrenches = {f: x[0] for f, x in acting.wrenches_over(times, q[None], v[None]).items()}
         if acting.motion:
-            tau = loads.with_drives(system, q, v, tau, wrenches, acting.accelerations_driven(times))
+            tau = loads.with_drives(system, q, v, tau, wrenches, acting.prescribed.accelerations(times))
         f_ext = on_nodes(system.plan, wrenches, lambda name: name) if wrenches else None
         found, _ = system._responder.respond(q, v, tau, self.names, f_ext=f_ext)
         return found, self._turned_wrenches(times, q, v, wrenches)

@@ -154,7 +154,7 @@ class Run:
         if not problem.uses_solver and not self.acting.is_left_alone:
             self.acting.use_paths(self.start)
         if self.acting.motion:
-            self.q, self.v, _ = self.acting.imposed(self.start, self.q, self.v)
+            self.q, self.v, _ = self.acting.prescribed.imposed(self.start, self.q, self.v)
             longest = beginning.longest
             self.acting.longest = longest_step(self.duration, self.times) if longest is None else longest
             self.acting.energy = energy_at_hand(system, self.q, self.v)

@@ -206,7 +206,7 @@ class Stepper:
         for x in self._past.values():
             x[:] = 0.0
         if self._acting.motion:
-            self._q[:], self._v[:], _ = self._acting.imposed(self.t, self._q, self._v)
+            self._q[:], self._v[:], _ = self._acting.prescribed.imposed(self.t, self._q, self._v)
         rows = near_rows(system, {} if near is None else near, self.batch)
         self._mover.near[:] = self._acting.near_at(self._q, rows)
         if NEAR in self._past:

@@ -3,35 +3,29 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache, partial
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics.contacts.tip_forces import ContactForces
-from catena.errors import CatenaError, SimulationError, StateError
+from catena.errors import CatenaError, SimulationError
 from catena.forces import PlacedForce
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.elements import driven
 from catena.questions.actuator_limits import ActuatorLimits
 from catena.simulation.acting.commands import forces_by_name, forces_given, require_actuated
-from catena.simulation.acting.external import ExternalWrench, Push, as_wrench
+from catena.simulation.acting.external import Push, as_wrench, push_of
 from catena.simulation.acting.paths import Paths
+from catena.simulation.acting.prescribed_joints import Guide, PrescribedJoints
 from catena.simulation.acting.tips import TipForces, with_tips
 from catena.simulation.problem import Problem
-from catena.simulation.references import as_polynomial
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.function import Formula, Function, as_formula
 from catena.simulation.run_part import RunPart
-from catena.spatial.scalars import array
 from catena.structure import Plan
 from catena.system import System, tree_forces
 from catena.system.wrenches import on_nodes
-from catena.validation import real_array, shown
-
-Guide = Callable[[Any, Any, Any, Any], Any]
-"""Gives q, v and the accelerations of driven joints at a time, where formulas know them."""
 
 
 class ActingForces(RunPart):
@@ -70,8 +64,8 @@ class ActingForces(RunPart):
         """The loop joints whose forces the compiled step is told."""
         self.fault: tuple[float, str] | None = None
         """When a function last gave something that is not finite for a trial, and the words for it."""
-        columns = [k for joint in self.motion for k in range(system.nv)[system.slice_v(joint)]]
-        self.driven = np.array(columns, dtype=int)
+        self.prescribed = PrescribedJoints(system, self.motion)
+        self.driven = self.prescribed.columns
         elements = system.mechanics.elements
         elements.require_told()
         self.has_python_elements = not elements.is_compiled
@@ -84,8 +78,6 @@ class ActingForces(RunPart):
         """The forces inside the compiled step: those of the mechanism, and wrenches that are told at every stage, with
         motors of loop joints behind them."""
         self._seen: tuple[np.ndarray, np.ndarray] | None = None
-        self._prescribed: tuple[float, dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]] | None = None
-        """The motion of prescribed joints at the time that was asked for last."""
         self.paths: Paths | None = None
         self.push: Push | None = None
         self.guide: Guide | None = None
@@ -195,36 +187,20 @@ class ActingForces(RunPart):
 
     def use_paths(self, start: float) -> None:
         """Let prescribed motions and wrenches compile into the step where they can, from the time `start` [s] on."""
-        system = self.system
-        motion = {j: path for j, m in self.motion.items() if (path := as_polynomial(m)) is not None}
-        formulas = {j: f for j, m in self.motion.items() if (f := as_formula(m)) is not None}
-        plain = all(_is_plain(system, joint) for joint in self.motion)
-        if self.motion and plain and len(motion) + len(formulas) == len(self.motion):
-            fits = all(
-                len(f(0.0)[0]) == system.slice_q(j).stop - system.slice_q(j).start
-                for j, f in formulas.items()
-            )
-            # What does not fit its joint is asked from Python, which has words for it.
-            self.compiled_motion = fits
-        if self.compiled_motion and formulas:
-            self.guide = partial(
-                _guided, tuple((system.slice_q(j), system.slice_v(j), f) for j, f in formulas.items())
-            )
+        inside = self.prescribed.compiled() if self.motion else None
+        self.compiled_motion = inside is not None
+        motion, self.guide = inside or ({}, None)
         wrenches = [w.polynomial for w in self.forces.values()]
         if self.tips is not None:
             # Contacts must know all wrenches, from Python.
             pass
         elif self.forces and all(w.symbolic for w in self.forces.values()):
-            self.push = partial(_pushed, tuple(self.forces.values()))
+            self.push = push_of(tuple(self.forces.values()))
         elif self.forces and None not in wrenches:
             self.compiled_wrenches = True
-        if (self.compiled_motion and motion) or self.compiled_wrenches:
-            self.paths = Paths(
-                system,
-                motion if self.compiled_motion else {},
-                [w for w in wrenches if w is not None] if self.compiled_wrenches else [],
-                start=start,
-            )
+        if motion or self.compiled_wrenches:
+            known = [w for w in wrenches if w is not None] if self.compiled_wrenches else []
+            self.paths = Paths(self.system, motion, known, start=start)
 
     @cached_property
     def law_paths(self) -> tuple[InputPath, ...] | None:
@@ -431,7 +407,7 @@ class ActingForces(RunPart):
         """Return what passes through the contacts of tips at one time, under control forces tau (states, width), where
         loop joints are next to positions near (states, n)."""
         assert self.tips is not None and tau is not None
-        driven = {joint: parts[2] for joint, parts in self.prescribed(t).items()} if self.motion else {}
+        driven = {joint: parts[2] for joint, parts in self.prescribed.at(t).items()} if self.motion else {}
         turned = None if near is None else self.near_by_joint(near) or None
         return self.tips.at(t, q, v, self.at_tree(q, tau), self._given_wrenches(t, q, v), driven, turned)
 
@@ -487,67 +463,6 @@ class ActingForces(RunPart):
             given[frame] = parts.reshape(wrench.shape)
         return given
 
-    def accelerations_driven(self, times: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the accelerations (samples, components) of the joints whose motion is prescribed at the times
-        (samples,)."""
-        found = {}
-        asked = []
-        for joint, motion in self.motion.items():
-            path = motion if isinstance(motion, Function) else as_polynomial(motion)
-            if path is None or not _is_plain(self.system, joint):
-                asked.append(joint)
-            else:
-                found[joint] = path.at(times).vdot
-        if asked:
-            rows = [self.prescribed(float(t)) for t in times]
-            found |= {joint: np.stack([row[joint][2] for row in rows]) for joint in asked}
-        return {joint: found[joint] for joint in self.motion}
-
-    def prescribed(self, t: float) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return position, velocity and acceleration of the joints whose motion is prescribed."""
-        if self._prescribed is not None and self._prescribed[0] == t:
-            return self._prescribed[1]
-        found = {}
-        for joint, motion in self.motion.items():
-            parts = motion.at(t) if hasattr(motion, "at") else motion(t)
-            try:
-                q, v, vdot = (np.atleast_1d(real_array(x)) for x in parts)
-            except (TypeError, ValueError) as error:
-                raise SimulationError(
-                    f"The motion of joint {joint!r} at t = {t:.9g} s is {shown(parts)}; give position, velocity and "
-                    f"acceleration."
-                ) from error
-            if any(x.ndim > 1 for x in (q, v, vdot)):
-                raise SimulationError(
-                    f"The motion of joint {joint!r} at t = {t:.9g} s has the shapes {q.shape}, {v.shape} and "
-                    f"{vdot.shape}; it is the same for all states, so give the components alone, and run states with "
-                    f"motions of their own one by one."
-                )
-            sizes = (
-                len(range(self.system.nq)[self.system.slice_q(joint)]),
-                len(range(self.system.nv)[self.system.slice_v(joint)]),
-            )
-            if (q.shape[-1], v.shape[-1], vdot.shape[-1]) != (*sizes, sizes[1]):
-                raise SimulationError(
-                    f"The motion of joint {joint!r} has {q.shape[-1]}, {v.shape[-1]} and {vdot.shape[-1]} components; "
-                    f"it needs {sizes[0]}, {sizes[1]} and {sizes[1]}."
-                )
-            if not all(np.isfinite(x).all() for x in (q, v, vdot)):
-                raise SimulationError(f"The motion of joint {joint!r} is not finite at t = {t:.9g} s.")
-            found[joint] = (q, v, vdot)
-        self._prescribed = t, found
-        return found
-
-    def imposed(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the states with the prescribed joints where they must be, and the accelerations (states, nv) of
-        these joints, zero elsewhere."""
-        q, v, vdot = q.copy(), v.copy(), np.zeros_like(v)
-        for joint, (q_joint, v_joint, a_joint) in self.prescribed(t).items():
-            q[:, self.system.slice_q(joint)] = q_joint
-            v[:, self.system.slice_v(joint)] = v_joint
-            vdot[:, self.system.slice_v(joint)] = a_joint
-        return q, v, vdot
-
     def accelerations(
         self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, near: np.ndarray | None = None
     ) -> np.ndarray:
@@ -557,7 +472,7 @@ class ActingForces(RunPart):
         tau, f_ext = self.at_tree(q, tau), self.wrenches(t, q, v, tau, near) if acts else None
         turned = None if near is None else self.near_by_joint(near) or None
         if self.motion:
-            vdot = {joint: parts[2] for joint, parts in self.prescribed(t).items()}
+            vdot = {joint: parts[2] for joint, parts in self.prescribed.at(t).items()}
             return self.system.hybrid_dynamics(q, v, tau, vdot, f_ext=f_ext, near=turned)[0]
         if f_ext is None and turned is None and len(q) == 1:
             # One state takes the short way.
@@ -575,28 +490,3 @@ def rubs(plan: Plan) -> bool:
     each = [plan.damping, plan.friction]
     each += [x for loop in plan.loop_joints for x in (loop.damping, loop.friction)]
     return any(x.any() for x in each)
-
-
-def _is_plain(system: System, joint: str) -> bool:
-    """Return whether positions of a joint are plain numbers whose rates are its velocities."""
-    kind = system.plan.kind[system.plan.joint.index(joint)]
-    return kind is not None and not kind.turning and kind.nq == kind.nv
-
-
-def _guided(motions: tuple[tuple[slice, slice, Formula], ...], t: Any, q: Any, v: Any, vdot: Any) -> Any:
-    """Return q (nq,), v (nv,) and the accelerations (nv,) of driven joints with what formulas give for some of them."""
-    q, v, vdot = (array(list(x)) for x in (q, v, vdot))
-    for places, components, formula in motions:
-        q[places], v[components], vdot[components] = (array(row) for row in formula(t))
-    return q, v, vdot
-
-
-def _pushed(wrenches: tuple[ExternalWrench, ...], t: Any, q: Any, v: Any) -> np.ndarray:
-    """Return the wrenches that formulas give, one behind the other."""
-    rows = [w.formula(t, q, v) for w in wrenches]
-    for row in rows:
-        if len(row) != 6:
-            raise StateError(
-                f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force."
-            )
-    return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -140,3 +140,18 @@ def as_wrench(given: Any) -> ExternalWrench:
 
 
 Push = Callable[[Any, Any, Any], Any]
+
+
+def push_of(wrenches: tuple[ExternalWrench, ...]) -> Push:
+    """Return what gives all of these wrenches, which are formulas, one behind the other."""
+    return partial(_pushed, wrenches)
+
+
+def _pushed(wrenches: tuple[ExternalWrench, ...], t: Any, q: Any, v: Any) -> np.ndarray:
+    rows = [w.formula(t, q, v) for w in wrenches]
+    for row in rows:
+        if len(row) != 6:
+            raise StateError(
+                f"ExternalWrench: a formula gave {len(row)} numbers; give six, moment and force."
+            )
+    return array([x.item() if isinstance(x, np.ndarray) else x for row in rows for x in row])

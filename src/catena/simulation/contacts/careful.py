@@ -174,7 +174,9 @@ class CarefulSteps:
         mean = 0.5 * (v + after)
         q_new = free_motion.integrated(q, h * mean)
         if free_motion.acting.motion:
-            q_new, after = (x[0] for x in free_motion.acting.imposed(t + h, q_new[None], after[None])[:2])
+            q_new, after = (
+                x[0] for x in free_motion.acting.prescribed.imposed(t + h, q_new[None], after[None])[:2]
+            )
             mean = 0.5 * (v + after)
         if system.mechanics.constrained:
             q_new, after = system.project(q_new, after)
@@ -208,7 +210,9 @@ class CarefulSteps:
             return None
         after, rate, told = found
         if self.free_motion.acting.motion:
-            after, rate = (x[0] for x in self.free_motion.acting.imposed(t + h, after[None], rate[None])[:2])
+            after, rate = (
+                x[0] for x in self.free_motion.acting.prescribed.imposed(t + h, after[None], rate[None])[:2]
+            )
         p, u, yields, left = told[:, :3], told[:, 3:6], told[:, 9], told[:, 10]
         sunk, hard = 0.1 * CLOSED * self.length, HARD * max(DEAD, h * self.weight)
         for one, comes, pushes, after_it in zip(

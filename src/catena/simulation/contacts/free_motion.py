@@ -111,7 +111,7 @@ class FreeMotion:
         if not self.has_others:
             return {}, {}
         given = {name: x[0] for name, x in self.acting.wrenches_over(t, q[None], v[None]).items()}
-        return given, self.acting.accelerations_driven(t)
+        return given, self.acting.prescribed.accelerations(t)
 
     def with_contacts(
         self, given: Mapping[str, np.ndarray], q: np.ndarray, v: np.ndarray, forces: np.ndarray,
@@ -234,7 +234,7 @@ class FreeMotion:
         acts = {name: np.repeat(x, n, axis=0) for name, x in wrenches.items()} or None
         near = {joint: np.repeat(x, n, axis=0) for joint, x in besides.near.items()} or None
         if acting.motion:
-            driven = {j: np.repeat(x, n, axis=0) for j, x in acting.accelerations_driven(t).items()}
+            driven = {j: np.repeat(x, n, axis=0) for j, x in acting.prescribed.accelerations(t).items()}
             found = system.hybrid_dynamics(every_q, every_v, rows, driven, f_ext=acts, near=near)[0]
         else:
             found = system.forward_dynamics(every_q, every_v, rows, f_ext=acts, near=near)

@@ -56,5 +56,5 @@ class InstantLoads:
         if acting.forces:
             b[FORCE_INPUTS][0] = acting.told_wrenches(t, q[None], v[None])[0]
         if self.is_driven:
-            for joint, (_, _, vdot) in acting.prescribed(t).items():
+            for joint, (_, _, vdot) in acting.prescribed.at(t).items():
                 b["qdd_given"][0, acting.system.slice_v(joint)] = vdot

@@ -162,7 +162,7 @@ class QuickSteps:
         """Give the step what acts at a stage, and return the control forces."""
         b, acting = self.b, self.acting
         if acting.asks_motion:
-            b["q"][:], b["qd"][:], b["qdd_given"][:] = acting.imposed(t, b["q"], b["qd"])
+            b["q"][:], b["qd"][:], b["qdd_given"][:] = acting.prescribed.imposed(t, b["q"], b["qd"])
         tau = self.tau
         if self.controls:
             tau = self.free_motion.acting.command(t, b["q"], b["qd"], trial=trial)[0]
@@ -177,7 +177,7 @@ class QuickSteps:
 
     def _close(self, t: float) -> None:
         """Put prescribed joints where they are at the end of a step."""
-        self.b["q"][:], self.b["qd"][:], _ = self.acting.imposed(t, self.b["q"], self.b["qd"])
+        self.b["q"][:], self.b["qd"][:], _ = self.acting.prescribed.imposed(t, self.b["q"], self.b["qd"])
 
     def look(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what contacts do at a state (contacts, told), with the modes that were told last."""

@@ -195,7 +195,9 @@ class ContactRun:
         gaps = self.deciding.gaps(self.start, q, np.zeros(self.system.nv)) + inside
         require_outside(self.given, gaps[: len(self.given)], self.length)
         if self.free_motion.acting.motion:
-            q, v = (x[0] for x in self.free_motion.acting.imposed(self.start, q[None], v[None])[:2])
+            q, v = (
+                x[0] for x in self.free_motion.acting.prescribed.imposed(self.start, q[None], v[None])[:2]
+            )
         self.now, self.q, self.v = self.start, q, v
         happened = self.changing.at_the_start(self.system, q, v, self.still)
         self.transitions += self._restructure(happened, None) if happened else self._decide(None)

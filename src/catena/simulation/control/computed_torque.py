@@ -84,10 +84,6 @@ class ComputedTorque(Controller):
 
     # The law, where it compiles.
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return the reference and the gains: they are data, so that others compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]

@@ -26,10 +26,6 @@ class ConstantForces(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self.tau, np.shape(v))
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     def inputs(self, t: Any) -> np.ndarray:
         """Return the forces, as data, so that other forces compile nothing."""
         return np.broadcast_to(self.tau, (*np.shape(t), len(self.tau)))

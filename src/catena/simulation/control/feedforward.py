@@ -42,10 +42,6 @@ class Feedforward(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self._ahead.at(t)[0], np.shape(v))
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     @property
     def _along(self) -> ReferenceInStep | None:
         """Return the reference where the step finds the forces along it by itself."""

@@ -70,10 +70,6 @@ class GravityCompensation(Controller):
 
     # The law, where it compiles.
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return that nothing is known ahead."""
         return np.zeros((*np.shape(t), 0))

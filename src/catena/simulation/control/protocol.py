@@ -27,6 +27,10 @@ class Controller(ABC):
         """Return whether it is a `Law`, which can be compiled into the loop of a simulation."""
         return False
 
+    def memory(self, system: System) -> int:
+        """Return how many numbers a law remembers from sample to sample: none, unless it says so."""
+        return 0
+
     @abstractmethod
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         """Forget the last run; a run of `system` with this batch shape begins."""

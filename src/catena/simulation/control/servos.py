@@ -69,10 +69,6 @@ class ServoSignals(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.asarray(self.evaluate(t, np.asarray(q), np.asarray(v), None, self.inputs(t))[0])
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return the signals (..., k) at the time t, or at times."""
         if not self._references:

@@ -121,10 +121,6 @@ class TaskSpace(Controller):
 
     # The law, where it compiles.
 
-    def memory(self, system: System) -> int:
-        """Return that nothing is remembered."""
-        return 0
-
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return the path, the gains and the posture: they are data, so that others compile nothing."""
         constants = self._constants if np.ndim(t) == 0 else self._constants[..., None, :]

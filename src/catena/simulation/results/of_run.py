@@ -65,7 +65,7 @@ class RunResult:
         wrenches, passing = self._wrenches(times, q, v), self._passing(times, q, v, tau, carried)
         driven = {}
         if run.acting.motion:
-            found = run.acting.accelerations_driven(times).items()
+            found = run.acting.prescribed.accelerations(times).items()
             driven = {name: np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])) for name, x in found}
         kept = self._kept(times, q, v)
         if run.keep is not None and run.keep.sampled and len(times) > 2:

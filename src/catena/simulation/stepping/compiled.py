@@ -7,7 +7,6 @@ the loop goes on behind it.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +21,7 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.results.transition import Transition, change_of_coordinates
 from catena.simulation.stepping.breaking_off import ContactChanged
+from catena.simulation.stepping.call_length import CallLength
 from catena.simulation.stepping.chosen_step import chosen_step, constant_inputs
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import undecided_message
@@ -41,13 +41,8 @@ from catena.system.sticking import DryFriction, dry_friction, loop_senses, no_lo
 HAVE_PAST = ("implicit_leapfrog", "time_stepping")
 # Steps in one call: enough to forget the cost of a call, few enough to stop at once and to waste little.
 FIRST_CALL, LONGEST_CALL = 8, 1024
-# Calls of the tape in the first call of the loop, at 0.1 us each. What a tape leaves out costs less, so later calls do
-# as much as takes SOON [s], which is how long whoever cancels a run waits.
-MOST_WORK, SOON = 300_000, 0.03
 # Lanes for a single state: the fewest that give the bits of a batch; one would be other machine instructions.
 LANES_ALONE = 2
-# Numbers that one call may record.
-RECORD = 1_000_000
 # Of steps with Python in between, every so many-th is looked at, and those that are not finite.
 LOOKED_AT = 8
 # Steps that are taken more where contacts land: some, and a part of all.
@@ -61,16 +56,10 @@ class CompiledSteps:
     run ends. `observers` look at every step."""
 
     def __init__(
-        self,
-        acting: ActingForces,
-        drift: Drift,
-        law: CompiledLaw | HeldCommand | None,
-        horizon: float,
-        tick: Callable[[float], None],
-        method: str | None = None,
-        coordinates: str = "joint",
+        self, acting: ActingForces, drift: Drift, law: CompiledLaw | HeldCommand | None, horizon: float,
+        tick: Callable[[float], None], method: str | None = None, coordinates: str = "joint",
         observers: Observers | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         problem = acting.problem
         self.acting, self.system, self.drift, self.law, self.tick = acting, acting.system, drift, law, tick
         self.method, self.coordinates, self.horizon = method or problem.integrator, coordinates, horizon
@@ -105,7 +94,7 @@ class CompiledSteps:
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
         self.choices = choices_for(acting) if variant.is_minimal else None
         self.single = SingleSteps(self)
-        self._most_work = float(MOST_WORK)
+        self.length = CallLength()
         self._starter: CompiledSteps | None = None
 
     @property
@@ -228,14 +217,9 @@ class CompiledSteps:
             self.past = {}
 
     def advance(
-        self,
-        t: np.ndarray,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        end: float | np.ndarray,
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float | np.ndarray,
         nodes: StepRecord | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
         """Move the states from their times t (states,) to `end`, a time for all or (states,), under the held control
         forces tau, which a controller that is always asked overwrites; add what they pass to `nodes`. A state whose
         time is infinite stays where it is."""
@@ -343,7 +327,7 @@ class CompiledSteps:
             inputs, len(active), steps=plays, every=plays if sparse else 1, rare=rare, wanted=self._wanted(nodes)
         )  # fmt: skip
         if begun is not None:
-            self._take_time(time.thread_time() - begun, plays >= soon)
+            self.length.took(time.thread_time() - begun, plays >= soon)
         self.since += plays
         self.steps += plays
         count: Any = float(plays)
@@ -369,21 +353,13 @@ class CompiledSteps:
         left, steps = until - t[who], self.kept["h"][who, 0]
         ahead = float((left / steps).max()) if len(left) > 1 else float(left[0] / steps[0])
         ahead += self._samples_ahead(t[who], until)
-        room = max(1, RECORD // (len(left) * (self.system.nq + self.system.nv)))
-        blocks = -(-len(left) // self.program.tape.lanes)
-        soon = max(1, int(self._most_work / (blocks * self.program.tape.work)))
         if self.landing is not None:
             # Some states take steps more, where contacts land; others then have nothing to do.
             ahead += SPARE + SPARED * ahead
-        return max(1, min(LONGEST_CALL, room, soon, math.ceil(ahead * (1.0 - 1e-9)), plays)), soon
-
-    def _take_time(self, taken: float, is_bounded: bool) -> None:
-        """Let the next call do more where this one, which was `is_bounded` by its work, was over soon [s], and less
-        where it was not. How many steps a call takes changes no number."""
-        if is_bounded and taken < 0.4 * SOON:
-            self._most_work *= 2.0
-        elif taken > SOON:
-            self._most_work = max(float(MOST_WORK), 0.5 * self._most_work)
+        blocks = -(-len(left) // self.program.tape.lanes)
+        numbers = len(left) * (self.system.nq + self.system.nv)
+        most, soon = self.length.chosen(ahead, numbers, blocks * self.program.tape.work)
+        return min(LONGEST_CALL, most, plays), soon
 
     def _wanted(self, nodes: StepRecord | None) -> list[str]:
         """Return the results of steps that are looked at."""
@@ -423,25 +399,22 @@ class CompiledSteps:
         return spent
 
     def _record(
-        self,
-        active: np.ndarray,
-        out: dict[str, np.ndarray],
-        tau: np.ndarray,
-        nodes: StepRecord,
-        doubtful: bool,
-    ) -> None:
+        self, active: np.ndarray, out: dict[str, np.ndarray], tau: np.ndarray, nodes: StepRecord, doubtful: bool
+    ) -> None:  # fmt: skip
         """Add the steps of a call that were accepted, and are finite where that is `doubtful`, to the nodes."""
         accepted = out["accepted"][:, :, 0] > 0.5
         if doubtful:
             accepted &= np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
         count, total = len(accepted), np.count_nonzero(accepted)
         plays = total // count
-        if nodes.wants_all and plays and plays * count == total and accepted[:, :plays].all():
+        is_first = plays and plays * count == total and np.count_nonzero(accepted[:, :plays]) == total
+        if nodes.wants_all and is_first:
             # All states take the first steps and no others, so nothing is chosen.
             state = np.repeat(np.arange(count), plays) if count > 1 else np.zeros(plays, dtype=int)
 
             def taken(name: str, start: bool = False) -> np.ndarray:
-                return out[name][:, :plays].reshape(total, -1)
+                x = out[name]
+                return x[0, :plays] if count == 1 else x[:, :plays].reshape(total, -1)
         else:
             state, play = np.nonzero(accepted)
             needed = nodes.needed(state, out["t"][state, play, 0])

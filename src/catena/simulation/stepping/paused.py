@@ -97,7 +97,7 @@ class PausedSteps:
         stage, begun, self.is_finite = 0, False, True
         for pause, piece in self._pieces_between(careful is not None, closes):
             if pause == "leading":
-                q, v, _ = self.acting.imposed(self._time(b, self.times[stage]), b["q"], b["qd"])
+                q, v, _ = self.acting.prescribed.imposed(self._time(b, self.times[stage]), b["q"], b["qd"])
                 b["q"][:], b["qd"][:] = q, v
             elif pause == "forces":
                 if not self.is_finite:
@@ -173,7 +173,7 @@ class PausedSteps:
         t = self._time(b, part)
         acting = self.acting
         if acting.asks_motion:
-            q, v, vdot = acting.imposed(t, b["q"], b["qd"])
+            q, v, vdot = acting.prescribed.imposed(t, b["q"], b["qd"])
             b["q"][:], b["qd"][:], b["qdd_given"][:] = q, v, vdot
         if self.controls:
             tau = acting.command(t, b["q"], b["qd"], self.who, trial)
@@ -279,7 +279,7 @@ class PausedSteps:
         q, v = b["q"], b["qd"]
         b["error_0"][:] = np.where(np.isfinite(q).all() and np.isfinite(v).all(), b["error_0"], np.inf)
         if self.acting.asks_motion:
-            q[:], v[:], _ = self.acting.imposed(self._time(b, 1.0), q, v)
+            q[:], v[:], _ = self.acting.prescribed.imposed(self._time(b, 1.0), q, v)
         if self.acting.tips is not None and np.isfinite(q).all() and np.isfinite(v).all():
             v[:] = self.acting.tips.fitted(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):

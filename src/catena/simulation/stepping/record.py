@@ -243,7 +243,7 @@ class StepRecord:
         (states, nv) from the last); states with fewer nodes repeat their last."""
         if self.states == 1:
             t, q, v, work, tau = (np.concatenate([part[k] for part in self._parts]) for k in range(1, 6))
-            if (t[1:] >= t[:-1]).all():
+            if np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
                 return t[None], q[None], v[None], work[None], np.concatenate([tau[1:], tau_now])[None]
         return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
 

@@ -206,7 +206,7 @@ class StiffSteps:
         acting, system = self.acting, self.system
 
         def imposed(t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return acting.imposed(t, q, v)[:2]
+            return acting.prescribed.imposed(t, q, v)[:2]
 
         prescribed = imposed if acting.motion else None
         if self.coordinates == "absolute":
@@ -297,7 +297,7 @@ class StiffSteps:
         if acting.motion:
             states = [self.chart.states(t, y[[k]]) for k, t in enumerate(times)]
             q, v, _ = (np.concatenate(part) for part in zip(*states, strict=True))
-            given = [acting.prescribed(t) for t in times]
+            given = [acting.prescribed.at(t) for t in times]
             driven = {joint: np.stack([each[joint][2] for each in given]) for joint in acting.motion}
         else:
             q, v, _ = self.chart.states(start, y)
