@@ -193,25 +193,28 @@ def simulate(
         _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
     kept = Keep.of(keep)
-    systems = list(system) if isinstance(system, Sequence) else [system]
-    controls: list[Any] = list(control) if isinstance(control, Sequence) else [control]
+    is_list = not isinstance(system, System) and isinstance(system, Sequence)
+    gives_list = control is not None and isinstance(control, Sequence)
+    systems: list[Any] = list(system) if is_list else [system]  # type: ignore[arg-type]
+    controls: list[Any] = list(control) if gives_list else [control]  # type: ignore[arg-type]
     require_as_many(systems, controls)
-    are_several = isinstance(system, Sequence) or isinstance(control, Sequence)
+    are_several = is_list or gives_list
     named, parameters = named_numbers(parameters)
     moves, pushes = motions(motion, named), wrenches(forces, named)
     happenings = events_of(events, changes, named)
+    changing = is_changing(happenings)
     if len(systems) == len(controls) == 1 and isinstance(systems[0], System):
-        controls = [controller(controls[0], systems[0], q, v, named, is_changing(happenings))]
+        controls = [controller(controls[0], systems[0], q, v, named, changing)]
     (touching, tips), lands = tips_apart(contacts), is_one_of(integrator, ("time_stepping",))
     parameters, varied = varied_of(parameters, touching if lands else ())
     records = is_one_of(on_error, ("record",))
-    _require_possible(on_error, observe, isinstance(system, Sequence) or len(controls) > 1)
+    _require_possible(on_error, observe, is_list or len(controls) > 1)
     if lands:
-        _require_landing(happenings, records, varied, tips)
+        _require_landing(changing, records, varied, tips)
     # What contacts of tips pass on is found for one mechanism at a time.
     differs = bool(tips) and (parameters is not None or any(_is_varied(one) for one in systems))
-    by_state = (bool(touching) and not lands) or is_changing(happenings) or differs
-    if by_state and (len(controls) > 1 or isinstance(system, Sequence)):
+    by_state = (bool(touching) and not lands) or changing or differs
+    if by_state and (len(controls) > 1 or is_list):
         raise StateError("Events that change the structure are for one system and one controller at a time.")
     span = time_span(start, duration)
     in_lanes = records and not by_state
@@ -241,7 +244,7 @@ def _is_varied(system: Any) -> bool:
 
 
 def _require_landing(
-    events: Any, records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]
+    changing: bool, records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]
 ) -> None:
     """Raise an error where steps that find impulses are asked for what they do not give."""
     if tips:
@@ -249,7 +252,7 @@ def _require_landing(
             f"time_stepping does not take contacts of tips, such as {tips[0].label!r}; choose an integrator such as "
             "dopri5."
         )
-    if is_changing(events):
+    if changing:
         raise StateError(
             "time_stepping does not take events and changes that change the structure; choose an integrator such as "
             "dopri5."

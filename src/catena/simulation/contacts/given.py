@@ -14,6 +14,8 @@ from catena.validation import entries, shown
 def tips_apart(given: Any) -> tuple[tuple[Contact | Stop, ...], tuple[TipContact, ...]]:
     """Return contacts and stops that are made and broken, and contacts of tips that always hold, from one or many."""
     listed = _listed(given)
+    if not listed:
+        return (), ()
     tips = tuple(contact for contact in listed if isinstance(contact, TipContact))
     others = contact_list([contact for contact in listed if not isinstance(contact, TipContact)])
     if tips and others:
@@ -25,6 +27,8 @@ def tips_apart(given: Any) -> tuple[tuple[Contact | Stop, ...], tuple[TipContact
 
 
 def _listed(given: Any) -> tuple[Any, ...]:
+    if type(given) is tuple:
+        return given
     try:
         return (given,) if isinstance(given, Contact | Stop | TipContact) else entries(given)
     except ValueError:

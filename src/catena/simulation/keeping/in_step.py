@@ -44,6 +44,8 @@ class StepTally:
     ) -> StepTally | None:
         """Return what gathers signals that are formulas in runs of a system in which numbers are `named`; None where
         the step cannot, or where there are none."""
+        if not signals:
+            return None
         words, joints = set[str](), system.mechanism.joints
         for one in signals:
             # What is wrong with a formula is said now.
@@ -53,7 +55,7 @@ class StepTally:
         # Entries that are counted may be those of any joint.
         counted = words & {"q", "v"}
         start = StepStart.of(system, set(system.joints) if counted else words)
-        if start is None or not signals:
+        if start is None:
             return None
         numbers, formulas = tuple(name for name in named if name in words), _distinct(signals)
         locked = [(j, tuple(np.ravel(x.locked_at))) for j, x in joints.items() if x.locked_at is not None]

@@ -137,7 +137,7 @@ class Change:
 def change_list(given: Any) -> tuple[Change, ...]:
     """Return changes from one or many."""
     try:
-        listed = (given,) if isinstance(given, Change) else entries(given)
+        listed = given if type(given) is tuple else (given,) if isinstance(given, Change) else entries(given)
     except ValueError:
         listed = (given,)
     for change in listed:

@@ -37,7 +37,7 @@ def works_of_segment(run: Segment) -> tuple[dict[str, np.ndarray], bool]:
     an interval."""
     if run.work or len(run.t) < 2:
         return {name: work for name, work in run.work.items() if np.any(work)}, False
-    if not _exchanges_energy(run):
+    if not exchanges_energy(run):
         return {}, False
     h = np.diff(run.t)
     times = (run.t[:-1, None] + h[:, None] * _NODES).ravel()
@@ -73,7 +73,7 @@ def balance_of_segment(run: Segment) -> Balance:
     kinetic, potential = run.energies
     energy = kinetic + potential
     rest = energy - energy[..., :1]
-    moved = (kinetic + np.abs(potential - potential[..., :1])).max(axis=-1) + _least_energy(run)
+    moved = (kinetic + np.abs(potential - potential[..., :1])).max(axis=-1) + least_energy(run)
     for work in done.values():
         moved = moved + np.max(np.abs(work), axis=-1)
         # A run that was resampled may begin when work has been done already.
@@ -126,7 +126,7 @@ def _stacked(states: Sequence[Balance], batch: tuple[int, ...]) -> Balance:
     return Balance(rows([x.rest for x in states]), rows([x.moved for x in states]), done, is_estimate)
 
 
-def _least_energy(run: Segment) -> float:
+def least_energy(run: Segment) -> float:
     """Return an energy that is nothing for this mechanism: what it takes to move it at 0.1 mm/s and to lift it by a
     micrometre, or by a millionth of its size if that is more, and a millionth of what its springs store. A structure
     that cannot move has nothing else to be compared with but the rounding of where its bodies are."""
@@ -145,7 +145,8 @@ def _least_motion(plan: Plan) -> float:
     return mass * (0.5e-8 + 1e-6 * size * float(np.linalg.norm(plan.gravity))) + HEAT / ENERGY
 
 
-def _exchanges_energy(run: Segment) -> bool:
+def exchanges_energy(run: Segment) -> bool:
+    """Return whether something does work on the mechanism of a run that kept no count of it."""
     if run.loop_forces or run.wrenches or run.driven or rubs(run.system.plan) or np.count_nonzero(run.tau):
         return True
     return any(force.kind.spends for force in run.system.mechanics.elements.placed)

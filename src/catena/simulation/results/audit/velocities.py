@@ -64,7 +64,8 @@ def are_velocities_fine(run: Segment) -> bool:
     if _says_nothing(run):
         return True
     moved, mean, size, least = _motions(run, (run.t[1:] - run.t[:-1])[:, None])
-    return bool((np.abs(moved - mean) <= (VELOCITY - BENT) * (size + least)).all())
+    off, allowed = np.abs(moved - mean), (VELOCITY - BENT) * (size + least)
+    return np.count_nonzero(off <= allowed) == off.size
 
 
 def _says_nothing(run: Segment) -> bool:
