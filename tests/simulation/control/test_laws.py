@@ -191,13 +191,121 @@ def test_errors_under_compiled_computed_torque_decay_as_damped_oscillators():
     np.testing.assert_allclose(run.q, np.repeat(expected[:, None], 7, axis=1), atol=1e-9)
 
 
-def test_computed_torque_beside_forces_and_of_part_of_the_joints_stays_in_python():
-    m = arm7()
-    m.add_force("spring", ct.forces.JointSpring(3.0), joint="joint2")
+def _with_forces(seed=1):
+    """A random tree of joints of several kinds with everything that acts by formulas."""
+    m = ct.generators.random_mechanism(seed, bodies=4, kinds=("Revolute", "Spherical", "Prismatic"))
+    first, second = list(m.joints)[:2]
+    turning = next(name for name, joint in m.joints.items() if joint.kind.nv == 1)
+    m = m.with_joint(first, damping=0.4).with_joint(second, friction=0.3)
+    m.add_force("spring", ct.forces.JointSpring(30.0, 0.2), joint=turning)
+    bodies = list(m.bodies)
+    m.add_force("strut", ct.forces.PointSpring(50.0, 0.1, 2.0), between=(bodies[1], bodies[-1]))
+    m.add_force("air", ct.forces.Drag(0.3), between=("ground", bodies[2]))
+    return m
+
+
+def _laws_of(s):
+    """All laws that know the mechanism, of a tree that may lack motors."""
+    frame, rng = list(s.plan.body_pose)[-1], np.random.default_rng(0)
+    goal = s.integrate(s.neutral(), 0.3 * rng.normal(size=s.nv))
+    path = {j: goal[s.slice_q(j)] for j in s.joints}
+    some = dict(list(path.items())[:2])
+    return {
+        "computed torque": ct.ComputedTorque(s, path, 30.0, damping=3.0),
+        "of part": ct.ComputedTorque(s, some, 30.0, damping=3.0),
+        "gravity": ct.PID(s, path, 1.0, rate=None) + ct.GravityCompensation(s, partial=True),
+        "feedforward": ct.Feedforward(s, path) if s.plan.actuated.all() else None,
+        "place": ct.TaskSpace(s, frame, (0.3, -0.2, 0.4), 30.0, posture=goal, damping=3.0),
+        "pose": ct.TaskSpace(s, frame, ct.PosePath((0.3, -0.2, 0.4)), 30.0),
+    }
+
+
+def agrees(s, law, name, rng):
+    """The formula gives what inverse dynamics and decompositions give, at rest and in motion."""
+    assert law.compiles, name
+    assert law.memory(s) == 0
+    call = compiled_call(law, s)
+    for speed in (1.0, 0.0):
+        q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), speed * rng.normal(size=s.nv)
+        plain = law.evaluate(0.3, q, v, np.zeros(0), law.inputs(0.3))[0]
+        found = call(q, v, np.array([0.3]), law.inputs(0.3))
+        np.testing.assert_allclose(
+            found, plain, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(plain).max()), err_msg=name
+        )
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 8))])
+def test_forces_of_the_mechanism_are_in_laws_that_compile(seed):
+    """Springs, dampers, friction and drag: against the forces that numbers give, which inverse dynamics knows."""
+    m, rng = _with_forces(seed), np.random.default_rng(seed)
+    s, bare = m.system(), m.without_forces().system()
+    q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), rng.normal(size=s.nv)
+    others = _laws_of(bare)
+    for name, law in _laws_of(s).items():
+        agrees(s, law, name, rng)
+        without, inputs = others[name], law.inputs(0.3)
+        without.memory(bare)
+        with_them, alone = (x.evaluate(0.3, q, v, np.zeros(0), inputs)[0] for x in (law, without))
+        assert np.abs(with_them - alone).max() > 1e-3, name
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 8))])
+def test_joints_without_motors_get_nothing_from_laws_that_compile(seed):
+    m, rng = _with_forces(seed), np.random.default_rng(seed)
+    for name in list(m.joints)[:: 1 + seed % 2][:2]:
+        m = m.with_joint(name, actuated=False)
     s = m.system()
-    assert not ct.ComputedTorque(s, dict.fromkeys(s.joints, 0.0), kp=1.0).compiles
-    s = arm7().system()
-    assert not ct.ComputedTorque(s, {"joint1": 0.0}, kp=1.0).compiles
+    for name, law in _laws_of(s).items():
+        # With a reference for more than six components it is long code where joints lack motors.
+        if law is not None and (name != "computed torque" or law.compiles):
+            agrees(s, law, name, rng)
+            tau = law.evaluate(0.0, s.neutral(), rng.normal(size=s.nv), np.zeros(0), law.inputs(0.0))[0]
+            assert not tau[~s.plan.actuated].any() and tau.any(), name
+
+
+def test_a_passive_pole_and_a_spring_are_controlled_inside_the_step():
+    """The cart of a pole follows its reference; the pole, on a spring, has no motor."""
+    m = ct.Mechanism("cart-pole")
+    m.add_body("cart", 2.0, inertia=0.1)
+    m.add_body("pole", 0.5, (0, 0, 0.4), 0.02)
+    m.add_joint("slide", "ground", "cart", ct.Prismatic("x"), damping=0.5)
+    m.add_joint("pin", "cart", "pole", ct.Revolute("y"), actuated=False, friction=0.02)
+    m.add_force("spring", ct.forces.JointSpring(8.0), joint="pin")
+    s = m.system()
+    path = {"slide": ct.quintic([0.0, 0.3], [0.0, 0.2])}
+    # Where the pin sticks and slips, steps of fixed size end between two samples; laws were once asked there.
+    for law in (
+        ct.ComputedTorque(s, path, 100.0, rate=1000.0),
+        ct.PID(s, path, 400.0, 200.0, 60.0, rate=1000.0),
+    ):
+        chosen = {"integrator": "rk4", "step": 1e-3}
+        inside, outside = (
+            ct.simulate(s, [0.0, 0.1], [0.0, 0.0], 0.5, control=x, **chosen) for x in (law, FromPython(law))
+        )
+        assert inside.settings["control"].endswith("compiled")
+        np.testing.assert_allclose(inside.q[-1], outside.q[-1], atol=1e-9)
+        np.testing.assert_allclose(inside.at(0.2)[0], outside.at(0.2)[0], atol=1e-9)
+        assert not inside.tau[:, 1].any()
+        assert abs(inside["slide"][-1] - 0.2) < 0.01
+
+
+def test_laws_of_systems_that_differ_from_state_to_state_know_each():
+    """They were once compiled with the numbers of the mechanism that all are made from."""
+    s = arm7().system().vary({"link3.mass": np.array([1.0, 5.0])})
+    q, rest = np.tile(BENT, (2, 1)), np.zeros((2, 7))
+    hold = dict(zip(s.joints, BENT.tolist(), strict=True))
+    chosen = {"integrator": "rk4", "step": 1e-3}
+    for law in (ct.ComputedTorque(s, hold, 100.0, rate=500.0), ct.GravityCompensation(s, rate=500.0)):
+        assert not law.compiles
+        run = ct.simulate(s, q, rest, 0.02, control=law, **chosen)
+        np.testing.assert_allclose(run.q[:, -1], q, atol=1e-6)
+    nominal = ct.ComputedTorque(arm7().system(), hold, 100.0)
+    assert nominal.compiles
+
+
+def test_what_no_formula_tells_stays_in_python():
+    m = arm7().with_joint("joint2", load_friction=ct.BearingFriction(0.1, 0.02))
+    assert not ct.ComputedTorque(m.system(), {"joint1": 0.0}, kp=1.0).compiles
 
 
 def test_one_time_of_polynomial_references_is_that_of_many():

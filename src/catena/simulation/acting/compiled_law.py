@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
+from catena.dynamics.loops.elimination.dry_loops import has_dry_friction
 from catena.kernels import Algorithm
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.arguments import TimeSpan
@@ -48,7 +49,13 @@ class CompiledLaw:
         """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""
         if acting.rate is None:
             return "always"
-        return "due" if acting.problem.is_fixed else "timed"
+        return "due" if CompiledLaw._counts_steps(acting) else "timed"
+
+    @staticmethod
+    def _counts_steps(acting: ActingForces) -> bool:
+        """Return whether steps of fixed size are counted from sample to sample. Where friction sticks and gives way
+        they end in between."""
+        return acting.problem.is_fixed and not has_dry_friction(acting.system.plan)
 
     @staticmethod
     def fits(acting: ActingForces, span: TimeSpan) -> bool:
@@ -71,8 +78,10 @@ class CompiledLaw:
         assert acting.clock is not None
         if law.memory(acting.system) and not acting.clock.is_due(span.start):
             return False
+        if not CompiledLaw._counts_steps(acting) and acting.law_paths is None:
+            return False
         if step is None:
-            return acting.law_paths is not None
+            return True
         if acting.paths is not None and len(acting.paths.within(*span)):
             return False
         counts = 1.0 / (acting.rate * step), span.duration / step

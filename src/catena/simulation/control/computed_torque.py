@@ -6,6 +6,7 @@ error obeys e'' + kd e' + kp e = 0 whatever the mechanism weighs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,17 @@ from catena.errors import StateError
 from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
+from catena.simulation.control.task_forces import MOST_COMPONENTS, MOST_ROWS, task_forces
+from catena.simulation.control.tree_law import inertia, is_formula_tree, required_forces, way
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import Reference, as_system
 from catena.simulation.symbols import join
-from catena.spatial.scalars import Scalar, Scalars, is_symbolic
+from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
+from catena.thresholds import RANK_ACTUATED
 from catena.validation import is_not_negative, shown
 
 
@@ -30,9 +34,9 @@ class ComputedTorque(Controller):
     """Makes joints follow a reference with errors that decay with kp [1/s^2] and kd [1/s].
 
     `reference` as for `PID`; gains are numbers, mappings by joint, or (nv,), and kd is 2 sqrt(kp), critically damped,
-    unless given. In a tree whose joints all have an actuator and a reference this is inverse dynamics. With loops, or
-    where joints lack one of the two, the forces of the actuated joints are those that bring the accelerations of the
-    joints with a reference nearest to what is wanted; what is left free is brought to rest with `damping` [1/s].
+    unless given; what has no reference is brought to rest with `damping` [1/s]. In a tree whose joints all have an
+    actuator this is inverse dynamics. With loops, or where joints lack one, the forces of the actuated joints are those
+    that bring the accelerations of the joints with a reference nearest to what is wanted, and then the others to rest.
     """
 
     def __init__(
@@ -53,30 +57,41 @@ class ComputedTorque(Controller):
         if not is_not_negative(damping):
             raise StateError(f"ComputedTorque: damping is {shown(damping)}; give 0 or more [1/s].")
         self.damping = damping
-        followed = self.path.followed
-        self._plain = not system.plan.total_constraints and bool((system.plan.actuated & followed).all())
-        self._rows = np.eye(system.nv)[followed]
-        self._constants = join((self.kp, self.kd))
+        self._followed = self.path.followed
+        self._plain = not system.plan.total_constraints and bool(system.plan.actuated.all())
+        self._rows = np.eye(system.nv)[self._followed]
+        self._constants = join((self.kp, self.kd, [damping]))
         self._is_flat = all(kind is None or is_flat(kind) for kind in system.plan.kind)
         self._ahead = Ahead(self.path, self.path.given, self.rate)
         self._known = known_in_step(self.path)
+        self._call = OneCall(self, system)
 
     @property
     def compiles(self) -> bool:
-        """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts."""
-        return self._plain and is_bare_tree(self.system)
+        """Return whether it controls a tree that a formula tells, of moderate size where joints have no actuator."""
+        small = self.system.nv <= MOST_COMPONENTS and len(self._rows) <= MOST_ROWS
+        small = small and bool(self.system.plan.actuated.any())
+        return (self._plain or small) and is_formula_tree(self.system)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)
         self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        system = self.system
-        q_d, v_d, a_d = self._ahead.at(t) if self._known is None else self._known.at(t)
-        wanted = a_d + self.kd * (v_d - v) + self.kp * self._error(q, q_d)
+        if not self._plain:
+            return self._call(t, q, v)
+        motion = self._ahead.at(t) if self._known is None else self._known.at(t)
+        return self._found(motion, q, v, self.kp, self.kd, self.damping)
+
+    def _found(
+        self, motion: Sequence[np.ndarray], q: np.ndarray, v: np.ndarray, kp: Any, kd: Any, damping: Any
+    ) -> np.ndarray:
+        """Return tau (..., nv) for a reference by numbers, which any mechanism allows."""
+        q_d, v_d, a_d = motion
+        wanted, rest = a_d + kd * (v_d - v) + kp * self._error(q, q_d), -damping * v
         if self._plain:
-            return system.inverse_dynamics(q, v, wanted)
-        return forces(system, q, v, self._rows, wanted[..., self.path.followed], -self.damping * v)
+            return self.system.inverse_dynamics(q, v, np.where(self._followed, wanted, rest))
+        return forces(self.system, q, v, self._rows, wanted[..., self._followed], rest)
 
     def _error(self, q: np.ndarray, q_d: np.ndarray) -> np.ndarray:
         """Return the way (..., nv) from positions to the reference."""
@@ -99,13 +114,25 @@ class ComputedTorque(Controller):
     ) -> tuple[Any, Any]:
         """Return tau (..., nv) from the state, the reference and the gains."""
         nq, nv = self.system.nq, self.system.nv
-        along, kp, kd = inputs[..., : -2 * nv], inputs[..., -2 * nv : -nv], inputs[..., -nv:]
-        if self._known is None:
-            q_d, v_d, a_d = along[..., :nq], along[..., nq : nq + nv], along[..., nq + nv :]
-        else:
-            q_d, v_d, a_d = self._known.motion(t, along)
+        along, kp, kd = (
+            inputs[..., : -2 * nv - 1],
+            inputs[..., -2 * nv - 1 : -nv - 1],
+            inputs[..., -nv - 1 : -1],
+        )
+        damping = inputs[..., -1:]
+        motion = along[..., :nq], along[..., nq : nq + nv], along[..., nq + nv :]
+        if self._known is not None:
+            motion = self._known.motion(t, along)
         if not is_symbolic(q):
-            wanted = a_d + kd * (v_d - v) + kp * self._error(q, q_d)
-            return self.system.inverse_dynamics(q, v, wanted), memory
-        wanted = a_d + kd * (v_d - v) + kp * way(self.system, q, q_d)
-        return required_forces(self.system, q, v, wanted), memory
+            return self._found(motion, q, v, kp, kd, damping), memory
+        q_d, v_d, a_d = motion
+        wanted, rest = a_d + kd * (v_d - v) + kp * way(self.system, q, q_d), -damping * v
+        if self._plain:
+            vdot = array([a if f else b for f, a, b in zip(self._followed, wanted, rest, strict=True)])
+            return required_forces(self.system, q, v, vdot), memory
+        load = required_forces(self.system, q, v, np.zeros(nv))
+        tau = task_forces(
+            inertia(self.system, q), list(load), self._rows, list(wanted[self._followed]), list(rest),
+            [1.0] * len(self._rows), RANK_ACTUATED, np.flatnonzero(self.system.plan.actuated).tolist(),
+        )  # fmt: skip
+        return tau, memory

@@ -9,7 +9,7 @@ import numpy as np
 
 from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_bare_tree, required_forces
+from catena.simulation.control.tree_law import is_formula_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.simulation.references.protocol import as_system
@@ -45,7 +45,7 @@ class Feedforward(Controller):
     @property
     def _along(self) -> ReferenceInStep | None:
         """Return the reference where the step finds the forces along it by itself."""
-        return self._known if is_bare_tree(self.system) else None
+        return self._known if is_formula_tree(self.system) else None
 
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return the forces (..., nv) at the time t, or at times, or what the step finds them from; joints without

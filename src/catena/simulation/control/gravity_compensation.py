@@ -10,7 +10,7 @@ from catena.errors import LoopError, StateError
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_bare_tree, required_forces
+from catena.simulation.control.tree_law import is_formula_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
@@ -41,9 +41,8 @@ class GravityCompensation(Controller):
 
     @property
     def compiles(self) -> bool:
-        """Return whether it is inverse dynamics of a tree of moderate size on which nothing else acts, and which its
-        actuators hold."""
-        return (self._whole or self.partial) and is_bare_tree(self.system)
+        """Return whether it is inverse dynamics of a tree that a formula tells and that its actuators hold."""
+        return (self._whole or self.partial) and is_formula_tree(self.system)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("GravityCompensation", self.system, system)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,6 +15,34 @@ from catena.system import System
 
 # One state needs no wide registers.
 LANES = 2
+
+
+class CompilingLaw(Law, Protocol):
+    """A law that tells whether it is a formula."""
+
+    @property
+    def compiles(self) -> bool:
+        """Return whether it is one."""
+
+
+class OneCall:
+    """A law without memory that is compiled when it is first asked for one state, and found by numbers for all else."""
+
+    def __init__(self, law: CompilingLaw, system: System) -> None:
+        self.law, self.system = law, system
+        self._call: Any = None
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv)."""
+        inputs = self.law.inputs(t)
+        if np.ndim(q) == 1 and self.law.compiles:
+            if self._call is None:
+                self._call = compiled_call(self.law, self.system)
+            tau: np.ndarray | None = self._call(q, v, np.array([t], dtype=np.float64), inputs)
+            if tau is not None:
+                return tau
+        found: np.ndarray = self.law.evaluate(t, q, v, np.zeros(0), inputs)[0]
+        return found
 
 
 def compiled_call(law: Law, system: System) -> Any:

@@ -9,6 +9,8 @@ r b / s^2, or r b over the square of the least length that is not damped. What i
     min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V
 
 with mu that is best for P mu = l: all that it takes is l less what the columns of P span, by Gram and Schmidt's method.
+Where only some joints have actuators, G, their columns of h^-1, is no square matrix. With G = Q U, U upper triangular,
+U x2 = y is what the columns of U^-T V leave of Q^T l.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from catena.spatial.scalars import absolute, array, less, reciprocal, sqrt, wher
 from catena.thresholds import RANK_ACTUATED
 
 Row = list[Any]
+# It grows with the square of the velocity components and of the rows; beyond so many it takes long to compile.
+MOST_COMPONENTS, MOST_ROWS = 12, 6
 # How often all pairs of rows are turned: they are orthogonal to rounding after five or six, whatever they were.
 SWEEPS = {1: 0, 2: 2, 3: 5}
 MOST_SWEEPS = 7
@@ -36,11 +40,12 @@ def task_forces(
     rest: Sequence[Any],
     units: Sequence[float],
     singular: float,
+    acting: Sequence[int],
 ) -> Any:
     """Return tau (nv,) for the inertia H (nv, nv), the bias forces (nv,), rows J (k, nv), their accelerations `wanted`
     (k,) without bias, and accelerations `rest` (nv,) that what is left free comes near to. Rows that are rounding
-    beside the longest, in `units` (k,), are none."""
-    n, k = len(bias), len(wanted)
+    beside the longest, in `units` (k,), are none. Components that are not among those `acting` get nothing."""
+    n, k, whole = len(bias), len(wanted), len(acting) == len(bias)
     w = [sqrt(H[i, i]) for i in range(n)]
     per = [reciprocal(x) for x in w]
     h = [[H[i, j] * per[i] * per[j] if i != j else 1.0 for j in range(n)] for i in range(n)]
@@ -56,22 +61,67 @@ def task_forces(
     rows = []
     for row, scale, goal in zip(T, per_size, wanted, strict=True):
         a = solve([scale * x for x in row])
-        rows.append([*a, scale * goal + _dot(a, load)])
-    rows = _orthogonal(rows, n)
-    squares = [_dot(row[:n], row[:n]) for row in rows]
+        rows.append([*(a[i] for i in acting), scale * goal + _dot(a, load)])
+    m = len(acting)
+    rows = _orthogonal(rows, m)
+    squares = [_dot(row[:m], row[:m]) for row in rows]
     most = _largest(squares)
-    x, left_out = [0.0] * n, []
+    G = [] if whole else [solve([float(i == j) for j in range(n)]) for i in acting]
+    # How far actuators reach at all, by which directions that they reach are told from rounding.
+    reach = most if whole else sum((_dot(g, g) for g in G), 0.0)
+    most, reach = _largest([most, RANK_ACTUATED**2 * reach]), _largest([most, reach])
+    x, left_out = [0.0] * m, []
     for row, square in zip(rows, squares, strict=True):
-        kept = less(RANK_ACTUATED**2 * most, square)
+        kept = less(RANK_ACTUATED**2 * reach, square)
         least = singular**2 * most
-        part = where(kept, row[n] / where(less(square, least), least + TINY, square + TINY), 0.0)
+        part = where(kept, row[m] / where(less(square, least), least + TINY, square + TINY), 0.0)
         x = [a + part * b for a, b in zip(x, row)]
         unit = where(kept, reciprocal(sqrt(square + TINY)), 0.0)
-        left_out.append([unit * b for b in row[:n]])
-    free = solve([a - b for a, b in zip(load, x, strict=True)])
+        left_out.append([unit * b for b in row[:m]])
+    given = _among(n, acting, x)
+    free = solve([a - b for a, b in zip(load, given, strict=True)])
     left = [a * b + c for a, b, c in zip(w, rest, free, strict=True)]
-    left = _beyond(left, [[_dot(line, v) for line in h] for v in left_out])
-    return array([scale * (a + _dot(line, left)) for scale, a, line in zip(w, x, h, strict=True)])
+    if whole:
+        left = _beyond(left, [[_dot(line, v) for line in h] for v in left_out])
+        more = [_dot(line, left) for line in h]
+    else:
+        more = _among(n, acting, _nearest(G, left, left_out))
+    return array([scale * (a + b) for scale, a, b in zip(w, given, more, strict=True)])
+
+
+def _among(n: int, acting: Sequence[int], x: Sequence[Any]) -> Row:
+    """Return n entries, those of x at places `acting` and zeros elsewhere."""
+    found: Row = [0.0] * n
+    for i, value in zip(acting, x, strict=True):
+        found[i] = value
+    return found
+
+
+def _nearest(columns: list[Row], left: Row, left_out: list[Row]) -> Row:
+    """Return x (m,) with which independent columns (m of n entries) come nearest to a vector (n,), orthogonal to
+    vectors (m,) that are left out."""
+    m = len(columns)
+    U = [[0.0] * m for _ in range(m)]
+    Q: list[Row] = []
+    for j, column in enumerate(columns):
+        for i, other in enumerate(Q):
+            U[i][j] = _dot(other, column)
+            column = [a - U[i][j] * b for a, b in zip(column, other, strict=True)]
+        U[j][j] = sqrt(_dot(column, column))
+        per = reciprocal(U[j][j])
+        Q.append([per * a for a in column])
+
+    def transposed_solve(r: Row) -> Row:
+        y: Row = []
+        for j in range(m):
+            y.append((r[j] - sum((U[i][j] * y[i] for i in range(j)), 0.0)) / U[j][j])
+        return y
+
+    y = _beyond([_dot(column, left) for column in Q], [transposed_solve(v) for v in left_out])
+    x: Row = [0.0] * m
+    for j in reversed(range(m)):
+        x[j] = (y[j] - _dot(U[j][j + 1 :], x[j + 1 :])) / U[j][j]
+    return x
 
 
 def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:

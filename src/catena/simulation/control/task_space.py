@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from catena import kinematics
-from catena.dynamics import composite_body
 from catena.errors import StateError
 from catena.kernels.plain import play
 from catena.kinematics.stacks import apply
@@ -20,10 +19,10 @@ from catena.mechanism.validation import known
 from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
-from catena.simulation.control.one_call import compiled_call
+from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.task_forces import task_forces
-from catena.simulation.control.tree_law import is_bare_tree, required_forces, way
+from catena.simulation.control.task_forces import MOST_COMPONENTS, task_forces
+from catena.simulation.control.tree_law import inertia, is_formula_tree, required_forces, way
 from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import in_step
@@ -38,8 +37,6 @@ from catena.validation import real_number, shown
 
 # Directions in which the frame moves less than this part as easily as in the best one are damped.
 SINGULAR = 1e-3
-# As a formula it grows with the square of the velocity components; beyond so many it takes long to compile.
-MOST_COMPONENTS = 12
 
 
 class TaskSpace(Controller):
@@ -84,26 +81,19 @@ class TaskSpace(Controller):
             ]
         )
         self._known = in_step(self.path)
-        self._call: Any = None
+        self._call = OneCall(self, system)
 
     @property
     def compiles(self) -> bool:
-        """Return whether it controls a tree of moderate size, with actuators at all joints, on which nothing else
-        acts."""
-        small = self.system.nv <= MOST_COMPONENTS
-        return small and bool(self.system.plan.actuated.all()) and is_bare_tree(self.system)
+        """Return whether it controls a tree of moderate size that a formula tells."""
+        small = self.system.nv <= MOST_COMPONENTS and bool(self.system.plan.actuated.any())
+        return small and is_formula_tree(self.system)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("TaskSpace", self.system, system)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        if self.compiles and np.ndim(q) == 1:
-            if self._call is None:
-                self._call = compiled_call(self, self.system)
-            tau = self._call(q, v, np.array([t], dtype=np.float64), self.inputs(t))
-            if tau is not None:
-                return tau
-        return self._found(self._task.goal(t), q, v, self._constants)
+        return self._call(t, q, v)
 
     def _found(
         self, goal: ReferenceMotion, q: np.ndarray, v: np.ndarray, constants: np.ndarray
@@ -173,11 +163,11 @@ class TaskSpace(Controller):
         rest = -damping * v
         if self.posture is not None:
             rest = rest + constants[3 + nq :] * way(system, q, constants[3 : 3 + nq])
-        H = play(composite_body, plan, plan.gravity, {"q": q})["H"]
         load = required_forces(system, q, v, np.zeros(system.nv))
         return task_forces(
-            H, list(load), J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR
-        )
+            inertia(system, q), list(load), J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR,
+            np.flatnonzero(plan.actuated).tolist(),
+        )  # fmt: skip
 
 
 def place_rate(goal: ReferenceMotion, R: Any) -> Any:

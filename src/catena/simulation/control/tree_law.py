@@ -1,4 +1,7 @@
-"""Inverse dynamics and differences of a tree as formulas, for laws that are compiled into the step."""
+"""Inverse dynamics and differences of a tree as formulas, for laws that are compiled into the step.
+
+What springs, friction and other forces of the mechanism do is in them.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,46 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics import newton_euler
+from catena.dynamics import composite_body, newton_euler
+from catena.dynamics.elements.element_force import element_force
+from catena.forces.placed import LOOP
 from catena.kernels.plain import play
 from catena.spatial.scalars import array
 from catena.system import System
 
-# A law compiled into the step is one piece of code for all of the mechanism; beyond so many components that takes long.
+# A law compiled into the step is one piece of code for all of the mechanism; beyond so many components, or forces, that
+# takes long.
 MOST_COMPILED = 40
 
 
-def is_bare_tree(system: System) -> bool:
-    """Return whether a system is a tree of moderate size on which nothing acts but its drives and gravity."""
-    plan = system.plan
-    plain = not plan.total_constraints and plan.owner is None and system.nv <= MOST_COMPILED
-    return plain and system.variants.bare is system
+def is_formula_tree(system: System) -> bool:
+    """Return whether a system is a tree of moderate size that is the same for all states and on which nothing acts but
+    what formulas tell: not friction in proportion to load, which is searched for, nor what is told from outside."""
+    plan, variants = system.plan, system.variants
+    if plan.total_constraints or plan.owner is not None or system.nv > MOST_COMPILED:
+        return False
+    if variants.base is not system or variants.unloaded is not system:
+        return False
+    elements = system.mechanics.elements
+    told = any(force.kind.inputs or force.site == LOOP for force in elements.placed)
+    return elements.is_compiled and not told and len(elements.placed) <= MOST_COMPILED
 
 
 def required_forces(system: System, q: Any, v: Any, vdot: Any) -> np.ndarray:
-    """Return the joint forces (nv,) of a motion, symbols for q (nq,), v and vdot (nv,)."""
-    return play(newton_euler, system.plan, system.plan.gravity, {"q": q, "qd": v, "qdd": vdot})["tau"]
+    """Return the joint forces (nv,) that a motion takes besides the forces of the mechanism, symbols for q (nq,), v and
+    vdot (nv,)."""
+    plan, own = system.plan, system.mechanics.elements.placed
+    taken: np.ndarray = play(newton_euler, plan, plan.gravity, {"q": q, "qd": v, "qdd": vdot})["tau"]
+    if not own:
+        return taken
+    return taken - play(element_force, plan, plan.gravity, {"q": q, "qd": v}, forces=own)["load"]
+
+
+def inertia(system: System, q: Any) -> np.ndarray:
+    """Return the joint-space inertia (nv, nv) for symbols q (nq,)."""
+    plan = system.plan
+    found: np.ndarray = play(composite_body, plan, plan.gravity, {"q": q})["H"]
+    return found
 
 
 def way(system: System, q: Any, goal: Any) -> np.ndarray:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from catena.dynamics import most_modes
 from catena.dynamics.loops.elimination import sort_for
-from catena.dynamics.loops.elimination.dry_loops import dry_loops
+from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_friction
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.problem import Problem
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.independent import ChoicesOfStates
 from catena.simulation.stepping.methods.variant import StepVariant
-from catena.structure import Plan
 from catena.structure.stations import has_many_modes
 from catena.system.load_friction import require_none
 from catena.system.sticking import bears
@@ -96,12 +93,7 @@ def _friction_sticks(problem: Problem, method: str) -> bool:
         and not problem.tips
         and method not in ("abm4", "time_stepping")
     )
-    return is_told and _has_dry_friction(problem.system.plan)
-
-
-@lru_cache(maxsize=64)
-def _has_dry_friction(plan: Plan) -> bool:
-    return bool(np.any(plan.friction > 0.0) or dry_loops(plan))
+    return is_told and has_dry_friction(problem.system.plan)
 
 
 def _counts_work(acting: ActingForces, drift: Drift) -> bool:

@@ -53,6 +53,12 @@ def dry_loops(plan: Plan) -> tuple[int, ...]:
     )  # fmt: skip
 
 
+@lru_cache(maxsize=64)
+def has_dry_friction(plan: Plan) -> bool:
+    """Return whether any joint of a plan, of its tree or in a loop, has dry friction."""
+    return bool(np.any(plan.friction > 0.0) or dry_loops(plan))
+
+
 class LoopMotion:
     """How a loop joint stands: the transform X from the parent's side to the child's, its motions S, the wrenches T
     (6, nv) along them, and where each component sticks, 1 or 0."""
