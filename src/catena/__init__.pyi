@@ -123,6 +123,7 @@ from .simulation import (
     ExternalWrench as ExternalWrench,
     ForceSensor as ForceSensor,
     Gauge as Gauge,
+    HeightField as HeightField,
     Instant as Instant,
     PerStructure as PerStructure,
     Plot as Plot,

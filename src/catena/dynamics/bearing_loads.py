@@ -38,6 +38,7 @@ def is_borne(body: Any) -> bool:
     return not (body.joint.is_particle or body.joint.follows or is_flexible(body.joint))
 
 
+@lru_cache(maxsize=16)
 def loaded_tree(base: Algorithm) -> Algorithm:
     """Return dynamics of a tree, of three sweeps, that tell `bears` besides."""
     move, go, come_back = base.sweeps

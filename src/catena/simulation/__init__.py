@@ -2,7 +2,7 @@
 
 from catena.simulation import control, references
 from catena.simulation.acting.external import ExternalWrench
-from catena.simulation.contacts import Contact, Stop, contacts_of
+from catena.simulation.contacts import Contact, HeightField, Stop, contacts_of
 from catena.simulation.guards.common_events import at_limit, at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
@@ -32,6 +32,7 @@ __all__ = [
     "ExternalWrench",
     "ForceSensor",
     "Gauge",
+    "HeightField",
     "IMU",
     "Instant",
     "PerStructure",

@@ -346,6 +346,18 @@ class SenseSearch:
             raise SimulationError(no_load_message(self.system))
         return -(sign * load)[..., :nv], self._by_loop(-(sign * load)[..., nv:])
 
+    def smooth_loads(self, tau: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
+        """Return the friction (..., nv) of slips that loads make at joints of the tree under further joint forces tau
+        (..., nv) and wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
+        given, slip = self.inputs["f_ext"], np.ones(self.rates.shape)
+        if wrenches:
+            pushed = self.system._outside(wrenches, None)["f_ext"]
+            self.inputs["f_ext"] = pushed if given is None else given + pushed
+        nv = self.system.nv
+        found = self._evaluated(self.acting + tau, slip < 0.0, slip, 0.0 * slip[..., nv:])[3]
+        self.inputs["f_ext"] = given
+        return found[..., :nv]
+
     def at_tree(self, force: np.ndarray, at_loops: Mapping[str, np.ndarray]) -> np.ndarray:
         """Return forces (..., nv) at joints of the tree that do what these and those at loop joints do."""
         loops = self.system.mechanics.evaluator.plan.loop_joints

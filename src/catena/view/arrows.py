@@ -186,11 +186,15 @@ def _pushing(
         if not np.any(force):
             continue
         body, point = _place(scene, contact.frame)
-        normal = on[..., :3, 2]
-        if contact.on_radius is not None:
-            apart = poses[contact.frame][..., :3, 3] - on[..., :3, 3]
-            normal = apart / np.maximum(np.linalg.norm(apart, axis=-1, keepdims=True), 1e-300)
-        offset = np.broadcast_to(-contact.radius * normal, force.shape) if contact.radius else None
+        offset = None
+        if contact.radius or contact.rim:
+            own, R = poses[contact.frame], on[..., :3, :3]
+            at, axis = (
+                np.einsum("...ji,...j->...i", R, x)
+                for x in (own[..., :3, 3] - on[..., :3, 3], own[..., :3, 2])
+            )
+            arm = contact.met(at, axis, 0.0 * at, 0.0 * at)[3]
+            offset = np.einsum("...ij,...j->...i", R, np.broadcast_to(arm, force.shape))
         found.append(Arrows(contact.label, "contacts", False, body, point, force, offset))
     return found
 

@@ -228,7 +228,7 @@ def floor_of(run: Motion) -> float | None:
     for contact in run.contacts if isinstance(run, Trajectory) else ():
         system = run.segments[0].system
         up = upward(system.mechanism.gravity)
-        if contact.on_radius is not None:
+        if contact.on_radius is not None or contact.floor is not None:
             continue
         node, pose = system.plan.body_pose[contact.on]
         if node == 0 and pose.R[:, 2] @ up > 0.999:

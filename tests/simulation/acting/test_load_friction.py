@@ -303,10 +303,10 @@ def test_data_files_and_words(tmp_path):
     ):  # fmt: skip
         with pytest.raises(ModelError):
             kind(*given)
-    abm4 = {"integrator": "abm4", "step": 1e-3}
+    lands = {"integrator": "time_stepping", "step": 1e-3}
     for ask in (
         lambda: m.system().linearise(m.system().neutral()),
-        lambda: ct.simulate(pendulum().system(), [0.1], [0.0], 0.1, **abm4),
+        lambda: ct.simulate(pendulum().system(), [0.1], [0.0], 0.1, **lands),
     ):
         with pytest.raises(ModelError, match="friction by load"):
             ask()

@@ -76,7 +76,7 @@ def test_forces_with_known_modes(modes, acts):
     )
     holding.begin(0.0, q, v)
     inside = Inside(free_motion.places)
-    assert can_be_inside(free_motion.problem)
+    assert can_be_inside(free_motion.problem, free_motion.places)
     quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0)
     quick.tell(inside.told(holding, np.zeros(4)))
     told = quick.look(0.0, q, v)

@@ -89,7 +89,7 @@ def test_forces_and_mobility(kind):
     places = ContactPlaces(s, contacts)
     places.refer(q)
     free_motion, count = FreeMotion(Problem(s, rtol=1e-6, atol=1e-8, **given), places), len(contacts)
-    assert can_be_inside(free_motion.problem)
+    assert can_be_inside(free_motion.problem, places)
     inside, along = Inside(places), rng.normal(size=(count, 2))
     quick = QuickSteps(free_motion, inside, TimeWindow(0.0, 1.0, 1.0), 1.0, 1e-4, 1.0, start=q)
     tau = free_motion.command(0.0, q, v)

@@ -164,13 +164,17 @@ class CarefulSteps:
             # Points of one body cannot turn, or come near, in all ways: what no impulse stops is not asked for.
             turns[near] = within_reach(own, turns[near] + apart) - apart
             c = A[near] @ free + turns[near] + apart
-            c[:, 2] += h * free_motion.places.pressed_now(touches.u[0, :, 0], whole=True)[near]
+            pressed_now = free_motion.places.pressed_now(touches.u[0, :, 0], free_motion.load, whole=True)
+            c[:, 2] += h * pressed_now[near]
             names = [free_motion.places.labels[k] for k in near]
             p[near] = pressed(
                 own, c, free_motion.places.friction[near], [None] * len(near), names, self.last[near]
             ).f  # fmt: skip
             after = free + np.tensordot(p, response, axes=2)
         self.last = p
+        if free_motion.bearing is not None:
+            bears = free_motion.bears(np.array([t + 0.5 * h]), middle[None], v[None], acting[None])
+            free_motion.bearing.load = bears(p[None] / h)[0]
         mean = 0.5 * (v + after)
         q_new = free_motion.integrated(q, h * mean)
         if free_motion.acting.motion:
@@ -307,4 +311,4 @@ class CarefulSteps:
             wrenches=OnDemand(names, wrenches), driven=driven, settings=settings, held=True, loop_forces=motors,
             loop_positions=near,
         )  # fmt: skip
-        return run, places.at(q, v).told(forces) if places.round.any() else forces
+        return run, places.at(q, v).told(forces) if places.turns.any() else forces

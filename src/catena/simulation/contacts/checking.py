@@ -56,7 +56,8 @@ def require_outside(contacts: Sequence[Contact | StopSide], gaps: np.ndarray, le
                 "within its limits."
             )
         if gap < -CLOSED * length and isinstance(contact, Contact):
-            what = "beyond the plane" if contact.on_radius is None else "inside the ball"
+            under = "below the floor" if contact.floor is not None else "beyond the plane"
+            what = under if contact.on_radius is None else "inside the ball"
             raise StateError(
                 f"Contact {contact.label!r}: {contact.frame!r} begins {-gap:.3g} m {what} of {contact.on!r}; begin "
                 f"{'above' if contact.on_radius is None else 'outside'} it."

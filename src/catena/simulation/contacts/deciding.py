@@ -231,24 +231,48 @@ class Deciding:
         impulse = push.reshape(-1, 3)
         return v + now.pushed(staying, impulse), impulse, max(0.0, lost)
 
+    def _found(
+        self, now: ContactSituation, staying: list[int], parts: int, slips: int
+    ) -> tuple[Pressed, list[int], list[np.ndarray | None]]:
+        """Return the forces of contacts that touch and do not part, which of them these are of, and the directions in
+        which contacts slide already."""
+        c, sliding = now.accelerations(staying), self._directions(now, staying)
+        found = self._law(now, staying, c, sliding)
+        found = self._begun(now, staying, c, sliding, found)
+        return *self._at_the_edge(now, c, sliding, found, staying, parts, slips), sliding
+
+    def _agree(self, now: ContactSituation, staying: list[int], parts: int, slips: int) -> None:
+        """Let friction be what the loads make it that it makes itself."""
+        bearing = self.free_motion.bearing
+        if bearing is None or not isinstance(now, ByJoints):
+            return
+
+        def bears(load: np.ndarray) -> np.ndarray:
+            bearing.load, forces = load, np.zeros((len(now.gap), 3))
+            found, left, _ = self._found(now, staying, parts, slips)
+            forces[left] = found.f
+            return now.bears(forces[None])[0]
+
+        rubs = self.free_motion.places.is_dry & np.isin(np.arange(len(now.gap)), staying)
+        bearing.load = bearing.agreed(bears, bearing.load, rubs)
+
     def _forces(
         self, now: ContactSituation, staying: list[int], parts: int, slips: int
     ) -> tuple[Standing, list[int]]:
         """Return what contacts that touch and do not part do, and those whose slips friction stops at once."""
-        count, c = len(now.gap), now.accelerations(staying)
+        count = len(now.gap)
         u = picked(now.u, staying).tolist()
-        sliding = self._directions(now, staying)
         try:
-            found = self._law(now, staying, c, sliding)
-            found = self._begun(now, staying, c, sliding, found)
-            found, left = self._at_the_edge(now, c, sliding, found, staying, parts, slips)
+            self._agree(now, staying, parts, slips)
+            found, left, sliding = self._found(now, staying, parts, slips)
         except JammedError:
+            sliding = self._directions(now, staying)
             if max(hypot(x, y) for x, y, _ in u) > SLOW_SLIP * self.h * self.weight:
                 raise
             return self._seized(now, staying, sliding), []
         modes, slip, slow = [OPEN] * count, np.zeros((count, 2)), list[int]()
         yields, turns = [0.0] * count, [0.0] * count
-        across = now.mobility(staying).reshape(len(c) * 3, -1).diagonal().tolist()
+        across = now.mobility(staying).reshape(len(staying) * 3, -1).diagonal().tolist()
         rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
         for k, mode, along, presses, (rx, ry, _) in rows:
             i = staying.index(k)
@@ -281,7 +305,7 @@ class Deciding:
         """Return the forces of contacts where components with dry friction that hold more at rest begin to slip: they
         rub with less from there on."""
         places = self.free_motion.places
-        more = {k for k, x in places.dry if x.excess > 0.0}
+        more = {k for k, x in places.dry if x.excess + x.load_excess > 0.0}
         for _ in more:
             begun = [
                 i for i, k in enumerate(staying)
@@ -293,7 +317,7 @@ class Deciding:
                 sliding[i] = found.slip[i]
                 sense, slips = np.zeros((2, len(now.gap)))
                 sense[staying[i]], slips[staying[i]] = np.sign(found.slip[i][0]), 1.0
-                c[i, 2] = places.pressed(now.u[:, 0], slips, sense)[staying[i]]
+                c[i, 2] = places.pressed(now.u[:, 0], slips, sense, self.free_motion.load)[staying[i]]
             found = self._law(now, staying, c, sliding)
         return found
 

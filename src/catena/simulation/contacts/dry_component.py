@@ -18,7 +18,7 @@ import numpy as np
 from catena.forces.dry import pressure
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.system import System
-from catena.system.sticking import bears, dry_friction
+from catena.system.sticking import dry_friction
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,17 @@ class DryComponent:
     fall: float
     label: str
     restitution: float = 0.0
+    load_excess: float = 0.0
+    load_fading: float = 0.0
 
-    def pressure(self, v: Any, slips: Any, sense: Any, whole: Any) -> Any:
+    def pressure(self, v: Any, slips: Any, sense: Any, whole: Any, load: Any = 0.0) -> Any:
         """Return the most force of it at a velocity v: of a component that sticks what it can hold, of one that `slips`
         (0 or 1) in a `sense` (-1 or 1) what friction takes, less what the smooth friction takes already unless it is
-        the `whole`."""
-        return pressure(self.friction, self.excess, self.fading, self.fall, v, slips, sense, whole)
+        the `whole`. Its `load` makes so much friction of a slip, and at rest `load_excess` times that besides, of which
+        `load_fading` fades with the slip."""
+        own = pressure(self.friction, self.excess, self.fading, self.fall, v, slips, sense, whole)
+        fades = self.load_fading / (1.0 + self.fall * v * v)
+        return own + load * (1.0 + slips * fades + (1.0 - slips) * self.load_excess)
 
 
 def needs_law(system: object, integrator: str, coordinates: str) -> bool:
@@ -47,7 +52,7 @@ def needs_law(system: object, integrator: str, coordinates: str) -> bool:
     SciPy's, they cannot change senses (`stepping.methods.sticking`)."""
     if coordinates != "joint" or integrator not in (*SOLVERS, "abm4"):
         return False
-    return isinstance(system, System) and not bears(system) and bool(np.any(system.plan.friction > 0.0))
+    return isinstance(system, System) and bool(np.any(system.plan.friction > 0.0))
 
 
 def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:
@@ -66,5 +71,6 @@ def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tu
             )
             if dry.limit[own][k] > 0.0:
                 label = f"friction of {joint}" if size == 1 else f"friction of {joint} [{k}]"
-                found.append(DryComponent(joint, k, friction, excess, fading, fall, label))
+                of_load = (0.0, 0.0) if dry.bearing is None else tuple(dry.bearing[5:, own][:, k].tolist())
+                found.append(DryComponent(joint, k, friction, excess, fading, fall, label, 0.0, *of_load))
     return tuple(found)

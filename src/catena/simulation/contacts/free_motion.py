@@ -3,7 +3,7 @@ at contacts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from catena.kernels import Algorithm
 from catena.kinematics import integrate
 from catena.simulation.acting import loads
 from catena.simulation.acting.acting_forces import ActingForces
+from catena.simulation.contacts.bearing import Bearing
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
@@ -42,6 +43,8 @@ class FreeMotion:
     near: Mapping[str, Any] = field(default_factory=dict)
     """The positions that loop joints are next to when the motion begins."""
     _kept: dict[int, Kept] = field(default_factory=dict)
+    bearing: Bearing | None = None
+    """The friction that loads of joints make, None where they make none."""
 
     def places_of(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
@@ -91,6 +94,20 @@ class FreeMotion:
     def besides(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> loads.Besides:
         """Return what is known of loop joints at times t (n,) and states q (n, nq), v (n, nv)."""
         return loads.Besides(near=self.turns.at(t, q, v)) if self.turns.joints else loads.NOTHING
+
+    @property
+    def load(self) -> np.ndarray:
+        """Return the friction of slips (contacts,) that loads of joints made last."""
+        return np.zeros(len(self.places.contacts)) if self.bearing is None else self.bearing.load
+
+    def bears(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return what tells what loads make of friction (states, contacts) under forces (states, contacts, 3) of all
+        contacts, at the times t (states,) and states q (states, nq), v (states, nv), under control forces tau (states,
+        nv)."""
+        assert self.bearing is not None
+        return self.bearing.at(q, v, tau, *self.outside(t, q, v), self.besides(t, q, v))
 
     @cached_property
     def changes_by_itself(self) -> bool:

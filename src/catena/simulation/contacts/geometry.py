@@ -100,7 +100,15 @@ class ContactPlaces:
         self.is_dry = np.array([isinstance(c, DryComponent) for c in self.contacts], dtype=bool)
         self.alone = 1.0 * self.is_dry if alone is None else alone
         # A point that sticks stays where it is on the other side, whatever is round there; a ball on a ball rolls.
-        self.rolls = (self.r > 0.0) & (~self.round | (self.R > 0.0))
+        self.rims = np.array([c is not None and c.rim > 0.0 for c in touching], dtype=bool)
+        self.bent = [
+            (k, c) for k, c in enumerate(touching) if c is not None and (c.rim or c.floor is not None)
+        ]
+        self.rolls = ((self.r > 0.0) & (~self.round | (self.R > 0.0))) | self.rims
+        self.turns = self.round | np.array(
+            [c is not None and c.floor is not None for c in touching], dtype=bool
+        )
+        """Whose normals are not those of the frames that they are on."""
         self.reference = np.tile([0.0, 0.0, 1.0], (count, 1)) if reference is None else reference
         self.friction = np.array([0.0 if c is None else c.friction for c in touching]) + 1.0 * self.is_dry
         self.restitution = np.array([c.restitution for c in self.contacts])
@@ -185,9 +193,27 @@ class ContactPlaces:
             turns = np.where(some, crossed(n, tilts) + spin, w_b)
             normal = n
         r = self.r[:, None]
-        T = np.concatenate([-(E @ skew(p_a - r * normal)), E], axis=-1)
+        arm, swings = -r * normal, -r * tilts
+        if self.bent:
+            normal, tilts = np.array(normal), np.array(tilts)
+            for i, contact in self.bent:
+                axis = R[:, i].swapaxes(-1, -2) @ self.back_a[i].T[:, 2]
+                seen = axes[:, i]
+                drifts = moves[:, i] - moves[:, k + i] - crossed(w_b[:, i], apart[:, i])
+                spins = crossed(V[:, i, :3] - w_b[:, i], axis)
+                gap[:, i], *met = contact.met(
+                    at[:, i], *((seen @ x[..., None])[..., 0] for x in (axis, drifts, spins))
+                )
+                n, n_rate, there, there_rate = ((x[..., None, :] @ seen)[..., 0, :] for x in met)
+                normal[:, i], tilts[:, i] = n, n_rate + crossed(w_b[:, i], n)
+                arm[:, i], swings[:, i] = there, there_rate + crossed(w_b[:, i], there)
+            some = self.turns[:, None] & ~self.round[:, None]
+            E = np.where(some[..., None], self._turned(axes, normal), E)
+            spin = (w_b * normal).sum(axis=-1, keepdims=True) * normal
+            turns = np.where(some, crossed(normal, tilts) + spin, turns)
+        T = np.concatenate([-(E @ skew(p_a + arm)), E], axis=-1)
         u = (T @ dV[..., None])[..., 0]
-        turning = crossed(dV[..., :3], moves[:, :k] - r * tilts) - crossed(
+        turning = crossed(dV[..., :3], moves[:, :k] + swings) - crossed(
             turns, (u[..., None, :] @ E)[..., 0, :]
         )
         a = found["a"][:, self.both]
@@ -220,18 +246,29 @@ class ContactPlaces:
             u[:, k, 0], A[:, k, 0, column] = v[:, column], 1.0
             T[:, k, 0] = np.linalg.pinv(S)[:, :, dry.index]
 
-    def pressed(self, u: np.ndarray, slips: np.ndarray, sense: np.ndarray, whole: bool = False) -> np.ndarray:
+    def pressed(
+        self, u: np.ndarray, slips: np.ndarray, sense: np.ndarray, load: np.ndarray, whole: bool = False
+    ) -> np.ndarray:
         """Return the accelerations (..., contacts) of the normals of components with dry friction, zero elsewhere, by
         the pressures of those that stick, and of those that `slips` in a `sense` (..., contacts), at velocities u (...,
-        contacts) along them."""
+        contacts) along them, of which the `load` (..., contacts) makes so much."""
         found = np.zeros(u.shape)
         for k, dry in self.dry:
-            found[..., k] = -self.alone[k] * dry.pressure(u[..., k], slips[..., k], sense[..., k], whole)
+            most = dry.pressure(u[..., k], slips[..., k], sense[..., k], whole, load[..., k])
+            found[..., k] = -self.alone[k] * most
         return found
 
-    def pressed_now(self, u: np.ndarray, whole: bool = False) -> np.ndarray:
+    def pressed_now(self, u: np.ndarray, load: np.ndarray, whole: bool = False) -> np.ndarray:
         """Return the same of components that slip unless they are at rest."""
-        return self.pressed(u, 1.0 * (np.abs(u) > self.still), np.sign(u), whole)
+        return self.pressed(u, 1.0 * (np.abs(u) > self.still), np.sign(u), load, whole)
+
+    @cached_property
+    def in_joints(self) -> list[tuple[int, int, int, float]]:
+        """Return the contacts that are forces inside joints, stops and dry friction: which contact, which of the
+        velocities, which row of its force, and in which sense."""
+        stops = [(k, x) for k, x in self.stops if x.of in self.system.joints]
+        found = [(k, int(self.system.slice_v(x.of).start) + x.index, 2, x.sign) for k, x in stops]
+        return found + [(k, column, 0, 1.0) for k, column in self.dry_columns]
 
     def _column(self, dry: DryComponent) -> int:
         """Return which of the velocities a component is."""

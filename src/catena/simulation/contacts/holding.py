@@ -105,11 +105,35 @@ class Holding:
         vdot, _, W = self.free_motion.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
-        if self.places.dry:
-            slips, sense = 1.0 - self.sticks, self.along[self.closed, 0]
-            speed = touches.u[..., 0]
-            c[..., 2] += self.places.pressed(speed, slips + 0.0 * speed, sense + 0.0 * speed)
-        return Forces(self._solved(t, W, c, touches), touches)
+        if not self.places.dry:
+            return Forces(self._solved(t, W, c, touches), touches)
+        speed = touches.u[..., 0]
+        slips, sense = (x + 0.0 * speed for x in (1.0 - self.sticks, self.along[self.closed, 0]))
+
+        def under(load: np.ndarray) -> np.ndarray:
+            """Return the forces where loads make so much friction (states, closed)."""
+            pressed = np.zeros_like(c)
+            pressed[..., 2] = self.places.pressed(speed, slips, sense, load)
+            return self._solved(t, W, c + pressed, touches)
+
+        load = np.tile(self.free_motion.load[self.closed], (len(q), 1))
+        bearing = self.free_motion.bearing
+        if bearing is None:
+            return Forces(under(load), touches)
+
+        told = self.free_motion.bears(t, q, v, tau)
+
+        def bears(load: np.ndarray) -> np.ndarray:
+            forces = np.zeros((len(q), len(self.along), 3))
+            forces[:, self.closed] = under(load)
+            return told(forces)[:, self.closed]
+
+        rubs = self.free_motion.places.is_dry[self.closed]
+        load = bearing.agreed(bears, load, np.broadcast_to(rubs & ~self.sticks, load.shape))
+        # What sticks can hold with what its load makes then.
+        load = np.where(rubs & self.sticks, bears(load), load)
+        bearing.load[self.closed] = load[-1]
+        return Forces(under(load), touches)
 
     def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
         states, k = touches.gap.shape

@@ -78,6 +78,13 @@ class Landing:
             (problem.motion, "joints with a prescribed motion"),
             (is_plain(), "plain numbers"),
         )
+        for contact in self.contacts:
+            if contact.rim or contact.floor is not None:
+                what = "a rim" if contact.rim else "a height field"
+                raise StateError(
+                    f"time_stepping takes points and balls on planes and balls, and the contact {contact.label!r} has "
+                    f"{what}: choose an integrator such as dopri5, which takes it, one state after the other."
+                )
         for is_there, what in refused:
             if is_there:
                 raise StateError(

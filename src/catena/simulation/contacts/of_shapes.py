@@ -13,6 +13,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.shapes import Box, Capsule, Shape, Sphere
 from catena.mechanism.validation import known
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.height_field import HeightField
 from catena.spatial import Pose
 from catena.validation import entries, shown
 
@@ -25,13 +26,15 @@ def contacts_of(
     friction: float = 0.0,
     restitution: float = 0.0,
     between: bool = False,
+    floor: HeightField | None = None,
 ) -> list[Contact]:
     """Return contacts for `simulate` where the collision shapes of a mechanism may touch something. The mechanism gets
     the frames that they name, an edit like `add_frame`: plan it afterwards.
 
     Shapes of all bodies, or of those in `bodies`, touch the x-y plane of the frame `on`, ground unless given, from
     above, or the planes of several frames, as those of a trough or of a floor that meets walls and ramps: a sphere
-    as a ball, a capsule as the balls of its two ends, a box as its eight corners. With `between` spheres of
+    as a ball, a capsule as the balls of its two ends, a box as its eight corners. With a `floor` the plane of `on` is
+    that height field; corners of boxes touch it, and no faces that it would reach first. With `between` spheres of
     different bodies touch each other too, unless a joint connects the bodies. `friction` and `restitution` are
     those of every contact. Shapes that a plane does not touch in points (cylinders, ellipsoids, meshes) are named
     in one warning and left out.
@@ -64,7 +67,9 @@ def contacts_of(
                 mechanism.add_frame(frame, name, shape.pose * Pose(p=point))
                 for plane in planes:
                     label_on = f"{frame} on {plane}" if len(planes) > 1 else ""
-                    contacts.append(Contact(frame, plane, radius=radius, name=label_on, **numbers))
+                    contacts.append(
+                        Contact(frame, plane, radius=radius, name=label_on, floor=floor, **numbers)
+                    )
                 if isinstance(shape, Sphere):
                     balls.append((frame, name, radius))
     if between:

@@ -21,6 +21,7 @@ from catena.changing.transfer import free_groups
 from catena.errors import SimulationError
 from catena.kinematics.extent import extent
 from catena.simulation.arguments import TimeWindow, initial_state
+from catena.simulation.contacts.bearing import bearing_of
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
@@ -126,6 +127,8 @@ class ContactRun:
         require_contacts(changing.system, self.given)
         self.wound = changing.wound = Wound(near_rows(changing.system, changing.near, ()))
         self.system = changing.system
+        self.described: dict[System, System] = {}
+        """The systems with all that was described, by those that move."""
 
     def _take(self, system: System, start: float, q: np.ndarray) -> None:
         """Go on with a system from a configuration q (nq,)."""
@@ -133,12 +136,16 @@ class ContactRun:
         control = changing.control
         if isinstance(control, PerStructure):
             control = control.control(system, start)
+        # Friction by load is found beside the forces of contacts.
+        system, described = system.variants.unloaded, system
+        self.described[system] = described
         motion = {name: x for name, x in changing.motion.items() if name in system.joints}
         problem = Problem(system, control, motion, dict(changing.forces), **changing.options, sticks=False)
         self.system = system
         self.contacts = (*self.given, *dry_components(system, q, motion))
+        places = ContactPlaces(system, self.contacts)
         self.free_motion = FreeMotion(
-            problem, ContactPlaces(system, self.contacts), near=self.wound.positions
+            problem, places, near=self.wound.positions, bearing=bearing_of(system, places)
         )
         self.length = extent(system.plan)
         gravity = float(np.linalg.norm(system.mechanics.gravity))
@@ -153,7 +160,7 @@ class ContactRun:
         """What contacts do where redundant ones bear other forces than the least, which only Python finds."""
         self.impulses: ImpulseSteps | None = None
         self.watch = StiffnessWatch(self.free_motion)
-        self.is_inside, self.is_tree = can_be_inside(problem), is_rigid_tree(system)
+        self.is_inside, self.is_tree = can_be_inside(problem, places), is_rigid_tree(system)
         self.deciding = Deciding(self.free_motion, self.length, self.h)
         self.first = self.longest = min(1e-2, 1e-2 * self.duration)
 
@@ -407,7 +414,7 @@ class ContactRun:
             if before is None or before.modes[k] != now
         )
         told_impulse, hits = found.impulse, bool(found.impulse.any())
-        if hits and self.free_motion.places.round.any():
+        if hits and self.free_motion.places.turns.any():
             told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
         pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist() if hits else []
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
@@ -561,7 +568,7 @@ class ContactRun:
             own = forces[k] if np.array_equal(times[k], run.t) else stretch.forces_at(run)
             if own is None:
                 return by_modes(run)
-            return places.at(run.q, run.v).told(own) if places.round.any() else own
+            return places.at(run.q, run.v).told(own) if places.turns.any() else own
 
         self._keep(run, holding)
         by_modes = self.contact_forces[-1]
@@ -602,6 +609,7 @@ class ContactRun:
             self.finished.append(
                 replace(
                     with_stops_in_joints(run, self.places[k], f),
+                    system=self.described.get(run.system, run.system),
                     contacts=self.touching,
                     contact_forces={label: f[:, i] for i, label in enumerate(labels)},
                 )

@@ -4,7 +4,7 @@ know."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -68,7 +68,7 @@ class ByJoints:
         k, places = list(contacts), self.free_motion.places
         found = np.asarray(self.touches.A[0, k] @ self._free + self.touches.b[0, k])
         if places.dry:
-            found[:, 2] += places.pressed_now(self.u[:, 0])[k]
+            found[:, 2] += places.pressed_now(self.u[:, 0], self.free_motion.load)[k]
         return found
 
     def pressed(
@@ -76,6 +76,12 @@ class ByJoints:
     ) -> Pressed | None:
         """Return None: compiled code knows nothing of this situation."""
         return None
+
+    @cached_property
+    def bears(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Return what tells what loads of joints make of friction (1, contacts) under forces (1, contacts, 3)."""
+        rows = (np.array([self.t]), *(x[None] for x in (self.q, self.v, self.tau)))
+        return self.free_motion.bears(*rows)
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""

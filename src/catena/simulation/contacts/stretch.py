@@ -88,7 +88,7 @@ class ContactStretch:
         looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
         inside = Inside(self.free_motion.places)
-        self.inside = self.pushes and can_be_inside(self.free_motion.problem)
+        self.inside = self.pushes and can_be_inside(self.free_motion.problem, self.free_motion.places)
         asks = (self.pushes and not self.inside) or self.free_motion.problem.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
         if self.free_motion.problem.integrator in SOLVERS and not self.holding.rubs:

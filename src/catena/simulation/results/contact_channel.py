@@ -61,19 +61,15 @@ def contact_channel(run: Trajectory, name: str) -> ContactChannel:
     a, b = run.pose(contact.frame), run.pose(contact.on)
     axes = np.swapaxes(b[..., :3, :3], -1, -2)
     apart = a[..., :3, 3] - b[..., :3, 3]
-    if contact.on_radius is None:
-        normal = b[..., :3, 2]
-        gap = (normal * apart).sum(axis=-1) - contact.radius
-    else:
-        far = np.linalg.norm(apart, axis=-1)
-        normal = apart / np.maximum(far, np.finfo(float).tiny)[..., None]
-        gap = far - contact.radius - contact.on_radius
-    at = a[..., :3, 3] - contact.radius * normal
+    gap, seen_normal, _, arm, _ = contact.met(
+        _seen(axes, apart), _seen(axes, a[..., :3, 2]), 0.0 * apart, 0.0 * apart
+    )
+    normal, reach = (_seen(b[..., :3, :3], x) for x in (seen_normal, arm))
+    at = a[..., :3, 3] + reach
     moves = _velocity_at(a, run.twist(contact.frame), at) - _velocity_at(b, run.twist(contact.on), at)
     moves -= (moves * normal).sum(axis=-1, keepdims=True) * normal
     force = run.contact_forces[name]
-    # The normal of a plane is the last of the axes that the force is told in.
-    pushes = force[..., 2] if contact.on_radius is None else (force * _seen(axes, normal)).sum(axis=-1)
+    pushes = (force * seen_normal).sum(axis=-1)
     return ContactChannel(
         contact, run.t, force, pushes, gap, _seen(axes, moves), _modes(contact, force, pushes),
         tuple(change for change in run.transitions if name in change.impulse),

@@ -32,7 +32,7 @@ def variant_for(
     problem, system = acting.problem, acting.system
     sticks = _friction_sticks(problem, method)
     if not sticks:
-        require_none(system, "a run with contacts, of tips too, or rigid stops, or by abm4 or time_stepping,")
+        require_none(system, "a run with contacts of tips, by time_stepping, or a stepper by abm4,")
     told = not sticks and _is_told(problem, drift, method)
     drift = drift.telling() if told else drift
     # Contacts go through flexible bodies by elimination, as they go through loops.

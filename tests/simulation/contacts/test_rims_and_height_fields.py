@@ -1,0 +1,193 @@
+"""Rims of discs and floors that are height fields: steady motions in closed form, conserved quantities, planes said in
+another way, and words."""
+
+import numpy as np
+import pytest
+
+import catena as ct
+from catena.errors import StateError
+
+G, MASS, RADIUS = 9.81, 0.2, 0.1
+
+
+def disc():
+    """A thin disc whose axis is z, free in space."""
+    m = ct.Mechanism("disc")
+    m.add_body(
+        "disc", mass=MASS, inertia=(MASS * RADIUS**2 / 4.0, MASS * RADIUS**2 / 4.0, MASS * RADIUS**2 / 2.0)
+    )
+    m.add_joint("moves", "ground", "disc", ct.Free(), actuated=False)
+    return m.system()
+
+
+def placed(s, lean):
+    """The configuration (nq,) in which the axis leans so far from the vertical, about x, and the rim touches."""
+    q = s.integrate(s.neutral(), np.array([lean, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    pose = s.pose(q, "disc")
+    turn = np.asarray(pose.R)
+    step = np.zeros(6)
+    step[3:] = turn.T @ (np.array([0.0, 0.0, RADIUS * np.sin(lean)]) - np.asarray(pose.p))
+    return s.integrate(q, step)
+
+
+@pytest.mark.parametrize("slips", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_a_coin_rolls_in_circles_at_its_steady_rate(slips):
+    """A disc whose mass centre stands still (Euler's disc) precesses with Omega^2 = 4 g / (R sin(lean)),
+    of the lean of its plane from the floor: without slip, and without friction with any spin that is given."""
+    s, lean = disc(), 0.4
+    rate = np.sqrt(4.0 * G / (RADIUS * np.sin(lean)))
+    q, R = placed(s, lean), np.asarray(s.pose(placed(s, lean), "disc").R)
+    axis = R[:, 2]
+    # The whole turn is along the diameter through the point that touches: w = Omega z - (Omega z . axis) axis.
+    w = rate * (np.array([0.0, 0.0, 1.0]) - axis[2] * axis)
+    v = np.concatenate([R.T @ w, np.zeros(3)])
+    rim = ct.Contact("disc", rim=RADIUS, friction=0.0 if slips else 0.5)
+    turns = 2.0 * np.pi / rate
+    run = ct.simulate(s, q, v, turns, contacts=[rim], rtol=1e-9, atol=1e-11, samples=41)
+    axes = np.array([np.asarray(s.pose(x, "disc").R)[:, 2] for x in run.q])
+    np.testing.assert_allclose(axes[:, 2], np.cos(lean), atol=1e-7)
+    angle = np.unwrap(np.arctan2(axes[:, 1], axes[:, 0]))
+    np.testing.assert_allclose(angle - angle[0], rate * run.t, atol=1e-6)
+    np.testing.assert_allclose(run.position("disc")[:, 2], RADIUS * np.sin(lean), atol=1e-8)
+    np.testing.assert_allclose(run.contact_forces["disc"][:, 2], MASS * G, rtol=1e-6)
+    told = run.contact("disc")
+    assert np.abs(told.gap).max() < 1e-8
+    if not slips:
+        assert set(told.mode) == {"stick"} and np.abs(told.slip).max() < 1e-8
+
+
+@pytest.mark.slow
+def test_a_wheel_that_rolls_and_wobbles_keeps_its_energy_and_comes_back():
+    """Rolling without slip takes no energy, and turned round in time it is a motion too."""
+    s = disc()
+    q, R = placed(s, 1.3), np.asarray(s.pose(placed(s, 1.3), "disc").R)
+    w = np.array([0.3, 0.0, 0.0]) + 12.0 * R[:, 2]
+    touch = RADIUS * (R[2, 2] * R[:, 2] - np.array([0.0, 0.0, 1.0])) / np.sin(1.3)
+    v = np.concatenate([R.T @ w, R.T @ -np.cross(w, touch)])
+    contact = [ct.Contact("disc", rim=RADIUS, friction=5.0)]
+    there = ct.simulate(s, q, v, 0.4, contacts=contact, rtol=1e-9, atol=1e-11)
+    assert set(there.contact("disc").mode) == {"stick"}
+    assert np.ptp(there.energy) < 1e-7 * there.energy[0]
+    back = ct.simulate(s, there.q[-1], -there.v[-1], 0.4, contacts=contact, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(s.pose(back.q[-1], "disc").p, s.pose(q, "disc").p, atol=1e-6)
+
+
+def ball():
+    m = ct.Mechanism("ball")
+    m.add_body("ball", mass=0.3, inertia=0.4 * 0.3 * 0.05**2)
+    m.add_joint("moves", "ground", "ball", ct.Free(), actuated=False)
+    return m.system()
+
+
+def raised(s, p):
+    q = s.neutral()
+    q[s.slice_q("moves")][:3] = p
+    return q
+
+
+def field(shape, size=1.0, count=41):
+    x = np.linspace(-size, size, count)
+    return ct.HeightField(x, x, shape(*np.meshgrid(x, x, indexing="ij")))
+
+
+@pytest.mark.parametrize("radius", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
+def test_a_slope_is_a_plane(radius):
+    """A height field that rises evenly against a plane that is turned: land, bounce, slip and roll alike."""
+    slope = 0.3
+    m = ball().mechanism
+    m.add_frame("plane", "ground", ct.Pose(rpy=(0.0, -np.arctan(slope), 0.0)))
+    s = m.system()
+    how = {"friction": 0.2, "restitution": 0.4, "radius": radius}
+    q, v = raised(s, (0.1, 0.0, 0.2)), np.array([0.0, 0.0, 3.0, 0.5, 0.3, 0.0])
+    rough = ct.Contact("ball", floor=field(lambda x, y: slope * x), **how)
+    runs = [
+        ct.simulate(s, q, v, 0.8, contacts=[one], rtol=1e-9, atol=1e-11)
+        for one in (rough, ct.Contact("ball", on="plane", **how))
+    ]
+    one, other = (run.resample(41) for run in runs)
+    np.testing.assert_allclose(one.position("ball"), other.position("ball"), atol=1e-7)
+    np.testing.assert_allclose(one.v, other.v, atol=1e-6)
+    told = [run.contact("ball") for run in (one, other)]
+    np.testing.assert_allclose(told[0].gap, told[1].gap, atol=1e-7)
+    np.testing.assert_allclose(told[0].normal_force, told[1].normal_force, atol=1e-5)
+    assert len(runs[0].transitions) == len(runs[1].transitions) > 2
+
+
+@pytest.mark.slow
+def test_a_point_in_a_parabolic_bowl_goes_round_and_up_and_down():
+    """z = r^2 / (2 a): round a circle of any radius with the rate sqrt(g / a); and from rest to the other side, with
+    the energy that it had."""
+    a = 0.8
+    bowl = ct.Contact("ball", floor=field(lambda x, y: (x**2 + y**2) / (2.0 * a), count=9))
+    s, r = ball(), 0.37
+    rate = np.sqrt(G / a)
+    run = ct.simulate(
+        s, raised(s, (r, 0.0, r**2 / (2.0 * a))), [0.0, 0.0, 0.0, 0.0, r * rate, 0.0], 1.0, contacts=[bowl], rtol=1e-9,
+        atol=1e-11, samples=21,
+    )  # fmt: skip
+    p = run.position("ball")
+    np.testing.assert_allclose(p[:, 0], r * np.cos(rate * run.t), atol=1e-6)
+    np.testing.assert_allclose(p[:, 1], r * np.sin(rate * run.t), atol=1e-6)
+    run = ct.simulate(
+        s, raised(s, (r, 0.1, (r**2 + 0.01) / (2.0 * a))), contacts=[bowl], duration=1.0, rtol=1e-9
+    )
+    p = run.position("ball")
+    np.testing.assert_allclose(p[:, 2], (p[:, 0] ** 2 + p[:, 1] ** 2) / (2.0 * a), atol=1e-7)
+    assert p[:, 0].min() < -0.25 and np.ptp(run.energy) < 1e-6 * MASS * G * r
+
+
+@pytest.mark.slow
+def test_a_ball_that_rolls_in_a_round_valley_is_a_pendulum():
+    """A ball that rolls without slip in a valley of constant curvature: its centre on a circle of R - r, with 7/5 of
+    its mass; against the quadrature of its energy."""
+    R, r, start = 0.6, 0.05, 0.35
+    x, y = np.linspace(-0.45, 0.45, 181), np.linspace(-1.0, 1.0, 5)
+    valley = ct.HeightField(x, y, np.repeat((R - np.sqrt(R**2 - x**2))[:, None], 5, axis=1))
+    s = ball()
+    q = raised(s, ((R - r) * np.sin(start), 0.0, R - (R - r) * np.cos(start)))
+    run = ct.simulate(
+        s, q, np.zeros(6), 1.2, contacts=[ct.Contact("ball", floor=valley, friction=0.9, radius=r)], rtol=1e-9
+    )
+    p = run.position("ball")
+    np.testing.assert_allclose(np.hypot(p[:, 0], p[:, 2] - R), R - r, atol=2e-7)
+    angle, speed = np.arctan2(p[:, 0], R - p[:, 2]), np.linalg.norm(run.v[:, 3:], axis=1)
+    np.testing.assert_allclose(0.7 * speed**2, G * (R - r) * (np.cos(angle) - np.cos(start)), atol=2e-6)
+    assert angle.min() < -0.349 and set(run.contact("ball").mode) == {"stick"}
+
+
+def test_contacts_of_shapes_on_a_floor():
+    m = ball().mechanism.copy()
+    m.add_collision("ball", ct.shapes.Sphere(0.05))
+    rough = field(lambda x, y: 0.2 + 0.0 * x)
+    s = m.system()
+    contacts = ct.contacts_of(m, floor=rough, friction=0.3)
+    s = m.system()
+    run = ct.simulate(s, raised(s, (0.0, 0.0, 0.25)), duration=0.1, contacts=contacts)
+    assert np.abs(run.position("ball")[:, 2] - 0.25).max() < 1e-9
+    assert rough.height(5.0, -5.0) == pytest.approx(0.2)
+
+
+def test_what_is_not_taken_is_said():
+    flat, s = field(lambda x, y: 0.0 * x), ball()
+    for words, give in (
+        ("floor is 3; give a HeightField", {"floor": 3}),
+        ("rim and floor are given", {"floor": flat, "rim": 0.1}),
+        ("rim is -1", {"rim": -1}),
+    ):
+        with pytest.raises(StateError, match=words):
+            ct.Contact("ball", **give)
+    for words, x, z in (
+        ("x is .* four or more places that increase", [0.0, 1.0, 1.0, 2.0], np.zeros((4, 5))),
+        (r"z has the shape \(5, 4\)", range(4), np.zeros((5, 4))),
+        ("z has an entry that is not finite", range(4), np.full((4, 5), np.nan)),
+    ):
+        with pytest.raises(StateError, match=words):
+            ct.HeightField(x, range(5), z)
+    with pytest.raises(StateError, match="'ball' begins 0.1 m below the floor"):
+        ct.simulate(s, raised(s, (0.0, 0.0, -0.1)), duration=0.1, contacts=[ct.Contact("ball", floor=flat)])
+    for what, give in (("a rim", {"rim": 0.1}), ("a height field", {"floor": flat})):
+        with pytest.raises(StateError, match=f"'ball' has {what}"):
+            ct.simulate(
+                s, raised(s, (0.0, 0.0, 1.0)), duration=0.1, contacts=[ct.Contact("ball", **give)],
+                integrator="time_stepping", step=1e-3,
+            )  # fmt: skip
