@@ -178,6 +178,27 @@ def test_walkers_land_as_on_the_exact_way():
             assert np.linalg.norm(run.state(k).position(frame)[-1] - exact.position(frame)[-1]) < 3e-4
 
 
+@pytest.mark.slow
+def test_walkers_that_land_and_slip_converge_nearly_by_the_square_of_the_step():
+    """Errors of single walkers fall unevenly, as changes come to lie in steps; those of the family by h^1.6."""
+    s, q, v, mu = walkers(8)
+    varied = {contact.frame + ".friction": mu for contact in FEET}
+    frames, steps, exact = ("trunk", *(contact.frame for contact in FEET)), 4e-3 * 0.5 ** np.arange(5), []
+    for k in range(8):
+        contacts = [replace(contact, friction=mu[k]) for contact in FEET]
+        exact.append(
+            ct.simulate(s, q[k], v[k], 0.3, contacts=contacts, rtol=1e-8, atol=1e-10, samples=2, check=False)
+        )
+    errors = np.zeros((len(steps), 8))
+    for i, h in enumerate(steps):
+        run = stepped(s, q, v, 0.3, step=h, contacts=FEET, parameters=varied, samples=2)
+        for k in range(8):
+            apart = [run.state(k).position(x)[-1] - exact[k].position(x)[-1] for x in frames]
+            errors[i, k] = np.linalg.norm(apart, axis=1).max()
+    assert order(steps, np.median(errors, axis=1)) > 1.5
+    assert order(steps, errors.max(axis=1)) > 1.4 and errors[-1].max() < 1e-5
+
+
 def test_one_state_moves_as_in_a_batch():
     """Eight lanes, two lanes, and neighbours that need more iterations give the same numbers."""
     s, q, v, mu = walkers(11)
