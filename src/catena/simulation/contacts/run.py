@@ -109,7 +109,7 @@ class ContactRun:
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
-        self.known, self.more = 0, True
+        self.known, self.more, self.takes_over = 0, True, False
         self.standing: Standing | None = None
         """What contacts do, None where that is not decided yet."""
         self.is_undecided = False
@@ -195,7 +195,9 @@ class ContactRun:
         return self._found(times, "")
 
     def begin(self, q: Any, v: Any, inside: float = 0.0) -> None:
-        """Begin at one state q (nq,), v (nv,), in which contacts may be in the other side by so much [m]."""
+        """Begin at one state q (nq,), v (nv,), in which contacts may be `inside` the other side by so much [m], because
+        other steps have led there: where no forces are found, careful steps go on."""
+        self.takes_over = inside > 0.0
         q, v = initial_state(self.system, q, v)
         self._take(self.system, self.start, q)
         self._refer(q)
@@ -381,7 +383,7 @@ class ContactRun:
         except JammedError:
             raise
         except SimulationError:
-            if change is None:
+            if change is None and not self.takes_over:
                 raise
             self.is_undecided = True
             return ()
