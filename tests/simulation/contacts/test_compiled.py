@@ -9,6 +9,7 @@ from catena.dynamics.contacts.contact_forces import PLACES, inverse_of
 from catena.simulation.arguments import TimeWindow
 from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.deciding import Deciding
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
@@ -414,3 +415,54 @@ def test_coulombs_law_is_the_same_in_compiled_steps(seed):
         np.testing.assert_allclose(quick.f, expected.f, rtol=0, atol=1e-8 * np.abs(expected.f).max())
         assert quick.modes == expected.modes
     assert found >= 16
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_decided_at_once_or_part_by_part(seed):
+    """Impacts, slips that friction stops, and forces behind them: by one call of compiled code, or each part by itself
+    with Python in between."""
+    rng, s = np.random.default_rng(seed), walker_on_springs().system()
+    contacts = [ct.Contact(f"{leg}/foot", friction=rng.uniform(0.2, 1.0)) for leg in LEGS]
+    free_motion = FreeMotion(Problem(s, rtol=1e-6, atol=1e-8), ContactPlaces(s, contacts))
+    loads, inside = InstantLoads(free_motion.acting), Inside(free_motion.places)
+    at_once, by_parts = (Deciding(free_motion, 0.6, 2e-4, Mobile(loads, inside)) for _ in range(2))
+    by_parts.mobile.strike = None
+    modes = set()
+    for size in (0.0, 1e-9, 1e-3, 0.3, 0.3, 0.3, 2.0, 2.0):
+        v, turn = size * rng.normal(size=s.nv), np.zeros(s.nv)
+        turn[s.slice_v("base")][:2] = rng.choice([0.0, 0.0, 0.05], size=2)
+        q = s.integrate(s.neutral(), turn)
+        q[s.slice_q("base")][2] -= min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+        rests = (0,) if rng.random() < 0.3 and size < 0.1 else ()
+        a, b = (deciding.decide(0.0, q, v, rests=rests) for deciding in (at_once, by_parts))
+        assert a.standing.modes == b.standing.modes
+        modes |= set(a.standing.modes)
+        pairs = [(a.v, b.v), (a.impulse, b.impulse), (a.standing.slip, b.standing.slip)]
+        if set(a.standing.modes) != {"open"}:
+            pairs.append((a.standing.rates, b.standing.rates))
+        for x, y in pairs:
+            assert np.abs(x - y).max() < 1e-7 * max(1.0, np.abs(y).max())
+        assert a.lost == pytest.approx(b.lost, rel=1e-7, abs=1e-12)
+    assert modes == {"open", "stick", "slide"}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_slow_slips_of_light_feet_are_not_stiff(seed):
+    """Feet of a walker slip, stop and slip again: few large steps go where small ones go, and where time stepping goes,
+    which knows no directions of slips."""
+    rng, s = np.random.default_rng(seed), walker_on_springs().system()
+    turn, v = np.zeros(s.nv), np.zeros(s.nv)
+    turn[s.slice_v("base")][:3] = rng.uniform(-0.1, 0.1, 3)
+    v[s.slice_v("base")][3:] = rng.uniform(-0.3, 0.3, 3)
+    q = s.integrate(s.neutral(), turn)
+    q[s.slice_q("base")][2] += 0.01 - min(s.pose(q, f"{leg}/foot").p[2] for leg in LEGS)
+    given = {"contacts": [ct.Contact(f"{leg}/foot", friction=0.4) for leg in LEGS], "check": False}
+    large = ct.simulate(s, q, v, 0.3, rtol=1e-4, atol=1e-6, **given)
+    small = ct.simulate(s, q, v, 0.3, rtol=1e-9, atol=1e-11, **given)
+    other = ct.simulate(s, q, v, 0.3, integrator="time_stepping", step=5e-5, **given)
+    assert sum("slide" in line for change in large.transitions for line in change.told) > 4
+    assert not any("careful" in change.name for change in (*large.transitions, *small.transitions))
+    assert sum(run.steps for run in large.segments) < 500
+    feet = [np.array([run.position(f"{leg}/foot")[-1] for leg in LEGS]) for run in (large, small, other)]
+    assert np.abs(feet[0] - feet[1]).max() < 1e-5
+    assert np.abs(feet[1] - feet[2]).max() < 1e-5

@@ -91,7 +91,7 @@ def test_many_drops(kind, seed, mu):
 def test_no_event_is_missed_whichever_way_a_motion_takes():
     """Stretches, stretches that are broken off, careful steps and impacts follow each other. Every change of sign from
     one sample to the next is an event, and its time is between them."""
-    s, q, v, contacts = dropped("box on 4", 1, 1.0)
+    s, q, v, contacts = dropped("three boxes", 1, 1.0)
     seen = {
         "height": lambda here: here.position("box0")[2] - 0.12,
         "turns x": lambda here: here.twist("box0")[0],

@@ -20,7 +20,6 @@ from typing import Any
 from catena.dynamics.contacts.contact_forces import (
     PLACES,
     SIZE,
-    TOLD,
     Nodes,
     Pushing,
     have_stops,
@@ -239,8 +238,10 @@ class ThroughElimination(Pushing):
         self.weigh(work)
         self.solve()
         self.tell_forces()
-        told = work.ground("told_now")
-        self.push([told + TOLD * i * self.slot for i in range(len(self.nodes))])
+        forces = [work.matrix(3, 1) for _ in self.nodes]
+        for i, f in enumerate(forces):
+            work.product(f, self.of(i, "P_T", 3, 3).T, self.x.part(three(i), range(1)))
+        self.push([f.place for f in forces])
 
     def weigh(self, work: Any) -> None:
         """Write what contacts do to each other, from what they answered."""

@@ -48,6 +48,10 @@ FIRM = 1e-11
 SOFT, REFINEMENTS = 1e-11, 3
 # The part of the time in which friction of a light body stops a slip that a step takes at most.
 NEARLY = 0.5
+# A slip is no longer as slow as it began at so many times the speed that is slow.
+BEGUN = 4.0
+# Parts of the speed up to which the direction of a slip is eased: up to which, and how slow it counts at least.
+SLOWER, LEAST = 0.999, 1e-3
 # So many contacts, if they all feel each other, are eliminated in one step, written out for their number.
 FEW = 4
 
@@ -55,7 +59,7 @@ CONTACT: dict[str, Any] = {
     "on_a": Scalars(3), "on_b": Scalars(3), "axes": Scalars(9), "reference": Scalars(3), "across": Scalars(3),
     "radii": Scalars(2), "is_round": Scalars(1), "friction": Scalars(1), "sticks": Scalars(1), "slides": Scalars(1),
     "along": Scalars(2), "slow": Scalars(1), "deep": Scalars(1), "least": Scalars(1), "light": Scalars(2),
-    "held": Scalars(1),
+    "held": Scalars(1), "soft": Scalars(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
 balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
@@ -99,7 +103,7 @@ VIEWS: dict[str, Any] = {
     "coordinate": {"q": Scalars(1), "qd": Scalars(1), "qdd": Scalars(1)},
     "pushed": {
         "T": Scalars(18), "back": Scalars(18), "P_T": Scalars(9), "rest": Scalars(3),
-        "wanted": Scalars(3), "motion": Scalars(4), "bias": Scalars(3), "driven": Scalars(3),
+        "wanted": Scalars(3), "motion": Scalars(4), "bias": Scalars(3), "driven": Scalars(3), "turned": Scalars(2),
     },
     "block": {"numbers": Scalars(9)},
     "left": {"part": Scalars(1), "rest": Scalars(4)},
@@ -278,18 +282,26 @@ def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable
     slip = dv + cross3(dw, x)
     u = array([_dot(e, slip) for e in E])
     along = _times(u[0], E[0]) + _times(u[1], E[1]) + _times(u[2], E[2])
+    # The axes of a contact that slides are turned to its slip.
+    speed, (ahead, aside) = _slip(contact, u)
+    slides = contact.slides[0] > 0.5
+    ahead, aside = where(slides, ahead, 1.0), where(slides, aside, 0.0)
+    E = [_times(ahead, E[0]) + _times(aside, E[1]), _times(ahead, E[1]) - _times(aside, E[0]), n]
+    pushed.turned = array([ahead, aside])
     turning = cross3(dw, move_a - _times(r, tilts)) - cross3(turns, along)
     da, dd = (
         a.linear - b.linear + cross3(a.angular - b.angular, x)
         for a, b in ((node.a, other_node.a), (node.d, other_node.d))
     )
     pushed.bias, pushed.driven = (array([_dot(e, y) for e in E]) for y in (da + turning, dd))
-    c = [y + z + 2.0 * PULL * w for y, z, w in zip(pushed.bias, pushed.driven, u, strict=True)]
+    free = [y + z for y, z in zip(pushed.bias, pushed.driven, strict=True)]
+    c = [x + 2.0 * PULL * w for x, w in zip(free, u, strict=True)]
     c[2] = c[2] + PULL * PULL * gap
+    c[1] = where(slides, free[1], c[1])
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
     if meet is _either:
         pushed.back = array([-y for y in pushed.T])
-    _demand(contact, pushed, u, gap, c)
+    _demand(contact, pushed, u, gap, c, (-contact.friction[0], 0.0), _eased(contact, speed))
 
 
 @on_call
@@ -300,7 +312,9 @@ def touch_stop(contact: Any, coordinate: Any, pushed: Any) -> None:
     pushed.T, pushed.back = np.zeros(18), np.zeros(18)
     pushed.bias, pushed.driven = np.zeros(3), array([0.0, 0.0, qdd])
     u = array([0.0, 0.0, rate])
-    _demand(contact, pushed, u, gap, [0.0, 0.0, qdd + 2.0 * PULL * rate + PULL * PULL * gap])
+    pushed.turned = array([1.0, 0.0])
+    c = [0.0, 0.0, qdd + 2.0 * PULL * rate + PULL * PULL * gap]
+    _demand(contact, pushed, u, gap, c, (0.0, 0.0), (0.0, 1.0))
 
 
 @on_call
@@ -322,7 +336,9 @@ def touch_dry(contact: Any, coordinate: Any, pushed: Any) -> None:
     most = pressure(friction, excess, fading, fall, v, slips, sense, whole)
     pushed.T, pushed.back = np.zeros(18), np.zeros(18)
     pushed.bias, pushed.driven = np.zeros(3), array([qdd, 0.0, -alone * most])
-    _demand(contact, pushed, array([v, 0.0, 0.0]), 0.0, [qdd + 2.0 * PULL * v, 0.0, -alone * most])
+    pushed.turned, u, mu = array([1.0, 0.0]), array([v, 0.0, 0.0]), contact.friction[0]
+    push = -mu * _slip(contact, u)[1][0], 0.0
+    _demand(contact, pushed, u, 0.0, [qdd + 2.0 * PULL * v, 0.0, -alone * most], push, (0.0, 1.0))
 
 
 @on_call
@@ -337,16 +353,28 @@ def stand_alone(contact: Any, single: Any) -> None:
     single.number = array([contact.on_b[1]])
 
 
-def _demand(contact: Any, pushed: Any, u: np.ndarray, gap: Any, c: Sequence[Any]) -> None:
-    """Write what the mode of a contact demands that moves by u and would accelerate by c."""
+def _demand(
+    contact: Any, pushed: Any, u: np.ndarray, gap: Any, c: Sequence[Any], push: Sequence[Any], eased: Sequence[Any]
+) -> None:  # fmt: skip
+    """Write what the mode of a contact demands that moves by u and would accelerate by c, with the force of friction
+    for one newton of pressure, and whether the direction of a slip is `eased`, and how much it yields then."""
     sticks, slides = contact.sticks[0], contact.slides[0]
-    push = _friction(contact, u)
-    closed = sticks + slides
-    pushed.P_T = array([sticks, 0.0, 0.0, 0.0, sticks, 0.0, slides * push[0], slides * push[1], closed])
-    rest = 1.0 - sticks
-    pushed.rest = array([rest, rest, 1.0 - closed])
-    pushed.wanted = array([-sticks * c[0], -sticks * c[1], -closed * c[2]])
+    closed, eases = sticks + slides, slides * eased[0]
+    turns = sticks + eases
+    pushed.P_T = array([sticks, 0.0, 0.0, 0.0, turns, 0.0, slides * push[0], slides * push[1], closed])
+    pushed.rest = array([1.0 - sticks, where(eases > 0.5, eased[1], 1.0 - sticks), 1.0 - closed])
+    pushed.wanted = array([-sticks * c[0], -turns * c[1], -closed * c[2]])
     pushed.motion = array([*u, gap])
+
+
+def _eased(contact: Any, speed: Any) -> tuple[Any, Any]:
+    """Whether the direction of a slip is so slow that friction would turn it faster than in the time in which friction
+    takes the speed `soft`, and how much it yields across then: friction across is as large as it would be where
+    the slip has come to in a while, so that it turns no faster than that."""
+    most, gives = contact.soft
+    is_slow = where(speed < SLOWER * most, 1.0, 0.0)
+    bounded = where(speed < LEAST * most, LEAST * most, where(speed < SLOWER * most, speed, SLOWER * most))
+    return is_slow, gives * bounded * reciprocal(where(most > 0.0, most - bounded, 1.0))
 
 
 def _placed(
@@ -370,16 +398,17 @@ def _turned(contact: Any, axes: list[np.ndarray], n: np.ndarray) -> list[np.ndar
     return [_times(a, axes[0]) + _times(b, axes[1]) + _times(c, axes[2]) for a, b, c in rows]
 
 
-def _friction(contact: Any, u: np.ndarray) -> tuple[Any, Any]:
-    """The force of friction for one newton of pressure. Beyond the end of a slip, which is found afterwards, it goes on
-    as it was: forces must not jump within a step."""
-    d, mu = contact.along, contact.friction[0]
+def _slip(contact: Any, u: np.ndarray) -> tuple[Any, tuple[Any, Any]]:
+    """The speed of a slip and its direction, for friction: that in which it began, as long as it is slow. Beyond the
+    end of a slip, which is found afterwards, it goes on as it was: forces must not jump within a step."""
+    d, slow = contact.along, contact.slow[0]
     ahead = u[0] * d[0] + u[1] * d[1]
-    more = contact.slow[0] + 2.0 * where(ahead < 0.0, -ahead, 0.0)
+    begun = slow - sqrt(u[0] * u[0] + u[1] * u[1]) / BEGUN
+    more = where(begun > 0.0, begun, 0.0) + 2.0 * where(ahead < 0.0, -ahead, 0.0)
     w = [u[k] + more * d[k] for k in range(2)]
     size = sqrt(w[0] * w[0] + w[1] * w[1])
-    scale = mu * reciprocal(where(size > 1e-300, size, 1e-300))
-    return -scale * w[0], -scale * w[1]
+    scale = reciprocal(where(size > 1e-300, size, 1.0))
+    return size, (where(size > 1e-300, scale * w[0], 1.0), scale * w[1])
 
 
 def _times(factor: Any, vector: np.ndarray) -> np.ndarray:
@@ -520,12 +549,19 @@ def carry_one(wrench: Any, joint_row: Any, three: Any, other_three: Any) -> None
 @on_call
 def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
     """What is told of a contact, from its unknowns."""
-    P_T, x = pushed.P_T.reshape(3, 3), three.numbers
+    P_T, x, (dx, dy) = pushed.P_T.reshape(3, 3), three.numbers, pushed.turned
     f = [sum(P_T[r][k] * x[r] for r in range(3)) for k in range(3)]
+    # Friction of a slip that is eased is told in its direction, as large as the law has it.
+    eases = where(P_T[1][1] > 0.5, 1.0 - P_T[0][0], 0.0)
+    rubs = sqrt(f[0] * f[0] + f[1] * f[1])
+    part = where(eases * rubs > 0.0, absolute(f[0]) * reciprocal(where(rubs > 0.0, rubs, 1.0)), 1.0)
+    f = [part * (dx * f[0] - dy * f[1]), part * (dy * f[0] + dx * f[1]), f[2]]
     # What is not demanded is told what the forces of all contacts do there, with the opposite sign.
     u, a = pushed.motion, [pushed.bias[k] + pushed.driven[k] - x[k] for k in range(2)]
+    a[1] = where(eases > 0.5, -pushed.rest[1] * x[1], a[1])
     speed = sqrt(u[0] * u[0] + u[1] * u[1])
-    slower = -(u[0] * a[0] + u[1] * a[1]) * reciprocal(where(speed > 1e-300, speed, 1e-300))
+    slower = -((u[0] * dx + u[1] * dy) * a[0] + (u[1] * dx - u[0] * dy) * a[1])
+    slower = slower * reciprocal(where(speed > 1e-300, speed, 1e-300))
     telling.numbers = array([*f, *u, left.part[0], slower])
 
 

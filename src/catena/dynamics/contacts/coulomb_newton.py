@@ -21,9 +21,10 @@ from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 # Choices of what contacts do, at most, and what may be left of the law, as a part of what contacts do without forces.
 CHOICES, LEFT = 12, 1e-11
 
-ASKED = ("mu", "near", "fixed", "along_x", "along_y", "c_x", "c_y", "c_n")
+ASKED = ("mu", "near", "fixed", "along_x", "along_y", "c_x", "c_y", "c_n", "holds")
 """What is asked of a contact: its friction, whether it may have a force, whether it slides already, in which direction
-its friction points then, and what it does without forces."""
+its friction points then, what it does without forces, and whether it is held whatever that takes: by all three forces
+(1), or by its normal force without friction (2)."""
 FOUND = 6
 """What is told of a contact: its force (3), and what it does (3), both tangential then normal."""
 MOMENT = ("worst", "size", "left", "goes", "going")
@@ -32,7 +33,7 @@ NEWTON_VIEWS: dict[str, dict[str, Any]] = {
     "asked": {name: Scalars(1) for name in ASKED},
     "newton": {
         "rho": Scalars(2), "mu": Scalars(1), "near": Scalars(1), "fixed": Scalars(1), "along": Scalars(2),
-        "turned": Scalars(2), "c": Scalars(3), "R": Scalars(9),
+        "turned": Scalars(2), "c": Scalars(3), "R": Scalars(9), "holds": Scalars(1),
     },
     "moment": {name: Scalars(1) for name in MOMENT},
     "share": {"numbers": Scalars(6)},
@@ -61,7 +62,7 @@ def begin_contact(asked: Any, block: Any, newton: Any, moment: Any) -> None:
     )
     newton.mu, newton.near, newton.fixed = asked.mu, asked.near, asked.fixed
     newton.along = array([asked.along_x[0], asked.along_y[0]])
-    newton.turned = array([1.0, 0.0])
+    newton.turned, newton.holds = array([1.0, 0.0]), asked.holds
     newton.c = array([asked.c_x[0], asked.c_y[0], asked.c_n[0]])
     size = asked.near[0] * sum(absolute(x) for x in newton.c)
     moment.size = array([where(size > moment.size[0], size, moment.size[0])])
@@ -80,10 +81,12 @@ def choose_turned(newton: Any, share: Any, choice: Any, moment: Any) -> None:
     f, r, (rho_t, rho_n) = (x[0], x[2], x[4]), (x[1], x[3], x[5]), newton.rho
     mu, near, is_fixed = newton.mu[0], newton.near[0], newton.fixed[0] > 0.5
     z = [f[0] - rho_t * r[0], f[1] - rho_t * r[1], f[2] - rho_n * r[2]]
-    pushes = where(near > 0.5, where(z[2] > 0.0, 1.0, 0.0), 0.0)
+    holds = newton.holds[0]
+    pushes = where(near > 0.5, where(z[2] > 0.0, 1.0, where(holds > 0.5, 1.0, 0.0)), 0.0)
     size, most = sqrt(z[0] * z[0] + z[1] * z[1]), mu * pushes * z[2]
     scale = reciprocal(where(size > 1e-300, size, 1.0))
-    slides = pushes * where(is_fixed, 1.0, where(size < most, 0.0, 1.0))
+    slips = where(is_fixed, 1.0, where(size < most, 0.0, 1.0))
+    slides = pushes * where(holds > 0.5, where(holds > 1.5, 1.0, 0.0), slips)
     d = [
         where(is_fixed, a, b)
         for a, b in zip(newton.along, (where(size > 1e-300, scale * z[0], 1.0), scale * z[1]), strict=True)
@@ -129,13 +132,15 @@ NEWTON_STEPS = (
 
 
 class CoulombNewton:
-    """The forces of `count` contacts, as work on matrices: a ground field "asked" tells what is asked of each."""
+    """The forces of `count` contacts, as work on matrices, which are told by the `name` of an output, and whether they
+    are not `found` (1)."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
+    def __init__(self, count: int, name: str = "found") -> None:
+        self.count, self.name = count, name
 
-    def __call__(self, work: Any, W: MatrixPanel) -> None:
-        """Write the work for the mobility W (3 contacts, 3 contacts), which stays as it is."""
+    def __call__(self, work: Any, W: MatrixPanel, asked: int) -> None:
+        """Write the work for the mobility W (3 contacts, 3 contacts), which stays as it is, and what is `asked` of
+        contacts at this place."""
         self.work, n, slot = work, 3 * self.count, work.slot
         self.W, self.c, own = work.matrix(n, n), work.matrix(n, 1), work.matrix(3, 3)
         work.copy(self.W, W)
@@ -151,16 +156,15 @@ class CoulombNewton:
         work.step(begin_moment, self.moment)
         for i, place in enumerate(self.contacts):
             work.copy(own, self.W.part(self._rows(i), self._rows(i)))
-            asked = work.ground("asked") + len(ASKED) * i * slot
-            work.step(begin_contact, asked, own.place, place, self.moment)
+            work.step(begin_contact, asked + len(ASKED) * i * slot, own.place, place, self.moment)
             work.step(begin_nothing, self._share(i))
         self._choose(CHOICES)
-        found = work.reserve(FOUND * self.count)
+        found = self.found = work.reserve(FOUND * self.count)
         for i, place in enumerate(self.contacts):
             work.step(turn_back, place, self._share(i), found + FOUND * i * slot)
         places = [(k, found + k * slot) for k in range(FOUND * self.count)]
         goes = self.moment + MOMENT.index("goes") * slot
-        work.output("found", (FOUND * self.count + 1,), [*places, (FOUND * self.count, goes)])
+        work.output(self.name, (FOUND * self.count + 1,), [*places, (FOUND * self.count, goes)])
 
     def _rows(self, i: int) -> range:
         return range(3 * i, 3 * i + 3)

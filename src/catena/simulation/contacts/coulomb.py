@@ -14,9 +14,9 @@ all sets of a few contacts are tried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from math import hypot, inf, isfinite
 
@@ -483,7 +483,7 @@ class CoulombLaw:
         contacts."""
         most, parts = self.sizes(f)
         summed = (slack * parts).tolist()
-        return _told(f, self.rest(f), self.mu, self.sliding, most, summed), most, summed
+        return _told(f, self.rest(f), self.mu, self.sliding, most, lambda: summed), most, summed
 
     def giving_way(self, f: np.ndarray) -> list[str]:
         """Return the modes of contacts that open where they would pull under forces f (contacts, 3), slide where they
@@ -512,8 +512,9 @@ def told_by(
 ) -> Pressed:
     """Return what contacts do under forces f (contacts, 3) that obey the law of `pressed` with what remains, r
     (contacts, 3)."""
-    most, summed = _sizes(W.reshape(c.size, -1), c.reshape(-1), f)
-    return _told(f, r, mu, sliding, most, summed.tolist())
+    most = max(map(abs, f.reshape(-1).tolist()), default=0.0)
+    sizes = cache(lambda: _sizes(W.reshape(c.size, -1), c.reshape(-1), f)[1].tolist())
+    return _told(f, r, mu, sliding, most, sizes)
 
 
 def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -529,23 +530,25 @@ def _told(
     mu: np.ndarray,
     sliding: Sequence[np.ndarray | None],
     most: float,
-    summed: list[float],
+    sizes: Callable[[], list[float]],
 ) -> Pressed:
-    """Return what contacts do whose largest force is `most`, and whose motions are sums of so much."""
+    """Return what contacts do whose largest force is `most`, and whose motions are sums of so much as `sizes` says,
+    which is asked where that matters."""
     modes, slip = list[str](), np.zeros((len(f), 2))
-    rows = zip(f.tolist(), r.tolist(), summed, mu.tolist(), sliding, strict=True)
-    for i, ((x, y, n), (u, v, _), size, m, d) in enumerate(rows):
-        away = hypot(u, v)
+    rows = zip(f.tolist(), r.tolist(), mu.tolist(), sliding, strict=True)
+    for i, ((x, y, n), (u, v, _), m, d) in enumerate(rows):
         if n <= NOTHING * most:
             modes.append(OPEN)
         elif d is not None:
             modes.append(SLIDE)
             slip[i] = d
-        elif m > 0.0 and (hypot(x, y) < m * n * (1.0 - 1e-7) or away <= STILL * size):
+        elif m > 0.0 and hypot(x, y) < m * n * (1.0 - 1e-7):
             modes.append(STICK)
         else:
-            modes.append(SLIDE)
-            if away > STILL * size:
+            away = hypot(u, v)
+            moves = away > STILL * sizes()[i]
+            modes.append(SLIDE if moves or m <= 0.0 else STICK)
+            if moves:
                 slip[i] = u / away, v / away
     return Pressed(f, r, tuple(modes), slip)
 

@@ -12,14 +12,25 @@ from math import hypot
 
 import numpy as np
 
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK, JammedError, Pressed, least, pressed
+from catena.simulation.contacts.coulomb import (
+    OPEN,
+    SLIDE,
+    STICK,
+    JammedError,
+    Pressed,
+    least,
+    pressed,
+    told_by,
+)
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.restitution import impact
-from catena.simulation.contacts.situation import ByJoints, ContactSituation, Mobile, picked
+from catena.simulation.contacts.situation import ByJoints, Compiled, ContactSituation, Mobile, picked
 from catena.simulation.contacts.standing import Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
 CLOSED, RESTS = 1e-8, 1e-7
+# The part of a gap that is none up to which a contact may be in the other side.
+SUNK = 0.1
 # Gaps [sizes of the mechanism] of contacts that touch, by errors of steps.
 DRIFTS = 1e-4
 # Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
@@ -86,6 +97,10 @@ class Deciding:
         restitution, so that friction knows of no rebound either."""
         count = len(self.free_motion.places.contacts)
         q, now = self._lifted(t, q, v, closed)
+        quick = self._at_once(now, t, q, v, parts, slips, rests) if hopping and not (held or dull) else None
+        if quick is not None:
+            found, slow = quick
+            return self._stopped(t, found, rests, slow, held) if slow else found
         near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= CLOSED * self.length]
         impulse, lost = np.zeros((count, 3)), 0.0
         before = v
@@ -124,11 +139,55 @@ class Deciding:
         if v is not before:
             impulse[staying] += more
             lost += stopped
-        if set(slow) - set(rests):
-            # Friction stops these at once.
-            then = self.decide(t, q, v, rests=(*rests, *slow), held=held)
-            return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
-        return Decision(standing, q, v, lost, impulse)
+        return self._stopped(t, Decision(standing, q, v, lost, impulse), rests, slow, held)
+
+    def _stopped(
+        self, t: float, found: Decision, rests: Sequence[int], slow: Sequence[int], held: Sequence[int]
+    ) -> Decision:
+        """Return a decision behind which friction stops slips that are `slow` at once."""
+        if not set(slow) - set(rests):
+            return found
+        then = self.decide(t, found.q, found.v, rests=(*rests, *slow), held=held)
+        return replace(then, lost=found.lost + then.lost, impulse=found.impulse + then.impulse)
+
+    def _at_once(
+        self, now: ContactSituation, t: float, q: np.ndarray, v: np.ndarray, parts: int, slips: int,
+        rests: Sequence[int],
+    ) -> tuple[Decision, list[int]] | None:  # fmt: skip
+        """Return what `decide` does by one call of compiled code, and which slips friction stops at once; None where
+        contacts bounce, hop or are redundant, or joints rub."""
+        if not isinstance(now, Compiled) or self.free_motion.places.dry:
+            return None
+        touches = CLOSED * self.length
+        near = [k for k, gap in enumerate(now.gap.tolist()) if gap <= touches]
+        if not near:
+            return Decision(all_open(now.u, now.gap), q, v, 0.0, np.zeros_like(now.u)), []
+        if any(self._restitution[k] > 0.0 for k in near) or not now.is_regular(near):
+            return None
+
+        def acts(gained: np.ndarray) -> None:
+            tau = self.free_motion.command(t, q, v + gained)
+            now.mobile.loads.put(now.mobile.b, t, q, v + gained, tau)
+
+        wishes = [(touches, DEAD, x, float(k in rests), float(k == parts)) for k, x in enumerate(self._still)]
+        found = now.decided(wishes, acts)
+        if found is None:
+            return None
+        after, rates = found.after, found.after.u[:, 2].tolist()
+        if self._hops(after, near, rates):
+            return None
+        v, staying = v + found.gained, [k for k in near if k != parts and rates[k] <= DEAD]
+        if not staying:
+            return Decision(all_open(after.u, after.gap), q, v, found.lost, found.impulse), []
+        c, sliding = after.accelerations(staying), self._directions(after, staying)
+        mu, own = picked(self.free_motion.places.friction, staying), picked(found.borne, staying)
+        bears = told_by(after.mobility(staying), c, mu, sliding, own[:, :3], own[:, 3:])
+        try:
+            bears, left = self._at_the_edge(after, c, sliding, bears, staying, -1, slips)
+        except JammedError:
+            return None
+        standing, slow = self._with_forces(after, staying, sliding, bears, left)
+        return Decision(standing, q, v, found.lost, found.impulse), slow
 
     def _held_once(self, now: ContactSituation, staying: list[int], parts: int) -> list[int]:
         """Return the contacts that hold, of those that stay: a joint that presses against a stop needs no friction
@@ -176,7 +235,7 @@ class Deciding:
         are not, so that they do not sink a little further with every touch, and those that are `closed` touch, from
         which steps have led them away a little; and how contacts stand there."""
         now = self._at(t, q, v)
-        low, none = 1e-3 * CLOSED * self.length, CLOSED * self.length
+        low, none = SUNK * CLOSED * self.length, CLOSED * self.length
         sunk = [
             k
             for k, gap in enumerate(now.gap.tolist())
@@ -260,18 +319,23 @@ class Deciding:
         self, now: ContactSituation, staying: list[int], parts: int, slips: int
     ) -> tuple[Standing, list[int]]:
         """Return what contacts that touch and do not part do, and those whose slips friction stops at once."""
-        count = len(now.gap)
-        u = picked(now.u, staying).tolist()
         try:
             self._agree(now, staying, parts, slips)
             found, left, sliding = self._found(now, staying, parts, slips)
         except JammedError:
-            sliding = self._directions(now, staying)
-            if max(hypot(x, y) for x, y, _ in u) > SLOW_SLIP * self.h * self.weight:
+            if np.hypot(*picked(now.u, staying)[:, :2].T).max() > SLOW_SLIP * self.h * self.weight:
                 raise
-            return self._seized(now, staying, sliding), []
+            return self._seized(now, staying, self._directions(now, staying)), []
+        return self._with_forces(now, staying, sliding, found, left)
+
+    def _with_forces(
+        self, now: ContactSituation, staying: list[int], sliding: list[np.ndarray | None], found: Pressed,
+        left: list[int],
+    ) -> tuple[Standing, list[int]]:  # fmt: skip
+        """Return what `_forces` does from the forces that are found, of those that are `left`."""
+        count, u = len(now.gap), picked(now.u, staying).tolist()
         modes, slip, slow = [OPEN] * count, np.zeros((count, 2)), list[int]()
-        yields, turns = [0.0] * count, [0.0] * count
+        yields, turns, rates, lasts = [0.0] * count, [0.0] * count, [0.0] * count, [np.inf] * count
         across = now.mobility(staying).reshape(len(staying) * 3, -1).diagonal().tolist()
         rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
         for k, mode, along, presses, (rx, ry, _) in rows:
@@ -290,13 +354,17 @@ class Deciding:
                 continue
             # Friction of light bodies stops slips at once, and would turn those that begin.
             rate, (x, y, _) = self._friction[k] * presses * yields[k], u[i]
-            if rate > self._light and sliding[i] is None:
-                turns[k] = BEGINS * self.h * rate
-            elif rate > self._light and ends_at_once(
-                speed := hypot(x, y), -(rx * x + ry * y) / speed, self.length
-            ):
+            rates[k] = rate
+            if sliding[i] is None:
+                turns[k] = BEGINS * self.h * rate if rate > self._light else 0.0
+                continue
+            slower = -(rx * x + ry * y) / (speed := hypot(x, y))
+            if rate > self._light and ends_at_once(speed, slower, self.length):
                 slow.append(k)
-        return Standing(tuple(modes), slip, False, np.array(turns), np.array(yields), now.u, now.gap), slow
+            if slower > 0.0:
+                lasts[k] = speed / slower
+        turned = np.array(turns), np.array(yields), np.array(rates), np.array(lasts)
+        return Standing(tuple(modes), slip, False, *turned, now.u, now.gap), slow
 
     def _begun(
         self, now: ContactSituation, staying: list[int], c: np.ndarray, sliding: list[np.ndarray | None],

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PULL, PULLS
+from catena.dynamics.contacts.contact_forces import BEGUN, PULL, PULLS
 from catena.errors import SimulationError
 from catena.simulation.contacts.coulomb import SLIDE, STICK, pressed
 from catena.simulation.contacts.free_motion import FreeMotion
@@ -94,7 +94,8 @@ class Holding:
             begun = np.searchsorted(self.times, t, side="right") - 1
             d = np.stack(self.turned)[begun][:, self.closed]
         back = np.maximum(0.0, -(u * d).sum(axis=-1))
-        w = u + (self.slow[self.closed] + 2.0 * back)[..., None] * d
+        begun = np.maximum(0.0, self.slow[self.closed] - np.hypot(u[..., 0], u[..., 1]) / BEGUN)
+        w = u + (begun + 2.0 * back)[..., None] * d
         w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
         return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
 

@@ -196,8 +196,8 @@ class Looking:
             return None
         part = seen.straight(low, seen.values)
         found = first_fall(low, Fallen(end - begin, last, seen), at, margins, part, begin)
-        which = next(k for k, x in enumerate(margins(found).values) if x < 0.0)
-        return ContactChange(found.t, *self.margins[which])
+        which = next(k for k, x in enumerate(found.seen.values) if x < 0.0)
+        return ContactChange(found.state.t, *self.margins[which])
 
     def _forces_at(self, run: Segment, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the control forces (times, nv) at times between steps."""

@@ -7,7 +7,6 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,8 +31,14 @@ from catena.simulation.stepping.methods.work import SOURCES
 
 # What is left of a block of contacts that are not redundant.
 DETERMINED = 1e-11
-# Attempts after which a motion has got on too slowly, for each careful step that would have done as well.
-ATTEMPTS, PATIENCE = 60, 4.0
+# How much more roughly than to next to nothing changes are located, at most, where motions are rough.
+LOOSE = 1e3
+# Attempts after which it is looked at how far a motion has come.
+ATTEMPTS = 60
+# The part of the time that a slip lasts in which it may turn.
+SHORT = 0.1
+# The part of the speed below which the direction of a slip is eased up to which it stays where it began.
+KEEPS = 0.005
 
 
 class QuickStretch:
@@ -56,12 +61,18 @@ class QuickStretch:
         self.open[opens] = self.rubs[rubs] = True
         yields = holding.standing.yields
         self.light = None if yields is None or not rubs else places.friction * yields
+        # Slips below these speeds are turned no faster than steps can follow.
+        self.eased: np.ndarray | None = None
+        if self.light is not None and not quick.least and holding.standing.rates is not None:
+            within = SHORT * np.asarray(holding.standing.lasts)
+            self.eased = np.minimum(quick.eases, within) * holding.standing.rates
+            holding.slow = np.maximum(places.still, np.minimum(holding.standing.turns, KEEPS * self.eased))
         self.heavy = quick.heavy
+        loose = min(LOOSE, max(1.0, quick.free_motion.problem.rtol / 1e-8))
         # A point that sticks may be one that loops do not let go out of the other side again.
-        self.located = 1e-7 if quick.closes else 9e-4
+        self.located = 1e-7 if quick.closes else min(0.09, 9e-4 * loose)
+        self.pulled, self.ended = loose * PULLS, min(0.1, loose * ENDED)
         self.path: Path | None = None
-        self.told_from: list[tuple[float, np.ndarray]] = []
-        """What steps were told of contacts, from each time on."""
 
     def go(
         self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
@@ -118,7 +129,7 @@ class QuickStretch:
         near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
         self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
         holding.begin_sliding(slip)
-        self._tell(t)
+        self._tell()
         quick.look_often(bool(holding.closed))
         quick.steps, tried, since = 0, 0, t
         path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
@@ -141,13 +152,11 @@ class QuickStretch:
                     return ended[0]
                 h, last = max(quick.h, h), None
                 continue
-            # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what vibrates.
-            if path.told and (holding.slow > holding.free_motion.places.still).any():
-                self._begin_again(path)
             slow = False
             if quick.steps - tried > ATTEMPTS:
-                # A slip may become slow, and its friction stiff, long after it began.
-                slow = holding.rubs and (quick.steps - tried) * quick.h > PATIENCE * (now - since)
+                # Where nothing rubs, steps are as small as the motion has it, and careful ones would lose what
+                # vibrates. A slip may become slow, and its friction stiff, long after it began.
+                slow = holding.rubs and (quick.steps - tried) * quick.h > quick.patience * (now - since)
                 tried, since = quick.steps, now
             if slow or passed.lost:
                 return self._given_up(path, len(path.told))
@@ -155,17 +164,17 @@ class QuickStretch:
     def forces_at(self, run: Segment) -> np.ndarray | None:
         """Return the forces (samples, contacts, 3) of contacts at the samples of a run within the motion, in the axes
         of contacts; None where Python has something to say at each of them."""
-        quick, found, times = self.quick, list[np.ndarray](), [t for t, _ in self.told_from]
+        quick, found = self.quick, list[np.ndarray]()
         if quick.asks:
             return None
+        quick.tell(self.numbers)
         for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
-            quick.tell(self.told_from[max(0, bisect_right(times, t) - 1)][1])
             quick.tau = tau
             found.append(quick.look(t, q, v)[:, :3])
         return np.array(found)
 
-    def _tell(self, t: float) -> None:
-        """Tell steps what contacts do from a time on."""
+    def _tell(self) -> None:
+        """Tell steps what contacts do."""
         quick, holding = self.quick, self.holding
         numbers = quick.inside.told(holding, self.deep)
         if self.light is not None:
@@ -173,18 +182,13 @@ class QuickStretch:
             heavy, way = PLACES["light"].start, PLACES["light"].start + 1
             numbers[:, heavy] = self.heavy / np.maximum(self.light, 1e-300)
             numbers[:, way] = ENDS * self.length
+        if self.eased is not None:
+            numbers[:, PLACES["soft"].start] = self.eased
+            numbers[:, PLACES["soft"].start + 1] = holding.standing.yields
         quick.tell(numbers)
-        self.told_from.append((t, numbers))
-        ended = (ENDED * holding.free_motion.places.still).tolist()
+        self.numbers = numbers
+        ended = (self.ended * holding.free_motion.places.still).tolist()
         self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist(), ended)
-
-    def _begin_again(self, path: Path) -> None:
-        """Take the directions in which slips that have begun go now."""
-        told, holding = path.told[-1] if path.ahead is None else path.ahead[0], self.holding
-        speed = np.hypot(told[:, 3], told[:, 4])
-        holding.slow = np.where(speed > holding.slow, holding.free_motion.places.still, holding.slow)
-        holding.go_on_sliding(path.t[-1], told[:, 3:5])
-        self._tell(path.t[-1])
 
     def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
@@ -244,12 +248,13 @@ class QuickStretch:
                 return (replace(made, otherwise=True),)
             if changes and at == self.begun:
                 path.end_before()
-                return (path.stretch(at + 1, None, self._change(now), False, quick.steps),)
+                change = self._change(Fallen(0.0, now, self._margins(now.told)))
+                return (path.stretch(at + 1, None, change, False, quick.steps),)
             found = self._located(path.state(at - 1), now, None) if changes else None
             if at and (k in turns or found is not None):
-                found = self._dipped(path.state(at - 1), now if found is None else found) or found
+                found = self._dipped(path.state(at - 1), now if found is None else found.state) or found
             if found is not None:
-                return (path.stretch(at, found, self._change(found), False, quick.steps),)
+                return (path.stretch(at, found.state, self._change(found), False, quick.steps),)
             if at and k in slow:
                 ended = self._given_up(path, at + 1)
                 return (None if ended is None else replace(ended, slow=self._slow(now.told)),)
@@ -292,7 +297,7 @@ class QuickStretch:
                 values.append(self.mu[k] * n - hypot(x, y) + none)
             else:
                 values.append(u * along[k][0] + v * along[k][1] - least[k])
-        each = self.located * CLOSED * self.length, nothing, nothing
+        each = self.located * CLOSED * self.length, self.pulled * most, self.pulled * most
         return Margins(values, [each[kind] if kind < 3 else ended[k] for kind, k in self.watched])
 
     def _slow(self, told: np.ndarray) -> tuple[int, ...]:
@@ -310,14 +315,13 @@ class QuickStretch:
                 found.append(k)
         return tuple(found)
 
-    def _change(self, state: ContactState) -> ContactChange:
+    def _change(self, found: Fallen[ContactState]) -> ContactChange:
         """Return the change of the first contact whose margin is below zero."""
-        values = self._margins(state.told).values
-        below = (which for which, x in zip(self.watched, values, strict=True) if x < 0.0)
+        below = (which for which, x in zip(self.watched, found.seen.values, strict=True) if x < 0.0)
         kind, k = next(below, self.watched[0])
-        return ContactChange(state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
+        return ContactChange(found.state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
-    def _dipped(self, a: ContactState, b: ContactState) -> ContactState | None:
+    def _dipped(self, a: ContactState, b: ContactState) -> Fallen[ContactState] | None:
         """Return where the first open contact that dips into the other side between two states comes to touch; None if
         none does."""
         parts, turns = list[float](), self.open & (a.told[:, 5] < 0.0) & (b.told[:, 5] > 0.0)
@@ -329,7 +333,7 @@ class QuickStretch:
         located = (self._located(a, b, part) for part in sorted(parts))
         return next((found for found in located if found is not None), None)
 
-    def _located(self, a: ContactState, b: ContactState, dip: float | None) -> ContactState | None:
+    def _located(self, a: ContactState, b: ContactState, dip: float | None) -> Fallen[ContactState] | None:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
         quick, end = self.quick, b.t - a.t

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
+from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ from catena.simulation.stepping.progress_of_steps import COLLAPSE
 
 # Steps in one call.
 MANY = 32
+# The time in which friction turns a slip at the quickest, in careful steps: so much with relative errors of so much or
+# more, less by the root of smaller ones, down to a part of it.
+EASES, ROUGH, FINEST = 2.0, 1e-4, 0.1
+# Attempts that may take as long as a careful step, more where steps are as small as errors have it.
+PATIENCE = 4.0
 # What acts by itself is looked at so many times in a run, at least, by steps that may be a little longer than that.
 OFTEN, LONG = 200, 1.1
 
@@ -142,6 +147,10 @@ class QuickSteps:
         else:
             self._look = session.piece(0, row, self._moving, ("told",))
         self._step = session.piece(0, None, self._moving, ("q", "qd", "accepted", "told_now", *kept))
+        self.eases = EASES * h * min(1.0, max(FINEST, sqrt(problem.rtol / ROUGH)))
+        """The time [s] in which friction turns a slip, at the quickest."""
+        self.patience = PATIENCE * max(1.0, (ROUGH / problem.rtol) ** 0.2)
+        """So many attempts may take as long as a careful step does."""
         self.heavy = LIGHT * max(float(np.linalg.norm(system.mechanics.gravity)), length)
         self.steps, self.end, self.tau = 0, window.end, np.zeros(system.nv)
         self.longest = np.inf

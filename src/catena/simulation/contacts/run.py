@@ -26,7 +26,7 @@ from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import BEGINS, Deciding, Decision
+from catena.simulation.contacts.deciding import Deciding, Decision
 from catena.simulation.contacts.drives import Drives, with_drives
 from catena.simulation.contacts.dry_component import DryComponent, dry_components
 from catena.simulation.contacts.free_motion import FreeMotion
@@ -85,8 +85,8 @@ CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED = (
     "because steps became too small",
     "because no forces were found",
 )
-# The first step of a stretch, in first steps of the one before, and in times within which friction turns a slip.
-AGAIN, STABLE = 2.0, 3.0
+# The first step of a stretch, in first steps of the one before.
+AGAIN = 2.0
 # The size of a careful step, as a part of the time in which the mechanism falls by its own size.
 CAREFUL = 1e-3
 
@@ -344,10 +344,7 @@ class ContactRun:
         """Return a motion by compiled steps, None where they cannot vouch for it."""
         t, q, v = self.now, self.q, self.v
         try:
-            first = self.first
-            if np.any(stretch.holding.standing.turns):
-                first = min(first, STABLE * BEGINS * self.h)
-            return stretch.go(t, q, v, first, self._events(t, q, v))
+            return stretch.go(t, q, v, self.first, self._events(t, q, v))
         except BaseException:
             # Whatever went wrong in a user's function, what there is must not be lost.
             made = stretch.so_far()

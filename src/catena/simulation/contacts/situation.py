@@ -6,18 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
 from catena.dynamics.contacts.coulomb_newton import ASKED
 from catena.dynamics.loops.formulations.certified_elimination import is_trusted
+from catena.kernels.session import Piece
 from catena.simulation.contacts.coulomb import Pressed, is_regular, told_by
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside, dynamics_of
 from catena.simulation.contacts.instant_loads import InstantLoads
 
+# What is asked of contacts that have no forces.
+_NOT_ASKED = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
 # Compiled code takes part where one in so many contacts touches, at least.
 FEW = 4
 
@@ -118,9 +121,23 @@ class Mobile:
         self.asked = self.b["asked"][0].reshape(-1, len(ASKED))
         session.piece(0, 0, ("contacts", *loads.constant), ())()
         law, row = session.row("law"), session.row("impulses")
+        self.strike: Piece | None = None
+        """Finds impulses of all contacts behind `look`, and what they bear behind these; None where that is done part
+        by part."""
+        self.bear: Piece | None = None
+        """Finds what contacts bear where Python knows what acts behind impulses."""
+        last: int | None = None
+        acting = loads.acting
         self.look = session.piece(0, law, ("q", "qd", *loads.changing), ("told", "W", *self.settled))
         self.find = session.piece(law, row, ("asked",), ("found",))
-        self.push = session.piece(row, None, ("impulses",), ("gained",))
+        if "wishes" in self.b:
+            last = session.row("decision")
+            asks = loads.asks_elements or bool(acting.forces) or acting.is_asked_always
+            behind, told = session.row("behind") if asks else None, ("borne", "told")
+            found = ("struck", "hit", "rested", "gained", *(() if asks else told))
+            self.strike = session.piece(last, behind, ("wishes",), found)
+            self.bear = session.piece(session.row("behind"), None, loads.changing, told) if asks else None
+        self.push = session.piece(row, last, ("impulses",), ("gained",))
 
     def at(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Compiled | None:
         """Return the situation at a time and a state q (nq,), v (nv,) under control forces tau (nv,); None if it is not
@@ -142,6 +159,7 @@ class Compiled:
         self.gap, self.u = self.told[:, 3], self.told[:, :3]
         k = len(self.told)
         self.W = mobile.b["W"].reshape(k, 3, k, 3).copy()
+        self.regular: dict[tuple[int, ...], bool] = {}
 
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
@@ -159,13 +177,13 @@ class Compiled:
         slide already, as `coulomb.pressed` does; None where contacts are redundant, or no forces are found."""
         W, asked = self.mobility(contacts), self.mobile.asked
         # Compiled code solves for all contacts of a system, of which these may be a few.
-        if FEW * len(contacts) < len(self.W) or not is_regular(W.reshape(c.size, c.size)):
+        if FEW * len(contacts) < len(self.W) or not self.is_regular(contacts):
             return None
-        asked[:, 1] = 0.0
-        for i, k in enumerate(contacts):
-            d = sliding[i]
-            asked[k, :5] = (mu[i], 1.0, 0.0, 1.0, 0.0) if d is None else (mu[i], 1.0, 1.0, -d[0], -d[1])
-        asked[contacts, 5:] = c
+        rows = [_NOT_ASKED] * len(self.W)
+        for k, m, d, own in zip(contacts, mu.tolist(), sliding, c.tolist(), strict=True):
+            along = (0.0, 1.0, 0.0) if d is None else (1.0, -d[0], -d[1])
+            rows[k] = [m, 1.0, *along, *own, 0.0]
+        asked[:] = rows
         if self.mobile.find():
             return None
         found = self.mobile.b["found"][0]
@@ -173,6 +191,36 @@ class Compiled:
             return None
         own = picked(found[:-1].reshape(-1, 6), contacts)
         return told_by(W, c, mu, sliding, own[:, :3].copy(), own[:, 3:].copy())
+
+    def is_regular(self, contacts: Sequence[int]) -> bool:
+        """Return whether some contacts are not redundant, beyond doubt."""
+        key = tuple(contacts)
+        if key not in self.regular:
+            self.regular[key] = is_regular(self.mobility(contacts).reshape(3 * len(key), -1))
+        return self.regular[key]
+
+    def decided(
+        self, wishes: Sequence[Sequence[float]], acts: Callable[[np.ndarray], None]
+    ) -> Decided | None:
+        """Return what contacts do from here on that bounce back from nothing, by what is wished for of each of them
+        (`dynamics.contacts.contact_mobility`); None where that is not found at once. Where Python knows what acts at
+        velocities behind impulses, which change by so much (nv,), it is told of these."""
+        mobile, b = self.mobile, self.mobile.b
+        if mobile.strike is None:
+            return None
+        b["wishes"][0] = [x for row in wishes for x in row]
+        if mobile.strike() or any(b[name][0, -1] > 0.5 for name in ("hit", "rested")):
+            return None
+        if mobile.bear is not None:
+            acts(b["gained"][0])
+            if mobile.bear():
+                return None
+        if b["borne"][0, -1] > 0.5:
+            return None
+        p, u = b["struck"].reshape(-1).copy(), self.u.reshape(-1)
+        lost = -float(u @ p + 0.5 * p @ self.W.reshape(len(p), -1) @ p)
+        borne = b["borne"][0, :-1].reshape(-1, 6).copy()
+        return Decided(p.reshape(-1, 3), b["gained"][0].copy(), lost, Compiled(mobile), borne)
 
     def pushed(self, contacts: Sequence[int], impulses: np.ndarray) -> np.ndarray:
         """Return by how much impulses (n, 3) of some contacts change velocities, (nv,)."""
@@ -184,3 +232,14 @@ class Compiled:
             p[:] = impulses
         self.mobile.push()
         return self.mobile.b["gained"][0].copy()
+
+
+class Decided(NamedTuple):
+    """Impulses (contacts, 3), by how much they change velocities (nv,), the energy lost, the situation afterwards, and
+    the forces there and what they leave, (contacts, 6)."""
+
+    impulse: np.ndarray
+    gained: np.ndarray
+    lost: float
+    after: Compiled
+    borne: np.ndarray

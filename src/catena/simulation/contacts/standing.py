@@ -14,14 +14,17 @@ class Standing:
     """The modes "open", "stick" or "slide" of all contacts, in their order, the directions `slip` (contacts, 2) in
     which those that slide begin, whether one of them jams, so that friction is `stiff`; below which speed `turns`
     (contacts,) [m/s] friction would turn a slip that begins at once; and where that is known, how contacts yield to a
-    force along their planes, (contacts,) [1/kg], and the velocities `u` (contacts, 3) and gaps (contacts,) with which
-    they begin."""
+    force along their planes, (contacts,) [1/kg], how fast friction alone would change the slips of those that slide,
+    `rates` (contacts,) [m/s^2], how long (contacts,) [s] a slip `lasts` if it goes on as it does, and the velocities
+    `u` (contacts, 3) and gaps (contacts,) with which they begin."""
 
     modes: tuple[str, ...]
     slip: np.ndarray
     stiff: bool = False
     turns: np.ndarray | float = 0.0
     yields: np.ndarray | None = None
+    rates: np.ndarray | None = None
+    lasts: np.ndarray | None = None
     u: np.ndarray | None = None
     gap: np.ndarray | None = None
 

@@ -141,7 +141,7 @@ class Fallen(NamedTuple, Generic[S]):
 def first_fall(
     low: list[float], last: Fallen[S], at: Callable[[float], S | None], margins: Callable[[S], Margins],
     part: float, now: float,
-) -> S:  # fmt: skip
+) -> Fallen[S]:  # fmt: skip
     """Return the state at which the first of several margins is below zero by next to nothing. They are above at a
     time `now`, with values `low`, and some are below at the `last` state. `at` gives the state so many seconds behind
     now, None where it cannot; `part` of the way to the last one it is expected.
@@ -170,4 +170,4 @@ def first_fall(
             end, found, seen, high = after, state, new, new.values
             low, side = ([0.5 * x for x in low] if side > 0 else low), 1
         part = new.straight(low, high)
-    return found
+    return Fallen(end, found, seen)

@@ -6,6 +6,7 @@ import numpy as np
 
 from catena.dynamics.flexible.particles import but_particles
 from catena.kernels import Sweep, with_ground
+from catena.kernels.algorithm import LeaveOut
 from catena.simulation.stepping.methods import turns
 from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.conditions import larger
@@ -80,6 +81,7 @@ def sweeps(stages: Stages) -> list[Sweep]:
     variant, table = stages.variant, stages.method.tableau
     assert table is not None
     found: list[Sweep] = []
+    begun = 0
     for stage in range(table.stages):
         found += stages.evaluated(table.c[stage])
         found += stages.heeded()
@@ -88,4 +90,8 @@ def sweeps(stages: Stages) -> list[Sweep]:
         found.append(advance(table, stage, stages.reuses, variant.is_minimal))
         if variant.turns:
             found.append(turns.count_stage(table, stage))
+        begun = begun if stage else len(found)
+    if variant.touches and table.errors:
+        # A step that contacts do not let begin is not taken.
+        found.insert(begun, LeaveOut("dt", len(found) - begun))
     return found
