@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.flexible.flexible_body import is_flexible
-from catena.dynamics.loops.elimination.flexible import flexible_steps
 from catena.dynamics.loops.elimination.hybrid import judge_driven
 from catena.dynamics.tree.friction import passive_force
 from catena.forces.load_friction import NUMBERS, load_friction
@@ -83,17 +82,14 @@ def tree_again(loaded: Algorithm) -> tuple[Sweep, Sweep]:
     return resist_again, loaded.sweeps[2]
 
 
-def _told_by(judge: OnCall) -> OnCall:
-    """Return the last step of a body in an elimination, which tells what its joint bears."""
-
-    def tell(body: Any, parent: Any) -> None:
-        if is_borne(body):
-            body.bears = load_friction(body, "", body.S, body.joint.transform(body.q), body.f)
-        elif not body.joint.is_particle:
-            body.bears = np.zeros(body.joint.nv)
-        judge.step(body, parent)
-
-    return on_call(tell)
+@on_call
+def judge_and_bear(body: Any, parent: Any) -> None:
+    """The last step of a body in an elimination, which tells what its joint bears."""
+    if is_borne(body):
+        body.bears = load_friction(body, "", body.S, body.joint.transform(body.q), body.f)
+    elif not body.joint.is_particle:
+        body.bears = np.zeros(body.joint.nv)
+    judge_driven.step(body, parent)
 
 
 # Friction and the loads that it makes agree to this part of both; after so many rounds they are given up.
@@ -125,15 +121,14 @@ def settle(
 
 
 @lru_cache(maxsize=16)
-def loaded_elimination(base: Algorithm, modes: int, implicit: bool = False) -> Algorithm:
-    """Return an elimination with drives, of bodies with at most so many modes, that tells `bears` besides."""
-    judge = flexible_steps(modes, True, implicit).instead[judge_driven] if modes else judge_driven
-    told = _told_by(judge)
+def loaded_elimination(base: Algorithm) -> Algorithm:
+    """Return an elimination with drives that tells `bears` besides."""
+    instead: dict[Sweep, OnCall] = {judge_driven: judge_and_bear}
 
     def telling(order: Callable[[Any], list[Entry]]) -> Callable[[Any], list[Entry]]:
-        return lambda at: [replace(e, sweep=told) if e.sweep == judge else e for e in order(at)]
+        return lambda at: [replace(e, sweep=instead.get(e.sweep, e.sweep)) for e in order(at)]
 
-    steps = [told if s == judge else s for s in base.sweeps if not isinstance(s, Schedule)]
+    steps = [instead.get(s, s) for s in base.sweeps if not isinstance(s, Schedule)]
     orders = [Schedule(telling(s.order)) for s in base.sweeps if isinstance(s, Schedule)]
     return replace(
         base, name=f"{base.name}_loaded", sweeps=(*steps, *orders), inputs={**base.inputs, **LOAD_INPUTS},

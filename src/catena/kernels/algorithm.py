@@ -132,6 +132,7 @@ ADDED_TO = frozenset({"above", "sum"})
 def _parameters(step: Callable[..., Any]) -> tuple[str, ...]:
     """Return the parameter names of a step, the short way for plain functions: tapes ask for them many times, and to
     remember them would keep a user's law alive."""
+    step = getattr(step, "__wrapped__", step)
     if not inspect.isfunction(step) or hasattr(step, "__wrapped__"):
         return tuple(inspect.signature(step).parameters)
     return step.__code__.co_varnames[: step.__code__.co_argcount]

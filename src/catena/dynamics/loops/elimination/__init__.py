@@ -23,21 +23,25 @@ from typing import Any
 
 from catena.dynamics.loops.elimination.blocks import EliminationShape, sort_for, views
 from catena.dynamics.loops.elimination.lending import borrowers as borrowers
-from catena.dynamics.loops.elimination.schedule import KEEPING, REWRITTEN, schedule, steps_for
-from catena.dynamics.loops.elimination.steps import ground as elimination_ground
+from catena.dynamics.loops.elimination.schedule import KEEPING, rewritten, schedule, steps_for
+from catena.dynamics.loops.elimination.steps import accelerating_ground
 from catena.dynamics.loops.elimination.ties import KEEPING_TIES
 from catena.kernels import POSITION, VELOCITY, Algorithm, Schedule
 from catena.spatial import Force, Motion, Transform
 
 
-@lru_cache(maxsize=8)
-def loop_elimination(sort: EliminationShape) -> Algorithm:
-    """The elimination of a sort; `sort_for` tells which a plan needs."""
+@lru_cache(maxsize=32)
+def loop_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
+    """The elimination of a sort; `sort_for` tells which a plan needs. With `implicit` modes have the inertia and the
+    force that a step implicit in them lends them."""
+    order = partial(schedule, implicit=True) if implicit else schedule
     return Algorithm(
-        f"loop_elimination_{sort}", elimination_ground, (*steps_for(sort), Schedule(schedule)),
+        f"loop_elimination_{sort}{'_implicit' * implicit}", accelerating_ground(sort.modes),
+        (*steps_for(sort, implicit), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
         ground_inputs={"a_base": Motion}, ground_outputs=("defect", "change", "before", "size"),
-        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=REWRITTEN, views=views(sort), columns=sort.columns,
+        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=rewritten(sort), views=views(sort),
+        columns=sort.columns, link_rows=sort.link_rows,
     )  # fmt: skip
 
 
@@ -45,19 +49,19 @@ def loop_elimination(sort: EliminationShape) -> Algorithm:
 def loop_wrenches(sort: EliminationShape) -> Algorithm:
     """The same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the nodes'
     parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are unique."""
+    base = loop_elimination(sort)
 
     def stiff_ground(ground: Any) -> None:
-        elimination_ground(ground)
+        base.ground(ground)
         ground.stiffness = 0.0
 
-    base = loop_elimination(sort)
     keeping = (*KEEPING, *KEEPING_TIES) if sort.coupled else KEEPING
     return replace(
         base, name=f"loop_wrenches_{sort}", ground=stiff_ground,
         sweeps=(*steps_for(sort), *keeping, Schedule(partial(schedule, keep=True))),
         outputs={"qdd": VELOCITY, "wrench": Force, "X": Transform},
         ground_outputs=(*base.ground_outputs, "stiffness"), multiplier_outputs=("on_child", "total"),
-        rewritten=REWRITTEN | {"wrench"},
+        rewritten=base.rewritten | {"wrench"},
     )  # fmt: skip
 
 

@@ -1,17 +1,18 @@
-"""The blocks that an elimination is made of, for loops of up to so many constraints.
+"""The blocks that an elimination is made of, for loops of up to so many constraints and bodies of up to so many modes.
 
 Every loop gets the same number of columns, and those that it does not need are zero: so there are only three sorts of
 compiled elimination (3, 5 and 6 columns), whatever the mechanism, and as many that know couplings, besides one for
-trees with couplings.
+trees with couplings. Among flexible bodies there are as many for each number of modes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible.flexible_body import most_modes
 from catena.dynamics.tree.symmetric import Symmetric as Symmetric, Triangle as Triangle
 from catena.kernels import JointRows
 from catena.spatial import Force, ForceSpace
@@ -21,13 +22,24 @@ from catena.structure import Plan
 @dataclass(frozen=True)
 class EliminationShape:
     """A sort of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
-    and with couplings or without."""
+    with couplings or without, and for bodies that have 6 + `modes` accelerations at most."""
 
     columns: int
     coupled: bool = False
+    modes: int = 0
 
     def __str__(self) -> str:
-        return f"{self.columns}_coupled" if self.coupled else str(self.columns)
+        return f"{self.columns}{'_coupled' * self.coupled}{f'_modes_{self.modes}' if self.modes else ''}"
+
+    @property
+    def rigid(self) -> EliminationShape:
+        """The same where nobody asks how modes yield."""
+        return replace(self, modes=0)
+
+    @property
+    def link_rows(self) -> int:
+        """How many rows a link has: six, those of the modes, and those of a joint."""
+        return 6 + self.modes + max(6, self.modes)
 
 
 SORTS = (
@@ -42,8 +54,8 @@ SORTS = (
 
 
 def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
-    """The sort with the fewest columns that serves all loops of a plan, and its couplings; where friction `sticks`,
-    loop joints that have some may hold along all their motions besides."""
+    """The sort with the fewest columns that serves all loops of a plan, its couplings, and the modes of its bodies;
+    where friction `sticks`, loop joints that have some may hold along all their motions besides."""
     held = [
         loop.kind.nv if sticks and any(x != 0.0 for x in loop.friction) else 0 for loop in plan.loop_joints
     ]
@@ -51,7 +63,8 @@ def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
         (loop.constraints + more for loop, more in zip(plan.loop_joints, held, strict=True)), default=0
     )
     coupled = bool(plan.couplings)
-    return next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
+    found = next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
+    return replace(found, modes=most_modes(plan))
 
 
 @dataclass(frozen=True)
@@ -81,19 +94,23 @@ def views(sort: EliminationShape) -> dict[str, Any]:
     coupled."""
     columns = sort.columns
     block, vector, triangle = Columns(columns), ArrayView((columns,)), Triangle(columns)
-    term = {
-        "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "w_child": Force, "w_parent": Force,
-        "motion": ArrayView((3,)),
-    }  # fmt: skip
+    ends: dict[str, Any] = {"K_child": block, "E_child": block, "K_parent": block, "E_parent": block}
+    link = {"K": block, "E": JointRows(columns)}
+    if sort.modes:
+        held, rows = ArrayView((sort.modes, columns)), ArrayView((max(6, sort.modes), columns))
+        ends = {
+            "K_child": block, "Km_child": held, "E_child": rows, "K_parent": block, "Km_parent": held, "E_parent": rows,
+        }  # fmt: skip
+        link = {"K": block, "Km": held, "E": JointRows(columns)}
+    term = {**ends, "w_child": Force, "w_parent": Force, "motion": ArrayView((3,))}
     return {
         **({"term": term} if sort.coupled else {}),
         "multiplier": {
-            "K_child": block, "E_child": block, "K_parent": block, "E_parent": block, "gamma": vector, "l": vector,
-            "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector, "total": vector,
-            "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector, "velocity": vector,
-            "per_length": ArrayView((1,)),
+            **ends, "gamma": vector, "l": vector, "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector,
+            "total": vector, "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector,
+            "velocity": vector, "per_length": ArrayView((1,)),
         },
-        "link": {"K": block, "E": JointRows(columns)},
+        "link": link,
         "pair": {"K": ArrayView((columns, columns))},
         "above": "link", "other_link": "link", "other": "multiplier", "other_pair": "pair", "sum": "pair",
     }  # fmt: skip

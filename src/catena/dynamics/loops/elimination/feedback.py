@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination, hybrid_schedule, move_driven
 from catena.dynamics.loops.elimination.least_change import measure
@@ -20,6 +21,7 @@ from catena.spatial.scalars import array
 
 
 @on_call
+@but_particles
 def move_and_tell(body: Any, parent: Any) -> None:
     """As in free motion, with the feedback passed on."""
     velocities.step(body, parent)
@@ -27,6 +29,7 @@ def move_and_tell(body: Any, parent: Any) -> None:
 
 
 @on_call
+@but_particles
 def move_driven_and_tell(body: Any, parent: Any) -> None:
     """The same for a joint that may be driven."""
     move_driven.step(body, parent)
@@ -63,11 +66,13 @@ def leave_with_feedback(multiplier: Any, child: Any) -> None:
     multiplier.l = multiplier.gamma
 
 
-@lru_cache(maxsize=16)
-def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> Algorithm:
+@lru_cache(maxsize=32)
+def elimination_with_feedback(
+    sort: EliminationShape, driven: bool = False, implicit: bool = False
+) -> Algorithm:
     """The elimination of a sort with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
-    base = hybrid_elimination(sort) if driven else loop_elimination(sort)
+    base = (hybrid_elimination if driven else loop_elimination)(sort, implicit)
     plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
     instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback, stand_in: stand_in_and_tell}
     ties = (leave_with_feedback,) if sort.coupled else ()
@@ -84,6 +89,7 @@ def elimination_with_feedback(sort: EliminationShape, driven: bool = False) -> A
             *steps, *ties,
             Schedule(partial(
                 order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback, share=stand_in_and_tell,
+                implicit=implicit,
             )),
         ),
         ground_inputs={**base.ground_inputs, "feedback_given": Scalars(2)},

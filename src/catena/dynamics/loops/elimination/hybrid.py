@@ -1,12 +1,15 @@
 """The elimination with some joint accelerations given: a driven joint does not yield, its body accelerates besides as
 given, and the force that its drive must give is a result."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loops.elimination import EliminationShape, loop_elimination
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination import EliminationShape, flexible, loop_elimination
+from catena.dynamics.loops.elimination.flexible import among_rigid
 from catena.dynamics.loops.elimination.refinement import judge
-from catena.dynamics.loops.elimination.schedule import REWRITTEN, schedule, steps_for
+from catena.dynamics.loops.elimination.schedule import schedule, steps_for
 from catena.dynamics.loops.elimination.steps import accelerate, articulate, pass_on, velocities
 from catena.dynamics.tree.hybrid_dynamics import DRIVE_INPUTS
 from catena.dynamics.tree.rotors import felt_through, rotor_force
@@ -16,16 +19,20 @@ from catena.spatial.scalars import array, less, where
 
 
 @on_call
+@but_particles
 def move_driven(body: Any, parent: Any) -> None:
     """As in free motion; what drives give belongs to the acceleration that needs no force of the joint."""
     velocities.step(body, parent)
     body.c = body.c + body.S * (body.driven * body.qdd_given)
+    if len(body.pm):
+        flexible.begin_driven(body)
 
 
 def articulating(name: str) -> OnCall:
     """Return what the parent feels of a body through a joint that yields in part or not at all: components do not whose
     field of this name is 1."""
 
+    @among_rigid(lambda body, parent: flexible.articulate(body, parent, getattr(body, name)))
     def articulate_in_part(body: Any, parent: Any) -> None:
         unyielding = getattr(body, name)
 
@@ -51,6 +58,7 @@ articulate_held = articulating("held")
 
 
 @on_call
+@among_rigid(partial(flexible.accelerate, is_driven=True))
 def accelerate_driven(body: Any, parent: Any) -> None:
     """Free joints accelerate as forces have it, driven ones as given."""
     accelerate.step(body, parent)
@@ -58,6 +66,7 @@ def accelerate_driven(body: Any, parent: Any) -> None:
 
 
 @on_call
+@among_rigid(partial(flexible.judge, is_driven=True))
 def judge_driven(body: Any, parent: Any) -> None:
     """The force that a drive lacks is the one that it gives; the others must lack nothing."""
     given_by_drive = body.driven * (body.S.T * body.f - body.effort + rotor_force(body.joint, body.qdd))
@@ -71,17 +80,17 @@ hybrid_schedule = partial(
 )
 
 
-@lru_cache(maxsize=8)
-def hybrid_elimination(sort: EliminationShape) -> Algorithm:
+@lru_cache(maxsize=32)
+def hybrid_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
     """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
-    base = loop_elimination(sort)
+    base = loop_elimination(sort, implicit)
     instead = {
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
     }  # fmt: skip
-    steps = [instead.get(step, step) for step in steps_for(sort)]
-    return Algorithm(
-        f"hybrid_elimination_{sort}", base.ground, (*steps, Schedule(hybrid_schedule)),
+    steps = [instead.get(step, step) for step in steps_for(sort, implicit)]
+    return replace(
+        base, name=f"driven_{base.name}",
+        sweeps=(*steps, Schedule(partial(hybrid_schedule, implicit=implicit))),
         inputs={**base.inputs, **DRIVE_INPUTS}, outputs={"qdd": VELOCITY, "drive": VELOCITY},
-        ground_inputs=base.ground_inputs, ground_outputs=base.ground_outputs, optional=base.optional,
-        rewritten=REWRITTEN | {"c", "effort"}, views=base.views, columns=base.columns,
+        rewritten=base.rewritten | {"c", "effort"},
     )  # fmt: skip

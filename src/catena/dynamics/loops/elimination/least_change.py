@@ -4,20 +4,29 @@ The least change, in the sense of the kinetic energy of going there in unit time
 elimination with nothing at work but the gaps: H delta = J^T lambda, J delta + gap = 0.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination import flexible
 from catena.dynamics.loops.elimination.blocks import EliminationShape, views
 from catena.dynamics.loops.elimination.magnitudes import Magnitudes
-from catena.dynamics.loops.elimination.schedule import REWRITTEN, SHARED, schedule
-from catena.dynamics.loops.elimination.steps import accelerate, hold_by, padded, relative, resting_ground
+from catena.dynamics.loops.elimination.schedule import rewritten, schedule, steps_for
+from catena.dynamics.loops.elimination.steps import (
+    accelerate,
+    hold_by,
+    padded,
+    relative,
+    rest,
+    resting_ground,
+    start,
+    velocities,
+)
 from catena.dynamics.loops.elimination.ties import (
     TELLING,
-    TIES,
     begin_coupling,
     leave,
     leave_open,
@@ -28,6 +37,7 @@ from catena.spatial import ArticulatedInertia, Force, Motion, log
 
 
 @on_call
+@but_particles
 def stand(body: Any, parent: Any) -> None:
     """Poses and twists; no forces."""
     body.X = body.joint.transform(body.q) * body.placement
@@ -40,15 +50,11 @@ def stand(body: Any, parent: Any) -> None:
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
     body.load = Magnitudes.zero()
-
-
-def measured_ground(ground: Any) -> None:
-    """The ground rests; changes of position are measured beside a turn of everything by a radian."""
-    resting_ground(ground)
-    ground.pace = Magnitudes(1.0, 0.0)
+    flexible.begin(body, parent)
 
 
 @on_call
+@but_particles
 def change(body: Any, parent: Any) -> None:
     """How a joint changes; changes of velocity are measured beside the velocity, of which they may be rounding."""
     accelerate.step(body, parent)
@@ -130,6 +136,7 @@ def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
 @lru_cache(maxsize=8)
 def closure(sort: EliminationShape) -> Algorithm:
     """The position and velocity errors of loops of up to so many constraints, and of couplings."""
+    sort = sort.rigid
     return Algorithm(
         f"closure_{sort}", resting_ground, (stand, measure, *_ties(sort), Schedule(_measuring)),
         inputs={"q": POSITION, "qd": VELOCITY},
@@ -144,26 +151,25 @@ def holds(sort: EliminationShape) -> Algorithm:
     along the constraints make."""
     base = closure(sort)
     return replace(
-        base, name=f"holds_{sort}",
+        base, name=f"holds_{sort.rigid}",
         sweeps=(stand, measure_and_hold, *_ties(sort), Schedule(partial(_measuring, look=measure_and_hold))),
         multiplier_outputs=("position", "velocity", "K_child", "K_parent"),
     )  # fmt: skip
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def position_correction(sort: EliminationShape) -> Algorithm:
-    """The least change of position that closes the loops, to first order, as `qdd`, and how far it can be trusted."""
+    """The least change of position that closes the loops, to first order, as `qdd`, and how far it can be trusted;
+    changes are measured beside a turn of everything by a radian."""
     return _correction(
-        "position_correction", measured_ground, accelerate, start_open, leave_open, sort, frozenset({"qd"})
+        "position_correction", 1.0, accelerate, start_open, leave_open, sort, frozenset({"qd"})
     )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def velocity_correction(sort: EliminationShape) -> Algorithm:
     """The least change of velocity that stops the loops from opening, as `qdd`, and how far it can be trusted."""
-    return _correction(
-        "velocity_correction", resting_ground, change, start_opening, leave_opening, sort, frozenset()
-    )
+    return _correction("velocity_correction", 0.0, change, start_opening, leave_opening, sort, frozenset())
 
 
 def _ties(sort: EliminationShape) -> tuple[OnCall, ...]:
@@ -171,15 +177,24 @@ def _ties(sort: EliminationShape) -> tuple[OnCall, ...]:
 
 
 def _correction(
-    name: str, ground: Callable[[Any], None], come_back: OnCall, begin: OnCall, finish: OnCall, sort: EliminationShape,
+    name: str, turn: float, come_back: OnCall, begin: OnCall, finish: OnCall, sort: EliminationShape,
     optional: frozenset[str],
 ) -> Algorithm:  # fmt: skip
-    ties = (*TIES, finish) if sort.coupled else ()
-    shared = [come_back if step is accelerate else step for step in SHARED]
-    order = partial(schedule, move=stand, begin_loop=begin, rub=False, finish=finish, come_back=come_back)
+    instead = {velocities: stand, start: begin, accelerate: come_back}
+    # Nothing acts, on particles neither.
+    steps = [instead.get(step, step) for step in steps_for(sort) if step is not flexible.weigh]
+    order = partial(
+        schedule, move=stand, begin_loop=begin, rub=False, finish=finish, come_back=come_back, rests=True
+    )
+
+    def ground(ground: Any) -> None:
+        rest(ground)
+        flexible.begin_rows(ground, sort.modes)
+        ground.pace = Magnitudes(turn, 0.0)
+
     return Algorithm(
-        f"{name}_{sort}", ground, (stand, begin, *shared, *ties, Schedule(order)),
+        f"{name}_{sort}", ground, (*steps, *((finish,) if sort.coupled else ()), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
         ground_outputs=("defect", "change", "before", "size"),
-        rewritten=REWRITTEN, views=views(sort), columns=sort.columns,
+        rewritten=rewritten(sort), views=views(sort), columns=sort.columns, link_rows=sort.link_rows,
     )  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination.magnitudes import Magnitudes
-from catena.dynamics.loops.elimination.steps import moved_pace
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.magnitudes import Magnitudes, moved_pace
 from catena.dynamics.tree.moved_inertia import moving_nothing
 from catena.joints import JointKind
 from catena.kernels import on_call
@@ -60,6 +60,7 @@ def own_load(loop: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
+@but_particles
 def own_pace(body: Any, parent: Any) -> None:
     """A body that was lent inertia is measured by how it moves. Forces would move the loan alone millions of times as
     fast, and beside that nothing is wrong."""

@@ -5,13 +5,14 @@ The four numbers `pull`, k and d for distances and then for angles, are an input
 because a loop sees nothing but the bodies that it joins.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination.flexible import floating_frames, with_weights
 from catena.dynamics.loops.elimination.least_change import constraint_columns, measure_and_hold, stand
-from catena.dynamics.loops.elimination.steps import accelerate, articulate, resting_ground
+from catena.dynamics.loops.elimination.steps import accelerate, articulate, rest
 from catena.dynamics.loops.elimination.ties import begin_coupling, leave, pull_coupling, pull_joint
 from catena.kernels import Algorithm, Entry, Scalars, Schedule, Sweep, at_ground, each_body, on_call
 from catena.spatial.scalars import array
@@ -51,6 +52,7 @@ def add_accelerations(body: Any) -> None:
 
 
 @on_call
+@but_particles
 def stand_and_tell(body: Any, parent: Any) -> None:
     """Stand without forces, with the strength passed on."""
     stand.step(body, parent)
@@ -86,12 +88,13 @@ def pulling_force(pull: Any, turning: Any, gaps: Any) -> Any:
 def _rest(ground: Any) -> None:
     """The ground rests, and keeps the power that friction in loops has lost."""
     lost = ground.lost
-    resting_ground(ground)
+    rest(ground)
     ground.lost = lost
 
 
-def pulling(at: Any) -> list[Entry]:
-    """Bodies stand, loops pull, bodies yield to it from the tips to the base, and accelerate on the way back."""
+def pulling(at: Any, implicit: bool) -> list[Entry]:
+    """Bodies stand, loops pull, bodies yield to it from the tips to the base, and accelerate on the way back; with
+    `implicit` modes are lent what a step implicit in them lends."""
     plan = at.plan
 
     def each(step: Any, nodes: range) -> list[Entry]:
@@ -110,7 +113,8 @@ def pulling(at: Any) -> list[Entry]:
         for entry in (*begin_coupling(at, k, leave), *pull_coupling(at, k))
     ]
     outward, inward = range(1, plan.n), range(plan.n - 1, 0, -1)
-    return [*each(stand_and_tell, outward), *loops, *each(articulate, inward), *each(accelerate, outward)]
+    entries = [*each(stand_and_tell, outward), *loops, *each(articulate, inward), *each(accelerate, outward)]
+    return with_weights(at, entries, stand_and_tell, True, implicit) if floating_frames(plan) else entries
 
 
 CALLED = (stand_and_tell, pull_together)
@@ -118,6 +122,7 @@ TIES_CALLED = (pull_joint,)
 """What the schedule calls besides steps of the elimination, and where there are couplings."""
 
 
-def pulling_sweeps(order: Callable[[Any], list[Entry]] = pulling) -> tuple[Sweep, ...]:
-    """What follows the accelerations of a stage; `order` lists the calls for one mechanism."""
-    return hold_accelerations, at_ground(_rest), Schedule(order), add_accelerations
+def pulling_sweeps(implicit: bool = False) -> tuple[Sweep, ...]:
+    """What follows the accelerations of a stage."""
+    order = Schedule(partial(pulling, implicit=implicit))
+    return hold_accelerations, at_ground(_rest), order, add_accelerations

@@ -1,16 +1,18 @@
 """The steps of a refinement: elimination with only the right-hand sides, which are what is left of the true
 equations."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination.magnitudes import Magnitudes, magnitude
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination import flexible
+from catena.dynamics.loops.elimination.flexible import among_rigid
+from catena.dynamics.loops.elimination.magnitudes import Magnitudes, hand_down, inertial_load, magnitude, part
 from catena.dynamics.loops.elimination.steps import demand, respond
 from catena.dynamics.tree.rotors import rotor_force
 from catena.kernels import on_call
-from catena.spatial.scalars import TINY, absolute, array
+from catena.spatial.scalars import absolute, array
 
 
 @on_call
@@ -29,6 +31,7 @@ def drag_again(multiplier: Any, child: Any, parent: Any) -> None:
 
 
 @on_call
+@among_rigid(flexible.balance)
 def balance(body: Any, parent: Any) -> None:
     """The joint force that is missing, and what the parent feels of it."""
     missing = body.effort - body.S.T * body.f - rotor_force(body.joint, body.qdd)
@@ -42,6 +45,7 @@ def balance(body: Any, parent: Any) -> None:
 
 
 @on_call
+@among_rigid(flexible.judge)
 def judge(body: Any, parent: Any) -> None:
     """The joint force that is missing in the end, as a part of all forces that were summed up, squared and summed.
 
@@ -58,27 +62,8 @@ def judge(body: Any, parent: Any) -> None:
     hand_down(body, parent, load, parts)
 
 
-def hand_down(body: Any, parent: Any, load: Magnitudes, parts: Sequence[Any]) -> None:
-    """Add what a body passes on to its parent: forces and what they are summed up from, and the judgement with those
-    parts of its own that are missing."""
-    parent.f += body.X.pull(body.f)
-    parent.load += load.shifted_force(body.X)
-    parent.defect += body.defect + sum(parts, 0.0)
-    parent.change += body.change + body.last_change
-    parent.before += body.before + body.change_before
-    parent.size += body.size + body.pace.angular + body.pace.linear
-
-
-def inertial_load(body: Any) -> Magnitudes:
-    """What the force I a + p0 that the body's motion takes is summed up from."""
-    inertia, a = body.inertia, body.pace
-    I, h = np.trace(inertia.I), magnitude(inertia.h)  # noqa: E741
-    return Magnitudes(I * a.angular + h * a.linear, h * a.angular + inertia.mass * a.linear) + Magnitudes.of(
-        body.p0
-    )
-
-
 @on_call
+@but_particles
 def judge_and_keep(body: Any, parent: Any) -> None:
     """The same, and the wrench that passes through the joint."""
     body.wrench = body.f
@@ -118,13 +103,8 @@ def judge_loop(multiplier: Any, child: Any, parent: Any) -> None:
             body.load += Magnitudes.of(column) * absolute(force)
 
 
-def part(rest: Any, whole: Any) -> Any:
-    """(rest / whole)^2, and zero where there is nothing."""
-    part = rest / (whole + TINY)
-    return part * part
-
-
 @on_call
+@but_particles
 def carry_again(body: Any, link: Any, multiplier: Any) -> None:
     """What the loop feels of them."""
     multiplier.l = multiplier.l + link.E.T @ (body.d_inv * body.u)
@@ -155,6 +135,7 @@ def feel_again(multiplier: Any, link: Any, body: Any) -> None:
 
 
 @on_call
+@among_rigid(flexible.accelerate_again)
 def accelerate_again(body: Any, parent: Any) -> None:
     """The corrections of all accelerations."""
     dq, body.da = respond(body, body.X * parent.da)

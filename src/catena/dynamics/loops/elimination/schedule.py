@@ -5,7 +5,15 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
+from catena.dynamics.loops.elimination.at_frames import AT_FRAMES
 from catena.dynamics.loops.elimination.blocks import EliminationShape
+from catena.dynamics.loops.elimination.flexible import (
+    REWRITTEN as REWRITTEN_WITH_MODES,
+    LENDING,
+    WEIGHING,
+    floating_frames,
+    with_weights,
+)
 from catena.dynamics.loops.elimination.lending import borrowers, lend, lend_with_soft, own_load, own_pace
 from catena.dynamics.loops.elimination.refinement import (
     accelerate_again,
@@ -81,12 +89,19 @@ SHARED: tuple[OnCall, ...] = (
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
 
-def steps_for(sort: EliminationShape) -> tuple[OnCall, ...]:
-    """What the elimination of a sort calls."""
-    return (velocities, start, *SHARED, *(TIES if sort.coupled else ()))
+def steps_for(sort: EliminationShape, implicit: bool = False) -> tuple[OnCall, ...]:
+    """What the elimination of a sort calls; each step comes behind those that write what it reads."""
+    weighing = (*(LENDING if implicit else ()), *WEIGHING) if sort.modes else ()
+    ties, at_frames = TIES if sort.coupled else (), AT_FRAMES.values() if sort.modes else ()
+    return (velocities, *weighing, start, *SHARED, *ties, *at_frames)
 
 
 REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before", "pace"})
+
+
+def rewritten(sort: EliminationShape) -> frozenset[str]:
+    """What more than one step of an elimination writes."""
+    return REWRITTEN | REWRITTEN_WITH_MODES if sort.modes else REWRITTEN
 
 
 @dataclass(frozen=True)
@@ -129,14 +144,19 @@ def schedule(
     finish: OnCall = leave,
     share: OnCall | None = stand_in,
     played: Callable[[Passes], list[Entry]] = Passes.all,
+    rests: bool = False,
+    implicit: bool = False,
 ) -> list[Entry]:
     """Elimination, the way back, refinements, and the last residuals. `move` and `begin_loop` say what bodies and loops
     begin with and `finish` what couplings end their beginning with, `rub` whether loop joints have friction, `keep`
     whether the wrenches of all joints are results; `go`, `come_back` and `end` are what bodies do when they are
     eliminated, when they come back, and at the end; `share` is what stand-ins of a body that many loops hold begin
-    with, None if there are to be none; `played` says which of the calls are made. Without `refine` the result is good
-    to some eight digits, which is enough for corrections, and nothing is judged."""
+    with, None if there are to be none; `played` says which of the calls are made. Where bodies have modes, `rests` says
+    that nothing acts, and `implicit` that modes are lent something. Without `refine` the result is good to some eight
+    digits, which is enough for corrections, and nothing is judged."""
     entries = _in_order(at, move, begin_loop, rub, keep, go, come_back, end, refine, finish, played)
+    if floating_frames(at.plan):
+        return with_weights(at, entries, move, rests, implicit)
     if share is None or borrowers(at.plan):
         return entries
     return with_stand_ins(
@@ -287,14 +307,15 @@ def _loop_goes(at: Any, step: LoopGoes) -> list[Entry]:
         entries.append(Entry(absorb_ground, k, (me, at.link(k, 0), at.flows(0))))
     entries.append(Entry(invert, k, (me,)))
     if step.node is not None:
-        entries.append(Entry(press, k, (me, at.link(k, step.node), at.flows(step.node))))
+        entries.append(Entry(_at(press, at, step.node), k, (me, at.link(k, step.node), at.flows(step.node))))
     for other, new in step.others:
         pair = at.pair(k, other)
         if step.node is not None:
             held = at.link(k, step.node)
             end = None if new else at.end(other, step.node)
             above = at.link(other, step.node)
-            entries.append(Entry(mix_link, k, (me, held, pair, above), ASSIGN * (new or end is not None)))
+            mix = _at(mix_link, at, step.node)
+            entries.append(Entry(mix, k, (me, held, pair, above), ASSIGN * (new or end is not None)))
             if end is not None:
                 entries.append(Entry(join, other, (at.multiplier(other), end, above)))
         entries.append(Entry(mix_own, k, (me, pair, at.multiplier(other))))
@@ -318,7 +339,8 @@ def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
         k, me = step.loop, at.multiplier(step.loop)
         entries.append(Entry(invert_again, k, (me,)))
         if step.node is not None:
-            entries.append(Entry(press_again, k, (me, at.link(k, step.node), at.flows(step.node))))
+            held = (me, at.link(k, step.node), at.flows(step.node))
+            entries.append(Entry(_at(press_again, at, step.node), k, held))
         for other, _ in step.others:
             entries.append(Entry(mix_again, k, (me, at.pair(k, other), at.multiplier(other))))
     return entries
@@ -350,7 +372,8 @@ def _way_back(
             k, me = step.loop, at.multiplier(step.loop)
             entries.append(Entry(begin, k, (me,)))
             if step.node is not None:
-                entries.append(Entry(feel, k, (me, at.link(k, step.node), at.flows(step.node))))
+                held = (me, at.link(k, step.node), at.flows(step.node))
+                entries.append(Entry(_at(feel, at, step.node), k, held))
             for other, _ in step.others:
                 entries.append(Entry(feel_pair, k, (me, at.pair(k, other), at.multiplier(other))))
             entries.append(Entry(settle, k, (me,)))
@@ -365,6 +388,11 @@ def _way_back(
         for k in loops_at.get(i, []):
             arrive(k, i)
     return entries
+
+
+def _at(step: OnCall, at: Any, node: int) -> OnCall:
+    """The step of a multiplier as it is done while its loop holds a node."""
+    return AT_FRAMES[step] if node in floating_frames(at.plan) else step
 
 
 def _with_parent(at: Any, i: int, parent: int) -> tuple[Any, ...]:

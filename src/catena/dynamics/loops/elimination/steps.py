@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible.particles import but_particles
+from catena.dynamics.loops.elimination import flexible
 from catena.dynamics.loops.elimination.blocks import Symmetric, Triangle
-from catena.dynamics.loops.elimination.magnitudes import Magnitudes
+from catena.dynamics.loops.elimination.flexible import among_rigid
+from catena.dynamics.loops.elimination.magnitudes import Magnitudes, pace_of
 from catena.dynamics.tree.friction import friction_at, passive_force
 from catena.kernels import on_call
 from catena.kinematics.along import along, gram_inverse
@@ -22,7 +25,7 @@ from catena.spatial import (
     is_symbolic,
     spd_inverse,
 )
-from catena.spatial.scalars import absolute, array, sqrt
+from catena.spatial.scalars import array, sqrt
 
 REGULARISATION = 1e-11
 # Loops that act on each other pass on the rounding errors of what each other blocks, which are of the order of
@@ -33,7 +36,7 @@ COUPLED = 1e4
 LEAST_PACE = (1e-9, 1e-12)
 
 
-def resting_ground(ground: Any) -> None:
+def rest(ground: Any) -> None:
     """The ground rests."""
     ground.pose = Transform.identity()
     ground.v = Motion.zero()
@@ -47,18 +50,30 @@ def resting_ground(ground: Any) -> None:
     ground.load = ground.pace = Magnitudes.zero()
 
 
-def ground(ground: Any) -> None:
-    """The ground accelerates against gravity, besides whatever it is made to do; corrections leave it
-    alone."""
-    resting_ground(ground)
-    ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
-    ground.pace = Magnitudes.of(ground.a) + Magnitudes(*LEAST_PACE)
+def resting_ground(ground: Any) -> None:
+    """The ground rests, and nobody eliminates modes."""
+    rest(ground)
+    flexible.begin_rows(ground, 0)
+
+
+def accelerating_ground(modes: int) -> Callable[[Any], None]:
+    """What the ground writes for bodies with at most so many modes: it accelerates against gravity, besides whatever it
+    is made to do; corrections leave it alone."""
+
+    def ground(ground: Any) -> None:
+        rest(ground)
+        flexible.begin_rows(ground, modes)
+        ground.a = ground.a_base + Motion(array([0.0, 0.0, 0.0, *(-ground.gravity)]))
+        ground.pace = Magnitudes.of(ground.a) + Magnitudes(*LEAST_PACE)
+
+    return ground
 
 
 # The mechanism as it stands and moves.
 
 
 @on_call
+@but_particles
 def velocities(body: Any, parent: Any) -> None:
     """Poses and twists, and each body as if nothing hung on it."""
     body.X = body.joint.transform(body.q) * body.placement
@@ -74,6 +89,7 @@ def velocities(body: Any, parent: Any) -> None:
     body.e = np.zeros(body.joint.nv)
     body.defect = body.change = body.before = body.size = 0.0
     body.load = Magnitudes.zero()
+    flexible.begin(body, parent)
 
 
 @on_call
@@ -173,6 +189,7 @@ def padded(Phi: ForceSpace, columns: int) -> ForceSpace:
 
 
 @on_call
+@among_rigid(flexible.articulate)
 def articulate(body: Any, parent: Any) -> None:
     """What the parent feels of a body through a joint that yields.
 
@@ -225,6 +242,7 @@ def _single_columns(S: MotionSpace) -> list[MotionSpace]:
 
 
 @on_call
+@among_rigid(flexible.carry)
 def carry(body: Any, link: Any, above: Any, multiplier: Any) -> None:
     """How a loop holds the parent when the body is gone, and how much the joint yields to it."""
     K = _held_beyond(body, link, multiplier)
@@ -233,6 +251,7 @@ def carry(body: Any, link: Any, above: Any, multiplier: Any) -> None:
 
 
 @on_call
+@among_rigid(flexible.carry_to_ground)
 def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
     """The same where the parent is the ground, whose acceleration is known."""
     K = _held_beyond(body, link, multiplier)
@@ -259,6 +278,7 @@ def join(multiplier: Any, link: Any, above: Any) -> None:
 
 
 @on_call
+@but_particles
 def cross_couple(body: Any, link: Any, other_link: Any, sum: Any) -> None:
     """How two loops act on each other through a joint that yields to both."""
     sum.K = sum.K - link.E.T @ (body.d_inv[:, None] * other_link.E)
@@ -333,42 +353,20 @@ def settle(multiplier: Any) -> None:
 
 
 @on_call
+@but_particles
 def release(body: Any, link: Any, multiplier: Any) -> None:
     """The joint force that the loop takes up."""
     body.e = body.e + link.E @ multiplier.lam
 
 
 @on_call
+@among_rigid(flexible.accelerate)
 def accelerate(body: Any, parent: Any) -> None:
     """Each joint accelerates as its force, its parent and the loops have it."""
-    body.pace = _pace(body, parent)
+    body.pace = pace_of(body, parent)
     body.qdd, body.a = respond(body, body.X * parent.a + body.c)
     body.last_change = 0.0
     demand(body)
-
-
-def _pace(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where loops
-    take back what forces do, or where velocities make none."""
-    a, pace = body.X * parent.a + body.c, carried_pace(body, parent)
-    for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
-        step = body.d_inv[k] * (absolute(body.u[k]) + absolute(U.dot(a)) + absolute(body.e[k]))
-        pace = pace + Magnitudes.of(S) * step
-    return pace
-
-
-def carried_pace(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body whose joint does not accelerate is summed up from."""
-    v = Magnitudes.of(body.v)
-    return parent.pace.shifted_motion(body.X) + Magnitudes.of(body.c) + v * v.angular
-
-
-def moved_pace(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body is summed up from whose joint moves as it does, whatever acts on it."""
-    pace = carried_pace(body, parent)
-    for S, x in zip(body.S.columns(), body.qdd, strict=True):
-        pace = pace + Magnitudes.of(S) * absolute(x)
-    return pace
 
 
 def respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:

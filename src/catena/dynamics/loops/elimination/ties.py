@@ -12,8 +12,7 @@ import numpy as np
 
 from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.loops.elimination.blocks import Symmetric, Triangle
-from catena.dynamics.loops.elimination.magnitudes import Magnitudes
-from catena.dynamics.loops.elimination.refinement import part
+from catena.dynamics.loops.elimination.magnitudes import Magnitudes, part
 from catena.dynamics.loops.elimination.steps import REGULARISATION, join, mobility, padded, relative
 from catena.kernels import ASSIGN, Entry, OnCall, on_call
 from catena.mechanism.profiles import Line

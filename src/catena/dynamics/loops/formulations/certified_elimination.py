@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.flexible.flexible_body import most_modes
 from catena.dynamics.loops.elimination import borrowers, loop_elimination, sort_for
-from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.magnitudes import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.dynamics.loops.formulations.kkt import kkt, multipliers_of
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
@@ -111,8 +109,7 @@ def is_for(plan: Plan) -> bool:
 
 def elimination_of(plan: Plan) -> Algorithm:
     """The elimination for a plan, with modes where bodies are flexible."""
-    modes = most_modes(plan)
-    return flexible_elimination(sort_for(plan), modes) if modes else loop_elimination(sort_for(plan))
+    return loop_elimination(sort_for(plan))
 
 
 def knows_joints(plan: Plan) -> bool:

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.dynamics.flexible.flexible_body import most_modes
 from catena.dynamics.loops.elimination import sort_for
-from catena.dynamics.loops.elimination.flexible import flexible_elimination
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.loops.formulations.certified_elimination import in_doubt, is_for
 from catena.dynamics.loops.inertia_root import rooted
@@ -49,8 +47,7 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     if is_for(problem.plan):
         inputs = problem.inputs
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        sort, modes = sort_for(problem.plan), most_modes(problem.plan)
-        algorithm = flexible_elimination(sort, modes, True) if modes else hybrid_elimination(sort)
+        algorithm = hybrid_elimination(sort_for(problem.plan))
         result = problem.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
         if problem.loop_tau is not None:

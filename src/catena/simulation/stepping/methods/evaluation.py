@@ -11,7 +11,6 @@ from catena.dynamics.elements.force_sweeps import force_sweeps
 from catena.dynamics.loops.elimination import loop_elimination
 from catena.dynamics.loops.elimination.dry_loops import at_dry_loops, holding, with_dry_loops
 from catena.dynamics.loops.elimination.feedback import elimination_with_feedback
-from catena.dynamics.loops.elimination.flexible import FlexibleSteps, flexible_elimination, flexible_steps
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, articulate_held, hybrid_elimination
 from catena.dynamics.loops.elimination.pulling import pulling_sweeps, telling
 from catena.dynamics.loops.elimination.steps import articulate
@@ -47,15 +46,13 @@ def _dynamics(variant: StepVariant) -> Algorithm:
         return told_accelerations
     if variant.method == "time_stepping":
         return damped_dynamics
-    if variant.modes and variant.sort is not None:
-        return flexible_elimination(variant.sort, variant.modes, variant.holds, variant.feedback, implicit)
+    if variant.sort is not None:
+        if variant.feedback:
+            return elimination_with_feedback(variant.sort, variant.holds, implicit)
+        return (hybrid_elimination if variant.holds else loop_elimination)(variant.sort, implicit)
     if variant.modes:
         return flexible_dynamics(variant.modes, variant.holds, implicit)
-    if variant.sort is None:
-        return hybrid_dynamics if variant.holds else articulated_body
-    if variant.feedback:
-        return elimination_with_feedback(variant.sort, variant.holds)
-    return hybrid_elimination(variant.sort) if variant.holds else loop_elimination(variant.sort)
+    return hybrid_dynamics if variant.holds else articulated_body
 
 
 @dataclass(eq=False)
@@ -78,22 +75,13 @@ class Stages:
         """Return the algorithm for the accelerations."""
         found, variant = _dynamics(self.variant), self.variant
         if variant.bears:
-            implicit = self.method.is_implicit
-            found = loaded_elimination(found, variant.modes, implicit) if variant.sort else loaded_tree(found)
+            found = (loaded_elimination if variant.sort else loaded_tree)(found)
         if self.variant.loops_stick:
             found = with_dry_loops(found, variant.bears)
         found = telling(found) if self.variant.pulls else found
         if (self.variant.touches and variant.sort is None) or self.method.lands:
             found = replace(found, ground=contact_forces.begun_with_contacts(found.ground))
         return found
-
-    @cached_property
-    def flexible(self) -> FlexibleSteps | None:
-        """Return how loops through flexible bodies are closed, where there are some."""
-        variant = self.variant
-        if not (variant.modes and variant.sort):
-            return None
-        return flexible_steps(variant.modes, variant.holds, self.method.is_implicit)
 
     @property
     def yielding(self) -> OnCall:
@@ -105,7 +93,7 @@ class Stages:
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
         """Return the sweeps that close loops: joints that are driven or stick do not give way."""
-        sweeps = closing_sweeps(self.yielding, self.flexible)
+        sweeps = closing_sweeps(self.yielding, self.method.is_implicit)
         if not self.variant.loops_stick:
             return sweeps
         close_positions, close_velocities = (Schedule(holding(sweep.order, False)) for sweep in sweeps)
@@ -139,8 +127,7 @@ class Stages:
     @cached_property
     def measuring(self) -> Schedule:
         """Return the sweep that finds how joints of loops move that may stick."""
-        order = sticking.measured_rates
-        return Schedule(self.flexible.dressed(order) if self.flexible else order)
+        return Schedule(sticking.measured_rates)
 
     @cached_property
     def touching(self) -> list[Sweep]:
@@ -169,7 +156,6 @@ class Stages:
         touching: list[Sweep] = []
         if variant.touches:
             touching = self.touching
-        pulling = self.flexible.pulling if self.flexible else None
         sweeps = [
             *self._led(stage_time),
             at_ground(dynamics.ground),
@@ -184,7 +170,7 @@ class Stages:
             sweeps += loads.rounds(again, begun == 0, variant.loops_stick)
         sweeps += [*touching, *([certify] if variant.sort else [])]
         if variant.pulls:
-            sweeps += pulling_sweeps(pulling) if pulling else pulling_sweeps()
+            sweeps += pulling_sweeps(self.method.is_implicit)
         sweeps.append(Pause("accelerations"))
         if variant.counts and self.method.lands:
             sweeps += work.count_damped(variant.forces)

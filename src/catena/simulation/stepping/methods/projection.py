@@ -4,22 +4,21 @@ from functools import partial
 from typing import Any
 
 from catena.dynamics.flexible.particles import but_particles
-from catena.dynamics.loops.elimination.flexible import FlexibleSteps
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loops.elimination.schedule import schedule
-from catena.dynamics.loops.elimination.steps import articulate, resting_ground
+from catena.dynamics.loops.elimination.steps import rest as rest_ground
 from catena.dynamics.loops.elimination.ties import leave_open, leave_opening
 from catena.kernels import OnCall, Schedule, at_ground, with_ground
 from catena.simulation.stepping.methods.conditions import larger
 from catena.spatial.scalars import absolute
 
-rest = at_ground(resting_ground)
+rest = at_ground(rest_ground)
 
 
-def closing_sweeps(go: OnCall = articulate, steps: FlexibleSteps | None = None) -> tuple[Schedule, Schedule]:
-    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield, `steps`
-    how flexible ones do."""
-    close = partial(steps.order if steps else schedule, move=stand, rub=False, refine=False, go=go)
+def closing_sweeps(go: OnCall, implicit: bool) -> tuple[Schedule, Schedule]:
+    """Return the sweeps that find the least changes of position and of velocity; `go` says how bodies yield, and with
+    `implicit` modes are lent what the step lends them."""
+    close = partial(schedule, move=stand, rub=False, refine=False, go=go, rests=True, implicit=implicit)
     return (
         Schedule(partial(close, begin_loop=start_open, finish=leave_open)),
         Schedule(partial(close, begin_loop=start_opening, finish=leave_opening)),

@@ -33,7 +33,6 @@ from catena.dynamics.loops.elimination.dry_loops import (
     start_opening_held,
     tell_rate,
 )
-from catena.dynamics.loops.elimination.flexible import OWN
 from catena.dynamics.loops.elimination.least_change import stand, start_open, start_opening
 from catena.dynamics.loops.elimination.pulling import (
     CALLED as PULL_STEPS,
@@ -265,11 +264,9 @@ def _opening(stages: Stages) -> list[Sweep]:
 def _called(stages: Stages) -> list[Sweep]:
     """Return what schedules call: the elimination of loops, and the forces of contacts."""
     variant, sweeps = stages.variant, list[Sweep]()
-    own: dict[Any, Any] = dict(stages.flexible.instead) if stages.flexible else {}
     if variant.sort:
         sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
-        sweeps += [own.get(stand, stand), start_open, start_opening]
-        sweeps += [own.get(step, step) for step in (PULL_STEPS if variant.pulls else ())]
+        sweeps += [stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.loops_stick:
@@ -280,9 +277,9 @@ def _called(stages: Stages) -> list[Sweep]:
         if variant.is_minimal:
             sweeps.append(stages.yielding)
         if variant.holds:
-            sweeps.append(own.get(accelerate, accelerate))
+            sweeps.append(accelerate)
         if variant.holds and variant.pulls:
-            sweeps.append(own.get(articulate, articulate))
+            sweeps.append(articulate)
     if variant.touches:
         meeting = contact_elimination.called if variant.sort else contact_forces.meeting
         sweeps += [
@@ -366,7 +363,6 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     variant = stages.variant
     found = {"q", "qd", "qdd", "xi", "tau", "c", "p0", "effort", "X", "S", "d_inv", "U"}
     found |= stages.dynamics.rewritten | stages.method.rewritten | {NEAR, "near_start", "seen", "seen_rate"}
-    found |= OWN | {"Ux"} if stages.flexible else set()
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= minimal.WRITTEN if variant.is_minimal else set()
