@@ -6,8 +6,8 @@
 * Files that compiled code does not depend on (`BESIDE` in `sources.py`) define no steps, and no file that it does
   depend on imports from them.
 * No room calls one after it through a `Protocol`.
-* Kinds of joints are told apart in `joints/` and nowhere else: others ask the contract. A format may know the few kinds
-  that it has words of its own for (`WORDS_FOR_KINDS`).
+* Kinds of joints are told apart in `joints/`, and kinds of forces in `forces/`, and nowhere else: others ask the
+  contract. A format may know the few kinds that it has words of its own for (`WORDS_FOR_KINDS`).
 * No folder has more than `MOST_FILES` files beside each other.
 
 Usage: python tools/check_rooms.py [package folder]
@@ -22,8 +22,14 @@ from pathlib import Path
 
 # What is written in steps and sweeps is traced; these words of `catena.kernels` say so.
 TRACED = {"Algorithm", "Schedule", "on_call", "to_base", "to_tip"}
-# Tests for kinds of joints that formats have words of their own for.
-WORDS_FOR_KINDS = {"formats/sdf/writing.py": 1, "formats/toml/kinds.py": 1, "formats/urdf/companion.py": 2}
+# Tests for kinds that formats, or a mechanism, have words of their own for.
+WORDS_FOR_KINDS = {
+    "formats/mjcf/joint_values.py": 4, "formats/mjcf/lifts.py": 1, "formats/mjcf/writing.py": 2,
+    "formats/sdf/writing.py": 1, "formats/toml/kinds.py": 1, "formats/urdf/companion.py": 2,
+    "mechanism/mechanism.py": 1,
+}  # fmt: skip
+# Rooms of kinds, and the classes that a kind derives from.
+CONTRACTS = {"joints": ("JointKind",), "forces": ("FrameForce", "JointForce", "LineForce")}
 MOST_FILES = 39
 
 
@@ -78,20 +84,26 @@ def _protocols(trees: dict[str, ast.Module]) -> Iterator[str]:
 
 def _kinds(trees: dict[str, ast.Module]) -> Iterator[str]:
     described = {
-        node.name
+        node.name: room
         for file, node in _classes(trees)
-        if file.startswith("joints/") and [_name(base) for base in node.bases] == ["JointKind"]
-    } - {"Modal"}
+        for room, contracts in CONTRACTS.items()
+        if file.startswith(f"{room}/") and len(node.bases) == 1 and _name(node.bases[0]) in contracts
+        if node.name not in ("Modal", *contracts)
+    }
     for file, tree in trees.items():
         tests = [
             (node.lineno, kinds)
             for node in ast.walk(tree)
             if isinstance(node, ast.Call) and _name(node.func) in ("isinstance", "issubclass")
-            if (kinds := described & {_name(x) for x in ast.walk(node.args[1]) if isinstance(x, ast.expr)})
+            if (
+                kinds := {_name(x) for x in ast.walk(node.args[1]) if isinstance(x, ast.expr)}
+                & described.keys()
+            )
+            if not any(file.startswith(f"{described[kind]}/") for kind in kinds)
         ]
-        if not file.startswith("joints/") and len(tests) > WORDS_FOR_KINDS.get(file, 0):
+        if len(tests) > WORDS_FOR_KINDS.get(file, 0):
             for line, kinds in tests:
-                yield f"{file}:{line}: this tests for {', '.join(sorted(kinds))}; let the joint contract answer."
+                yield f"{file}:{line}: this tests for {', '.join(sorted(kinds))}; let the contract answer."
 
 
 def _crowds(trees: dict[str, ast.Module]) -> Iterator[str]:

@@ -97,8 +97,8 @@ MUTANTS = (
         "tests/system/test_assembly_limits.py",
     ),
     Mutant(
-        "dynamics/loops/closing/way.py",
-        '        ("dead point", "", lambda x, tx: -sign * tx[way.column]),\n',
+        "dynamics/loops/closing/driven_curve.py",
+        '        ("dead point", "", lambda x, tx: -sign * tx[curve.column]),\n',
         '        ("dead point", "", lambda x, tx: -1.0),\n',
         "tests/system/test_kinematics_alone.py::test_a_rocker_stops_where_crank_and_coupler_are_in_line",
     ),

@@ -12,7 +12,6 @@ from catena.equations.parameters import SymbolicPlan, symbolic_plan
 from catena.equations.quick_symbols import quick_symbols
 from catena.equations.unrolling import new_symbols, unroll
 from catena.forces import ForceKind, LineForce, PlacedForce
-from catena.forces.stretch import LineSection
 from catena.kinematics import rate
 from catena.mechanism import Mechanism
 from catena.structure import Plan
@@ -71,8 +70,8 @@ def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[Pla
 def _kind_of(force: PlacedForce, symbolic: SymbolicPlan) -> ForceKind:
     """The kind of a force with the symbols that are asked for."""
     found = symbolic.kinds.get(force.whole)
-    if isinstance(force.kind, LineSection):
-        return replace(force.kind, whole=found) if isinstance(found, LineForce) else force.kind
+    if force.kind.described is not force.kind:
+        return replace(force.kind, whole=found) if isinstance(found, LineForce) else force.kind  # type: ignore[type-var]
     return (found or force.kind).under(symbolic.plan.gravity)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from catena.errors import ModelError, UnknownNameError
 from catena.forces import ForceKind
 from catena.kinematics.loops.kept_constraints import kept_as
-from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, JointSpringElement, Mechanism
+from catena.mechanism import Actuator, Body, Coupling, Frame, Joint, Mechanism
 from catena.mechanism.validation import INERTIA_TOLERANCE, known
 from catena.spatial import Pose, array
 from catena.structure import Plan, plan
@@ -190,13 +190,9 @@ class _Parts:
         )
 
     def kind(self, name: str) -> ForceKind:
-        """The kind of a force, with what was replaced in it. A spring at a joint has all its numbers, also those that
-        are zero."""
-        element = self.elements[name]
-        if name not in self.kinds and isinstance(element, JointSpringElement):
-            rows = (element.stiffness, element.damping, element.rest)
-            return element.kind.with_rows(*(tuple(row) for row in rows))
-        return self.kinds.get(name, element.kind)
+        """The kind of a force, with what was replaced in it, and all its numbers, also those that are zero."""
+        found = self.kinds.get(name)
+        return self.elements[name].whole_kind if found is None else found
 
     def changed_kinds(self) -> dict[str, ForceKind]:
         """The forces, by name, in which something was replaced."""

@@ -94,6 +94,11 @@ class ForceKind(Parametric, ABC):
         """Whether there is power that `energy` does not account for, as of a damper. Numbers."""
         return True
 
+    @property
+    def described(self) -> ForceKind:
+        """The kind that a user described, of which this one may be a part that acts in one place."""
+        return self
+
     def under(self, gravity: Scalars) -> Self:
         """Return this kind where the acceleration of gravity (3,) is so much; itself unless it `weighs`."""
         return self
@@ -129,6 +134,12 @@ class JointForce(ForceKind):
 
     looks: ClassVar[bool] = True
     """Whether the position of the joint matters, so that its whole turns are counted."""
+
+    @property
+    def dampers(self) -> tuple[Any, ...]:
+        """How much it resists each velocity component (nv,) in proportion, whatever the position, which a step may take
+        over its whole length; none where that is left to `load` alone."""
+        return ()
 
     @abstractmethod
     def load(self, at: AtJoint) -> np.ndarray:

@@ -41,6 +41,10 @@ class JointSpring(JointForce):
                 "JointSpring: it has neither stiffness nor damping, so it does nothing: give one"
             )
 
+    @property
+    def dampers(self) -> tuple[Any, ...]:
+        return self.damping
+
     def with_rows(
         self, stiffness: tuple[float, ...], damping: tuple[float, ...], rest: tuple[float, ...]
     ) -> JointSpring:

@@ -43,6 +43,10 @@ class LineSection(FrameForce):
     drawn_as = "none"
 
     @property
+    def described(self) -> LineForce:
+        return self.whole
+
+    @property
     def spends(self) -> bool:
         return self.whole.spends
 

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from catena.errors import ModelError
 from catena.forces import ForceKind
 from catena.mechanism.edits import without_what_belongs_to
-from catena.mechanism.elements import JointSpringElement, Spring
 from catena.mechanism.new_parts import signal_values
 from catena.mechanism.parts import GROUND, Body, Frame, Joint
 from catena.mechanism.validation import known, pose
@@ -30,8 +29,6 @@ OF_JOINT = (
     "kind", "in_parent", "in_child", "damping", "friction", "limits", "actuated", "limit_stiffness", "limit_damping",
     "armature", "velocity_limit", "static_friction", "stribeck_velocity", "load_friction",
 )  # fmt: skip
-OF_JOINT_SPRING = ("stiffness", "rest", "damping")
-OF_POINT_SPRING = ("stiffness", "rest_length", "damping")
 
 
 def with_body(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> Mechanism:
@@ -76,7 +73,8 @@ def with_spring(mechanism: Mechanism, name: str, numbers: Mapping[str, Any]) -> 
     changed = mechanism.copy()
     order = list(mechanism.springs)
     del changed._springs[name]
-    _changed_spring(changed, old, numbers)
+    _require(f"spring {old.name!r}", numbers, old.numbers)
+    old.added_to(changed, **numbers)
     changed._springs = {n: changed._springs[n] for n in order}
     return changed
 
@@ -212,18 +210,6 @@ def _changed_joint(empty: Mechanism, old: Joint, given: Mapping[str, Any]) -> Jo
     if old.locked and (made.kind.nq, made.kind.nv) != (old.kind.nq, old.kind.nv):
         raise ModelError(f"joint {old.name!r}: it is locked at coordinates of its old kind: unlock it first")
     return replace(made, locked_at=old.locked_at)
-
-
-def _changed_spring(changed: Mechanism, old: Spring, given: Mapping[str, Any]) -> Spring:
-    """Return a spring at the same place with other numbers; `changed` is the mechanism without it."""
-    who = f"spring {old.name!r}"
-    if isinstance(old, JointSpringElement):
-        _require(who, given, OF_JOINT_SPRING)
-        there = {name: getattr(old, name) for name in OF_JOINT_SPRING}
-        return changed.add_spring(old.name, old.joint, **{**there, **given})
-    _require(who, given, OF_POINT_SPRING)
-    there = {name: getattr(old, name) for name in OF_POINT_SPRING}
-    return changed.add_spring_between(old.name, old.frame_a, old.frame_b, **{**there, **given})
 
 
 def _changed_kind(who: str, kind: ForceKind, given: Mapping[str, Any]) -> ForceKind:

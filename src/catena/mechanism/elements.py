@@ -8,16 +8,19 @@ joint, or two frames.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from catena import forces
 from catena.mechanism.parts import Joint
+
+if TYPE_CHECKING:
+    from catena.mechanism.mechanism import Mechanism
 
 Floats = NDArray[np.float64]
 
@@ -78,6 +81,11 @@ class ForceElement(ABC):
         """The same force at the same place with the numbers of a kind that differs in these only."""
 
     @property
+    def whole_kind(self) -> forces.ForceKind:
+        """The kind with all its numbers, also those that are zero and leave a part of it out."""
+        return self.kind
+
+    @property
     def frames(self) -> tuple[str, ...] | None:
         """The frames a and b that it acts between, more where it pulls along a line over several, None for a force at a
         joint."""
@@ -127,12 +135,26 @@ class JointSpringElement(ForceElement):
     rest: Floats
     damping: Floats
 
+    numbers = ("stiffness", "rest", "damping")
+
     @property
     def kind(self) -> forces.JointSpring:
         stiff, damped = self.stiffness.any(), self.damping.any()
         return forces.JointSpring(
             tuple(self.stiffness) if stiff else (), tuple(self.damping) if damped else (), tuple(self.rest)
         )
+
+    @property
+    def whole_kind(self) -> forces.JointSpring:
+        return self.kind.with_rows(tuple(self.stiffness), tuple(self.damping), tuple(self.rest))
+
+    def added_to(
+        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **given: Any
+    ) -> Spring:
+        """Add a spring with these numbers, but those that are given, to a mechanism that has the same joint under a
+        name with this prefix."""
+        there = {name: getattr(self, name) for name in self.numbers}
+        return mechanism.add_spring(prefix + self.name, prefix + self.joint, **{**there, **given})
 
     def with_kind(self, kind: forces.JointSpring) -> JointSpringElement:
         def row(name: str) -> Floats:
@@ -158,6 +180,16 @@ class PointSpringElement(ForceElement):
     stiffness: float
     rest_length: float
     damping: float
+
+    numbers = ("stiffness", "rest_length", "damping")
+
+    def added_to(
+        self, mechanism: Mechanism, prefix: str = "", of: Callable[[str], str] = str, **given: Any
+    ) -> Spring:
+        """Add a spring with these numbers, but those that are given, between frames whose names `of` tells."""
+        there = {name: getattr(self, name) for name in self.numbers}
+        ends = of(self.frame_a), of(self.frame_b)
+        return mechanism.add_spring_between(prefix + self.name, *ends, **{**there, **given})
 
     @property
     def kind(self) -> forces.PointSpring:

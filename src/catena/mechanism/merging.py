@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catena.errors import ModelError
 from catena.mechanism import validation
-from catena.mechanism.elements import JointSpringElement, KindElement, PointSpringElement
+from catena.mechanism.elements import KindElement
 from catena.mechanism.mounted_sensors import IMU
 from catena.mechanism.parts import GROUND, Joint
 from catena.spatial import Pose
@@ -52,14 +52,7 @@ def include(
             actuator.no_load_speed,
         )
     for spring in other.springs.values():
-        if isinstance(spring, JointSpringElement):
-            mechanism.add_spring(
-                prefix + spring.name, prefix + spring.joint, spring.stiffness, spring.rest, spring.damping
-            )
-        elif isinstance(spring, PointSpringElement):
-            ends = of(spring.frame_a), of(spring.frame_b)
-            numbers = spring.stiffness, spring.rest_length, spring.damping
-            mechanism.add_spring_between(prefix + spring.name, *ends, *numbers)
+        spring.added_to(mechanism, prefix, of)
     for wrench in other.wrenches.values():
         mechanism.add_wrench(
             prefix + wrench.name, of(wrench.frame), wrench.moment, wrench.force, of(wrench.axes)

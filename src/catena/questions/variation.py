@@ -20,8 +20,7 @@ from catena.dynamics.elements.placed_forces import FRICTION, at_joint, between
 from catena.dynamics.tree.rotors import rotor_inertias
 from catena.equations.parameters import Parameter, SymbolicPlan, find_parameters, symbolic_plan, with_values
 from catena.errors import ModelError, StateError, raise_for_states
-from catena.forces import JointStop, PlacedForce
-from catena.forces.stretch import LineSection
+from catena.forces import PlacedForce
 from catena.kernels import Constants, arrays, constant_parts
 from catena.kernels.evaluation import ConstantsByState, Evaluator
 from catena.kernels.formula_rows import formula_rows
@@ -309,7 +308,7 @@ class VariedConstants(ConstantsByState):
 
     def _is_rigid_stop(self, force: PlacedForce) -> bool:
         """Return whether a force is the stop of a joint that takes its stiffness from the inertia that it feels."""
-        if not isinstance(force.kind, JointStop) or not force.name.endswith(LIMITS):
+        if not force.name.endswith(LIMITS):
             return False
         return self.variation.mechanism.joints[force.name.removesuffix(LIMITS)].limit_stiffness is None
 
@@ -327,7 +326,7 @@ class VariedConstants(ConstantsByState):
     def _twin(self, force: PlacedForce) -> PlacedForce:
         """Return a force with symbols in it."""
         plan, kinds = self._symbolic.plan, self._symbolic.kinds
-        kind = force.kind.whole if isinstance(force.kind, LineSection) else force.kind
+        kind = force.kind.described
         if force.whole in kinds:
             kind = copy(kind)
             for name in kind.named_params():

@@ -1,7 +1,7 @@
 """Driving a mechanism with loops through its range: where it goes, how fast, and where it can go no further.
 
-The way of the driven joint is followed on both sides of the start (`way.py`), and sampled evenly in the driven
-coordinate.
+The curve of the driven joint is followed on both sides of the start (`driven_curve.py`), and sampled evenly in the
+driven coordinate.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.dynamics.loops.closing import flexible_loops
+from catena.dynamics.loops.closing.driven_curve import DrivenCurve, End, followed, rates
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
-from catena.dynamics.loops.closing.way import DrivenCurve, End, one_way, rates
 from catena.errors import LoopError, StateError
 from catena.hooks import hook
 from catena.mechanism.validation import known
@@ -35,7 +35,7 @@ STILL = 1e-10
 @dataclass(frozen=True, eq=False)
 class Drive:
     """A mechanism driven at a constant rate: the driven coordinate `values` (n,), configurations `q` (n, nq),
-    velocities `v` (n, nv) and accelerations `vdot` (n, nv), and the two ends of the way.
+    velocities `v` (n, nv) and accelerations `vdot` (n, nv), and the two ends of the curve.
 
     At a dead point the driver cannot move at a rate of its own, and v and vdot are NaN there.
     """
@@ -174,22 +174,22 @@ def _driven(
     samples: int, rate: float, held: Mapping[str, Any],
 ) -> Drive:  # fmt: skip
     """Return the mechanism driven through its range from a closed configuration `start` (nq,)."""
-    way = DrivenCurve(quick, joint, held)
-    along = way.tangent(start, None)
-    if abs(along[way.column]) <= STILL:
+    curve = DrivenCurve(quick, joint, held)
+    along = curve.tangent(start, None)
+    if abs(along[curve.column]) <= STILL:
         raise LoopError(
             f"Joint {joint!r} stands at a dead point of {system.mechanism.name!r}: start elsewhere."
         )
-    nodes_back, low = one_way(way, start, -along, to)
-    nodes_on, high = one_way(way, start, along, to)
+    nodes_back, low = followed(curve, start, -along, to)
+    nodes_on, high = followed(curve, start, along, to)
     if low.reason == high.reason == "full turn" and to is None:
         # Once round is enough: from the start on.
-        nodes_back, low = [start], End(way.value(start), "full turn", "", start)
+        nodes_back, low = [start], End(curve.value(start), "full turn", "", start)
     nodes = np.array([*reversed(nodes_back), *nodes_on[1:]])
     at = nodes[:, system.slice_q(joint)][:, 0]
     values = np.linspace(low.value, high.value, samples)
     q = _sampled(system, joint, values, at, nodes, held, (low, high))
-    v, vdot = rates(way, q, rate)
+    v, vdot = rates(curve, q, rate)
     return Drive(system, joint, values, q, v, vdot, (low, high))
 
 

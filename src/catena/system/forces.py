@@ -29,7 +29,9 @@ class ForcesOfSystem:
         """Return what they do at q (..., nq) and v (..., nv): tau (..., nv) and f_ext {body: (..., 6)}, as
         `forward_dynamics` takes them."""
         batch, flat, q, v = self._system._flattened(q, v)
-        return flat.mechanics.elements.told(q, v, self._system._near_rows(near, batch)).reshaped(batch)
+        return flat.mechanics.elements.element_forces(q, v, self._system._near_rows(near, batch)).reshaped(
+            batch
+        )
 
     def energy(self, q: ArrayLike, near: Mapping[str, ArrayLike] | None = None) -> np.ndarray:
         """Return the energy that they store, shape (...)."""

@@ -249,7 +249,7 @@ def _in_place(
     if not system.mechanics.acts or elements.is_empty:
         return tau, f_ext
     at, rate = (np.broadcast_to(x, (*batch, n)).reshape(-1, n) for x, n in ((q, system.nq), (v, system.nv)))
-    own = elements.told(at, rate, near=system._near_rows(near, batch))
+    own = elements.element_forces(at, rate, near=system._near_rows(near, batch))
     pushed = {name: x.reshape(*batch, 6) for name, x in own.f_ext.items()}
     tau = tau + own.tau.reshape(*batch, system.nv)
     if not pushed:

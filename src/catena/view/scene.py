@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from catena.mechanism import GROUND, Body, Mechanism
 from catena.system import System
 from catena.view import theme
+from catena.view.body_shapes import body_solids
 from catena.view.camera import Camera, camera
 from catena.view.flexing import Flexing, Skin, body_skin, exaggerated, flexings, given_skin
 from catena.view.footing import Footings, is_guided, sliding_way
 from catena.view.gears import wheels
-from catena.view.given_shapes import given_solids
 from catena.view.glyphs import joint_glyph
 from catena.view.outlines import body_outline, carried_points
 from catena.view.parts import Anchor, Part, Poses, SpanningPart
@@ -130,7 +130,7 @@ def scene(
     bodies = {name: body for name, body in mechanism.bodies.items() if name != GROUND}
     centres = {name: poses[name][:3, :3] @ body.com + poses[name][:3, 3] for name, body in bodies.items()}
     reached = {name: carried_points(mechanism, name, poses, sites) for name in bodies}
-    given = {name: given_solids(mechanism, name) for name in mechanism.bodies}
+    given = {name: body_solids(mechanism, name) for name in mechanism.bodies}
     corners = [
         poses[name][:3, :3] @ p + poses[name][:3, 3]
         for name in bodies
@@ -246,7 +246,7 @@ def _apply(pose: Floats, point: Floats) -> Floats:
 
 
 def _given_ground(mechanism: Mechanism) -> Part:
-    solids = tuple(solid for _, some in given_solids(mechanism, GROUND) for solid in some)
+    solids = tuple(solid for _, some in body_solids(mechanism, GROUND) for solid in some)
     return Part(GROUND, "ground", theme.GROUND, GROUND, solids)
 
 

@@ -152,7 +152,7 @@ class Elements:
         one."""
         return all(force.is_compiled for force in self.placed)
 
-    def require_told(self) -> None:
+    def require_inputs(self) -> None:
         """Refuse a run of forces that wait to be told numbers: nobody gives them there."""
         waiting = [force for force in self.placed if force.kind.inputs]
         if waiting:
@@ -264,10 +264,10 @@ class Elements:
     def forces(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return all forces at q (states, nq) and v (states, nv): of joints (states, nv), and by body, or by place of a
         flexible one, (states, 6), in its own axes at its origin, nothing for ground."""
-        found = self.told(q, v)
+        found = self.element_forces(q, v)
         return found.tau, dict(found.f_ext)
 
-    def told(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> ElementForces:
+    def element_forces(self, q: np.ndarray, v: np.ndarray, near: Near | None = None) -> ElementForces:
         """Return all forces at q (states, nq) and v (states, nv), where loop joints are next to the positions `near`
         (states, nq of the joint) as far as these are given."""
         plan = self._evaluator.plan

@@ -121,7 +121,7 @@ class ForceState:
             self.velocity = v.array
             if force.site == FRAMES:
                 self.at = Relative(self.X, v, force.inputs)
-                if isinstance(self.kind, LineSection):
+                if self.kind.described is not self.kind:
                     self._go_along(self.kind, ground)
                 if not self.kind.reacts:
                     self.velocity = self.v_b.array

@@ -67,7 +67,7 @@ class ActingForces(RunPart):
         self.prescribed = PrescribedJoints(system, self.motion)
         self.driven = self.prescribed.columns
         elements = system.mechanics.elements
-        elements.require_told()
+        elements.require_inputs()
         self.has_python_elements = not elements.is_compiled
         own = () if self.has_python_elements else elements.placed
         watched = [f for joint in self._looked_at() for f in elements.watch(joint)] if system.loops else []

@@ -65,7 +65,7 @@ class CompiledSteps:
         self.method, self.coordinates, self.horizon = method or problem.integrator, coordinates, horizon
         self.chosen = chosen = chosen_step(acting, drift, law, self.method, coordinates, observers)
         variant = chosen.variant
-        if variant.told:
+        if variant.supplied:
             self.drift = drift = drift.telling()
         self.observers, self.observed = observers, variant.observed
         self.adaptive, self.fixed_step = chosen.adaptive, problem.step

@@ -33,8 +33,8 @@ def variant_for(
     sticks = _friction_sticks(problem, method)
     if not sticks:
         require_none(system, "a run with contacts of tips, by time_stepping, or a stepper by abm4,")
-    told = not sticks and _is_told(problem, drift, method)
-    drift = drift.telling() if told else drift
+    supplied = not sticks and _supplies(problem, drift, method)
+    drift = drift.telling() if supplied else drift
     # Contacts go through flexible bodies by elimination, as they go through loops.
     bends = problem.touching is not None and bool(most_modes(system.plan))
     eliminates = (drift.couples or bends) and not drift.in_python
@@ -53,7 +53,7 @@ def variant_for(
         wrench_paths=len(acting.forces) if acting.compiled_wrenches else 0,
         pushed=acting.push is not None,
         pulls=drift.pulls and not drift.in_python,
-        modes=0 if told else most_modes(system.plan),
+        modes=0 if supplied else most_modes(system.plan),
         touches=problem.touching.nodes if problem.touching else (),
         least=problem.touching is not None and problem.touching.least,
         turns=bool(acting.counted) and not acting.has_python_elements,
@@ -63,11 +63,11 @@ def variant_for(
         coordinates=coordinates if drift.closed else "joint",
         observed=observed,
         loops_stick=sticks and not drift.in_python and bool(dry_loops(system.mechanics.effective_plan)),
-        told=told,
+        supplied=supplied,
     )
 
 
-def _is_told(problem: Problem, drift: Drift, method: str) -> bool:
+def _supplies(problem: Problem, drift: Drift, method: str) -> bool:
     """Return whether Python tells a step its accelerations: where bodies have so many modes that code for their number
     would be long, and nothing acts that the step alone knows."""
     plain = problem.touching is None and problem.landing is None and problem.coordinates == "joint"
@@ -86,14 +86,14 @@ def choices_for(acting: ActingForces) -> ChoicesOfStates:
 def _friction_sticks(problem: Problem, method: str) -> bool:
     """Return whether the dry friction of joints sticks in steps of a method: one without a past, in which contacts do
     not hold on to bodies."""
-    is_told = (
+    can_stick = (
         problem.sticks
         and problem.coordinates == "joint"
         and problem.touching is None
         and not problem.tips
         and method not in ("abm4", "time_stepping")
     )
-    return is_told and has_dry_friction(problem.system.plan)
+    return can_stick and has_dry_friction(problem.system.plan)
 
 
 def _counts_work(acting: ActingForces, drift: Drift) -> bool:

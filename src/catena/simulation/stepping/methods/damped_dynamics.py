@@ -11,7 +11,6 @@ from typing import Any
 
 from catena.dynamics.tree.articulated_body import accelerations, articulated_body, pass_on, velocities
 from catena.dynamics.tree.rotors import with_rotor
-from catena.forces import JointSpring
 from catena.forces.placed import TREE
 from catena.kernels import each_moving_force, tip_to_base
 from catena.spatial import ArticulatedInertia, spd_inverse
@@ -21,9 +20,9 @@ from catena.spatial.scalars import array
 @each_moving_force
 def resist(force: Any, a: Any, b: Any, ground: Any) -> None:
     """Add what the damper of a spring at a joint resists with to that of the joint."""
-    if force.site == TREE and force.acts and isinstance(force.kind, JointSpring) and force.kind.damping:
+    if force.site == TREE and force.acts and force.kind.dampers:
         half = 0.5 * ground.dt
-        b.resists = array([r + half * d for r, d in zip(b.resists, force.kind.damping, strict=True)])
+        b.resists = array([r + half * d for r, d in zip(b.resists, force.kind.dampers, strict=True)])
 
 
 @tip_to_base

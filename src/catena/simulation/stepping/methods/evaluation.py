@@ -36,14 +36,14 @@ from catena.simulation.stepping.methods.steering import (
     push_by_paths,
     steer,
 )
-from catena.simulation.stepping.methods.told import told_accelerations
+from catena.simulation.stepping.methods.supplied_accelerations import supplied_accelerations
 from catena.simulation.stepping.methods.variant import StepVariant
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
     implicit = variant.method == "implicit_leapfrog"
-    if variant.told:
-        return told_accelerations
+    if variant.supplied:
+        return supplied_accelerations
     if variant.method == "time_stepping":
         return damped_dynamics
     if variant.sort is not None:

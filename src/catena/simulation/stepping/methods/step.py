@@ -216,7 +216,7 @@ def _is_bare(stages: Stages) -> bool:
         variant.wrench_paths,
         variant.observed,
     )
-    return variant.told and not (variant.forces or any(inside) or formulas.observer is not None)
+    return variant.supplied and not (variant.forces or any(inside) or formulas.observer is not None)
 
 
 def _told_of_loops(variant: StepVariant) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class StepVariant:
     counted, whether dry friction `sticks`, in joints that close loops too (`loops_stick`), and comes from the load of
     joints (`bears`), the units along whose `rows` a step finds impulses, which `coordinates` are integrated, how
     many numbers somebody carries from step to step who has `observed` each of them, and whether accelerations are
-    `told` by Python, because bodies have many modes."""
+    `supplied` by Python, because bodies have many modes."""
 
     method: str
     sort: EliminationShape | None
@@ -89,7 +89,7 @@ class StepVariant:
     rows: tuple[Unit, ...] = ()
     coordinates: str = "joint"
     observed: int = 0
-    told: bool = False
+    supplied: bool = False
 
     @property
     def rubs(self) -> bool:
@@ -141,7 +141,7 @@ class StepVariant:
             "rubbing" if self.rubs else "",
             self.coordinates if self.coordinates != "joint" else "",
             f"observed_{self.observed}" if self.observed else "",
-            "told" if self.told else "",
+            "supplied" if self.supplied else "",
             law.name if law else "",
         ]
         return "_".join(word for word in words if word)

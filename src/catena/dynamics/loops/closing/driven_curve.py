@@ -1,4 +1,4 @@
-"""The way of a driven joint: the curve of closed configurations on which it moves, and where it ends.
+"""The curve of a driven joint: the closed configurations on which it moves, and where it ends.
 
 The closed configurations of a mechanism with one freedom are a curve in q. It is followed by its length, not by the
 driven coordinate, so that it does not matter that the driven coordinate turns back at a dead point: there the curve has
@@ -29,7 +29,7 @@ TURN = 2.0 * np.pi
 
 @dataclass(frozen=True)
 class End:
-    """Where a way ends: the `value` of the driven coordinate, the `reason` ("dead point", "limit", "full turn" or
+    """Where a curve ends: the `value` of the driven coordinate, the `reason` ("dead point", "limit", "full turn" or
     "asked for"), the `joint` whose limit it is, and the configuration q (nq,)."""
 
     value: float
@@ -70,7 +70,7 @@ class DrivenCurve:
         if along is None:
             t[self.columns] = Vt[-1]
             return t * (np.sign(t[self.column]) or 1.0)
-        # Where two ways meet, go on as straight as possible.
+        # Where two branches meet, go on as straight as possible.
         N = Vt[min(rank, len(self.columns) - 1) :]
         t[self.columns] = N.T @ (N @ along[self.columns])
         return t / np.linalg.norm(t)
@@ -81,67 +81,67 @@ class DrivenCurve:
         found, closed = self.quick.close(start, self.columns)
         if not closed[0]:
             return None
-        way = self.quick.between(q[None], found)[0] / self.quick.units
-        return found[0] if abs(float(way @ t) - h) < 0.3 * abs(h) else None
+        step = self.quick.between(q[None], found)[0] / self.quick.units
+        return found[0] if abs(float(step @ t) - h) < 0.3 * abs(h) else None
 
     def value(self, q: np.ndarray) -> float:
         """Return the driven coordinate."""
         return float(q[self.plan.slice_q(self.joint)][0])
 
 
-def one_way(
-    way: DrivenCurve, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
+def followed(
+    curve: DrivenCurve, start: np.ndarray, along: np.ndarray, to: tuple[float, float] | None
 ) -> tuple[list[np.ndarray], End]:
-    """Return configurations on the way in one direction, and its end."""
+    """Return configurations on the curve in one direction, and its end."""
     q, t, h = start, along, STEP
-    sign = np.sign(along[way.column])
-    begun = way.value(start)
+    sign = np.sign(along[curve.column])
+    begun = curve.value(start)
     goal = None if to is None else (to[1] if sign > 0 else to[0])
-    is_turning = way.plan.joint_kind(way.plan.joint.index(way.joint)).consists_of(HINGE)
+    is_turning = curve.plan.joint_kind(curve.plan.joint.index(curve.joint)).consists_of(HINGE)
     nodes = [start]
     if goal is not None and sign * (goal - begun) <= 0.0:
         return nodes, End(begun, "asked for", "", start)
     for _ in range(MOST):
-        new = way.on(q, t, h)
+        new = curve.on(q, t, h)
         if new is None:
             h *= 0.5
             if h < SHORTEST:
                 raise LoopError(
-                    f"The way of {way.mechanism.name!r} ends at {way.joint} = {way.value(q):.6g}, where its "
+                    f"The motion of {curve.mechanism.name!r} ends at {curve.joint} = {curve.value(q):.6g}, where its "
                     f"loops do not say how it goes on; drive another joint."
                 )
             continue
-        t_new = way.tangent(new, t)
-        end = _end(way, q, t, new, t_new, h, sign, begun, goal, is_turning)
+        t_new = curve.tangent(new, t)
+        end = _end(curve, q, t, new, t_new, h, sign, begun, goal, is_turning)
         if end is not None:
             nodes.append(end.q)
             return nodes, end
         q, t, h = new, t_new, min(STEP, 2.0 * h)
         nodes.append(q)
     raise LoopError(
-        f"The way of {way.joint!r} in {way.mechanism.name!r} does not end; say how far to go, to=(low, high)."
+        f"The motion of {curve.joint!r} in {curve.mechanism.name!r} does not end; say how far to go, to=(low, high)."
     )
 
 
 def _end(
-    way: DrivenCurve, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float,
+    curve: DrivenCurve, q: np.ndarray, t: np.ndarray, new: np.ndarray, t_new: np.ndarray, h: float, sign: float,
     begun: float, goal: float | None, is_turning: bool,
 ) -> End | None:  # fmt: skip
-    """Return the end that lies between two configurations on the way, the first if there are several."""
+    """Return the end that lies between two configurations on the curve, the first if there are several."""
     tests: list[tuple[str, str, Any]] = [
-        ("dead point", "", lambda x, tx: -sign * tx[way.column]),
+        ("dead point", "", lambda x, tx: -sign * tx[curve.column]),
     ]
     if goal is not None:
-        tests.append(("asked for", "", lambda x, tx: sign * (way.value(x) - goal)))
+        tests.append(("asked for", "", lambda x, tx: sign * (curve.value(x) - goal)))
     if is_turning and goal is None:
-        tests.append(("full turn", "", lambda x, tx: sign * (way.value(x) - begun) - TURN))
-    for name, where, bound, up in _limits(way):
+        tests.append(("full turn", "", lambda x, tx: sign * (curve.value(x) - begun) - TURN))
+    for name, where, bound, up in _limits(curve):
         tests.append(("limit", name, lambda x, tx, where=where, bound=bound, up=up: up * (x[where] - bound)))
     found: list[tuple[float, End]] = []
     for reason, name, beyond in tests:
         if beyond(new, t_new) > 0.0 >= beyond(q, t):
-            length, at = _located(way, q, t, h, beyond)
-            found.append((length, End(way.value(at), reason, name, at)))
+            length, at = _located(curve, q, t, h, beyond)
+            found.append((length, End(curve.value(at), reason, name, at)))
     if not found:
         return None
     end = min(found, key=lambda pair: pair[0])[1]
@@ -150,23 +150,23 @@ def _end(
 
 
 def _located(
-    way: DrivenCurve, q: np.ndarray, t: np.ndarray, h: float, beyond: Any
+    curve: DrivenCurve, q: np.ndarray, t: np.ndarray, h: float, beyond: Any
 ) -> tuple[float, np.ndarray]:
     """Return how far along a step something is met, and the configuration there."""
     low, high, at = 0.0, h, q
     f_low = float(beyond(q, t))
     for k in range(60):
-        x = way.on(q, t, high)
+        x = curve.on(q, t, high)
         if k == 0:
-            f_high = float(beyond(x, way.tangent(x, t))) if x is not None else 1.0
+            f_high = float(beyond(x, curve.tangent(x, t))) if x is not None else 1.0
         # Regula falsi, halved every other time so that it cannot creep.
         middle = 0.5 * (low + high) if k % 2 else low - f_low * (high - low) / (f_high - f_low)
         if not low < middle < high or high - low < 1e-13:
             break
-        x = way.on(q, t, middle)
+        x = curve.on(q, t, middle)
         if x is None:
             break
-        f = float(beyond(x, way.tangent(x, t)))
+        f = float(beyond(x, curve.tangent(x, t)))
         at = x
         if f > 0.0:
             high, f_high = middle, f
@@ -177,38 +177,38 @@ def _located(
     return high, at
 
 
-def _limits(way: DrivenCurve) -> list[tuple[str, int, float, float]]:
+def _limits(curve: DrivenCurve) -> list[tuple[str, int, float, float]]:
     """Return the limits of joints with one coordinate: the joint, where it is in q, the limit, and its direction."""
     found = []
-    for name in way.plan.joints:
-        limits = way.mechanism.joints[name].limits if name in way.mechanism.joints else None
+    for name in curve.plan.joints:
+        limits = curve.mechanism.joints[name].limits if name in curve.mechanism.joints else None
         if limits is None or len(limits) != 1:
             continue
-        where = way.plan.slice_q(name).start
+        where = curve.plan.slice_q(name).start
         for bound, up in ((limits[0][0], -1.0), (limits[0][1], 1.0)):
             if np.isfinite(bound):
                 found.append((name, where, float(bound), up))
     return found
 
 
-def rates(way: DrivenCurve, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+def rates(curve: DrivenCurve, q: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return velocities and accelerations (n, nv) with the driver at a constant rate; NaN at dead points."""
-    v, vdot = np.full((2, len(q), way.plan.nv), np.nan)
-    others = np.flatnonzero(way.free & (np.arange(way.plan.nv) != way.column))
-    units = way.quick.units
-    _, sigma, Vt = np.linalg.svd(way.quick.jacobian(q, way.columns) * way.units)
-    t = np.zeros((len(q), way.plan.nv))
-    t[:, way.columns] = Vt[:, -1]
+    v, vdot = np.full((2, len(q), curve.plan.nv), np.nan)
+    others = np.flatnonzero(curve.free & (np.arange(curve.plan.nv) != curve.column))
+    units = curve.quick.units
+    _, sigma, Vt = np.linalg.svd(curve.quick.jacobian(q, curve.columns) * curve.units)
+    t = np.zeros((len(q), curve.plan.nv))
+    t[:, curve.columns] = Vt[:, -1]
     rank = np.sum(sigma > RANK_SEARCHED * sigma.max(axis=-1, initial=1.0, keepdims=True), axis=-1)
-    moving = (rank == len(way.columns) - 1) & (np.abs(t[:, way.column]) > ALMOST_STILL)
+    moving = (rank == len(curve.columns) - 1) & (np.abs(t[:, curve.column]) > ALMOST_STILL)
     if not moving.any():
         return v, vdot
-    speed = rate / (t[moving, way.column] * units[way.column])
+    speed = rate / (t[moving, curve.column] * units[curve.column])
     v[moving] = t[moving] * units * speed[:, None]
-    problem = LoopProblem(way.quick.evaluator, q[moving], v[moving])
-    rows = way.quick.scales.rows[:, None]
+    problem = LoopProblem(curve.quick.evaluator, q[moving], v[moving])
+    rows = curve.quick.scales.rows[:, None]
     J = problem.J[..., others] / rows * units[others]
-    found = np.zeros((int(moving.sum()), way.plan.nv))
+    found = np.zeros((int(moving.sum()), curve.plan.nv))
     found[:, others] = (
         units[others]
         * (np.linalg.pinv(J, rcond=RANK_SEARCHED) @ (-problem.gamma / rows[:, 0])[..., None])[..., 0]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def given_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | None, list[Solid]]]:
+def body_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | None, list[Solid]]]:
     """The solids of the shapes that are given on a body to draw it with, each with its colour.
 
     Shapes to touch with serve where there are none to look at. A mesh whose file is missing or cannot be read is left

@@ -23,7 +23,7 @@ def wait(body: Any) -> None:
     body.qdd = np.zeros(body.joint.nv)
 
 
-told_accelerations = Algorithm(
-    "told_accelerations", ground, (wait,), inputs=articulated_body.inputs, outputs={"qdd": VELOCITY},
+supplied_accelerations = Algorithm(
+    "supplied_accelerations", ground, (wait,), inputs=articulated_body.inputs, outputs={"qdd": VELOCITY},
     ground_inputs=articulated_body.ground_inputs, optional=articulated_body.optional,
 )  # fmt: skip
