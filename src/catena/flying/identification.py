@@ -30,6 +30,7 @@ from catena.mechanism.validation import known
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System, inertial_parameters, tree_forces
 from catena.system.dynamics_calls import opened
+from catena.system.of_system import as_system
 from catena.thresholds import RANK_MOVING
 from catena.validation import real_array, shown
 
@@ -89,8 +90,7 @@ def identify_inertia(
     them; modes take no force, so their motion tells something too. Where the motion does not tell some combination of
     the numbers, that is as the mechanism has it.
     """
-    if not isinstance(system, System):
-        raise StateError(f"identify_inertia needs a system, found {shown(system)}; plan one with m.system().")
+    as_system(system, "identify_inertia")
     names = list(dict.fromkeys(arrays.as_list("bodies", bodies, str, "bodies")))
     moving = moving_bodies(system.mechanism, system.plan)
     for name in names:

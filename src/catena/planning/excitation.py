@@ -28,6 +28,7 @@ from catena.mechanism.selection import selected
 from catena.planning.task import limits_by_name
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
+from catena.system.of_system import as_one_system
 from catena.validation import is_count, is_one_of, is_positive, shown
 
 AIMS = ("condition", "confidence")
@@ -382,14 +383,7 @@ def _check(
     seed: Any,
 ) -> None:  # fmt: skip
     """Complain about what is no task."""
-    if not isinstance(system, System):
-        raise StateError(f"plan_excitation needs a system, found {shown(system)}; plan one with m.system().")
-    if system.variants.parameters:
-        raise StateError(
-            f"plan_excitation is for one mechanism, and the parameters {', '.join(system.variants.parameters)} differ "
-            f"from "
-            "state to state; ask for one of them, s.vary(parameters).state(k)."
-        )
+    as_one_system(system, "plan_excitation")
     if not is_positive(duration) or not is_positive(amplitude):
         raise StateError(
             f"plan_excitation: duration is {shown(duration)} and amplitude {shown(amplitude)}; give positive numbers."

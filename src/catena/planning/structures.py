@@ -21,6 +21,7 @@ from catena.planning.motion_plan import MotionPlan
 from catena.planning.transcription import plan_motion
 from catena.spatial import Pose
 from catena.system import System
+from catena.system.of_system import as_one_system
 from catena.validation import is_count, listed, shown
 
 AS_IS = "as it is"
@@ -102,10 +103,7 @@ def rank_structures(
     most so many. `structures` are others by name, each a mechanism or a function of the mechanism and of where it is,
     `s.configuration(q)`. `task` is what `plan_motion` takes besides.
     """
-    if not isinstance(system, System) or system.variants.parameters:
-        raise StateError(
-            f"rank_structures needs the system of one mechanism, found {shown(system)}; plan one with m.system()."
-        )
+    as_one_system(system, "rank_structures")
     _, q0, v0 = system.mechanics.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("rank_structures: start or velocity have batch dimensions; give one state.")

@@ -29,6 +29,7 @@ from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
 from catena.system.load_friction import require_none
+from catena.system.of_system import as_one_system
 from catena.validation import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
@@ -239,14 +240,7 @@ def _check(
     spans: tuple[float, float],
 ) -> None:  # fmt: skip
     """Complain about what is no task."""
-    if not isinstance(system, System):
-        raise StateError(f"plan_motion needs a system, found {shown(system)}; plan one with m.system().")
-    if system.variants.parameters:
-        raise StateError(
-            f"plan_motion is for one mechanism, and the parameters {', '.join(system.variants.parameters)} differ from "
-            f"state to "
-            "state; ask for the motion of one of them, s.vary(parameters).state(k)."
-        )
+    as_one_system(system, "plan_motion")
     if not is_count(nodes) or nodes < 3 or not is_not_negative(smooth):
         raise StateError(
             f"plan_motion: nodes is {shown(nodes)} and smooth {shown(smooth)}; give at least 3 nodes and no negative "

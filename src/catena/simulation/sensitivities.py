@@ -21,10 +21,10 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.linear_intervals import transitions
 from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
-from catena.simulation.references.protocol import as_system
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.system.sticking import friction_limits
 from catena.validation import entries, real_array, shown
 

@@ -22,11 +22,12 @@ from catena.simulation.control.protocol import Controller, checked_rate, require
 from catena.simulation.control.task_forces import MOST_COMPONENTS, MOST_ROWS, task_forces
 from catena.simulation.control.tree_law import inertia, is_formula_tree, required_forces, way
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.protocol import Reference, as_system
+from catena.simulation.references.protocol import Reference
 from catena.simulation.symbols import join
 from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
 from catena.thresholds import RANK_ACTUATED
+from catena.system.of_system import as_system
 from catena.validation import is_not_negative, shown
 
 

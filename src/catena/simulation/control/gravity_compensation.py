@@ -12,9 +12,9 @@ from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.tree_law import is_formula_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.protocol import as_system
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.thresholds import RANK_ACTUATED
 from catena.validation import shown
 

@@ -11,8 +11,8 @@ from catena.errors import StateError
 from catena.simulation.control.gravity_compensation import GravityCompensation
 from catena.simulation.control.pid import PID
 from catena.simulation.control.protocol import checked_rate
-from catena.simulation.references.protocol import as_system
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import is_finite, listed, shown
 
 # How often it is asked unless a rate is given [Hz].

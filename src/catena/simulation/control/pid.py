@@ -23,10 +23,10 @@ from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.protocol import as_system
 from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import entries, is_finite, is_one_of, shown
 
 WINDUP = ("clamping", "back_calculation", "none")

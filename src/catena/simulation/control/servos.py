@@ -13,10 +13,10 @@ from catena.mechanism.validation import known
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references import Constant, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.references.protocol import as_system
 from catena.simulation.symbols import maximum, minimum, stack
 from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import shown
 
 

@@ -26,13 +26,14 @@ from catena.simulation.control.tree_law import inertia, is_formula_tree, require
 from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import in_step
-from catena.simulation.references.protocol import as_configuration, as_system
+from catena.simulation.references.protocol import as_configuration
 from catena.simulation.references.rotation import rotations
 from catena.simulation.references.task_path import FrameTask
 from catena.simulation.symbols import join
 from catena.spatial import Pose, quaternion
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import real_number, shown
 
 # Directions in which the frame moves less than this part as easily as in the best one are damped.

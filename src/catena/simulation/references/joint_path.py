@@ -20,13 +20,13 @@ from catena.simulation.references.piecewise import PiecewisePolynomial
 from catena.simulation.references.protocol import (
     ReferenceMotion,
     as_configuration,
-    as_system,
     as_times,
     is_reference,
 )
 from catena.simulation.references.task_path import STEP
 from catena.spatial.scalars import is_symbolic
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import is_positive, real_array, shown
 
 

@@ -52,13 +52,6 @@ def as_reference(value: Any, who: str, what: str) -> Reference:
     return value
 
 
-def as_system(value: Any, who: str) -> System:
-    """Return a system, or the complaint that it is none."""
-    if not isinstance(value, System):
-        raise StateError(f"{who} needs a system, found {shown(value)}; plan one with m.system().")
-    return value
-
-
 def as_configuration(system: System, value: Any, who: str, what: str) -> np.ndarray:
     """Return one configuration (nq,) of a system."""
     try:

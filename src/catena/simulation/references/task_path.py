@@ -20,11 +20,11 @@ from catena.simulation.references.protocol import (
     ReferenceMotion,
     as_configuration,
     as_reference,
-    as_system,
     as_times,
 )
 from catena.simulation.references.rotation import rotations
 from catena.system import System
+from catena.system.of_system import as_system
 from catena.validation import is_positive, shown
 
 # A path of known length is followed in so many steps, another one in steps of so many seconds.

@@ -8,8 +8,8 @@ from typing import Any
 from catena.dynamics.loops.elimination.at_frames import AT_FRAMES
 from catena.dynamics.loops.elimination.blocks import EliminationShape
 from catena.dynamics.loops.elimination.flexible import (
-    REWRITTEN as REWRITTEN_WITH_MODES,
     LENDING,
+    REWRITTEN as REWRITTEN_WITH_MODES,
     WEIGHING,
     floating_frames,
     with_weights,
