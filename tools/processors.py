@@ -33,12 +33,12 @@ FEW = (
     "tests/agreement/test_closed_formulations.py::test_four_bars_fall_as_a_pendulum_beside_the_flat_configuration",
     "tests/agreement/test_closed_formulations.py::test_stretched_pair",
     "tests/agreement/test_closed_formulations.py::test_dead_point_of_a_crank",
-    "tests/kinematics/test_assembly.py",
+    "tests/kinematics/loops/test_assembly.py",
     "tests/simulation/references/test_joint_path.py",
     "tests/simulation/stepping/test_singular.py",
-    "tests/system/test_diagnose.py",
-    "tests/system/test_near_redundancy.py::test_the_verdict_is_the_same_everywhere",
-    "tests/system/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
+    "tests/questions/test_diagnose.py",
+    "tests/kinematics/loops/test_near_redundancy.py::test_the_verdict_is_the_same_everywhere",
+    "tests/kinematics/loops/test_near_redundancy.py::test_a_singular_configuration_is_not_mistaken",
 )
 ALL = ("tests",)
 # The rooms whose tests compute with numbers that differ from processor to processor.

@@ -4,7 +4,7 @@ file says, and faults of its tables."""
 import numpy as np
 
 import catena as ct
-from tests.simulation.scenario.test_file import FILE
+from tests.simulation.scenario.file.test_file import FILE
 
 
 def test_a_run_from_the_shell_is_that_from_python(catena, tmp_path):

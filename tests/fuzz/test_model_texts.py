@@ -26,13 +26,13 @@ from catena.formats.source import Source
 from catena.formats.urdf import reading as urdf
 from catena.formats.usd import reading as usd
 from catena.mechanism.shapes import Mesh
+from tests.formats.sdf.test_sdf import FOUR_BAR as SDF
 from tests.formats.test_faults import GOOD
 from tests.formats.test_loops import ENDS, robot
 from tests.formats.test_meshes import CUBE, FORMATS as MESHES, THREES
 from tests.formats.test_page import EXAMPLE, INCLUDED
-from tests.formats.test_sdf import FOUR_BAR as SDF
-from tests.formats.test_urdf import ARM, FOUR_BAR, LOOPS
-from tests.formats.usd_texts import USD
+from tests.formats.urdf.test_urdf import ARM, FOUR_BAR, LOOPS
+from tests.formats.usd.usd_texts import USD
 
 
 def read_companion(text, source):

@@ -15,7 +15,7 @@ import pytest
 import catena as ct
 from tests.fuzz.test_files import spoiled
 from tests.fuzz.watching import ROOT, faults
-from tests.simulation.scenario.test_file import FILE
+from tests.simulation.scenario.file.test_file import FILE
 
 
 @cache

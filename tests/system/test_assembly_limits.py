@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from tests.kinematics.test_geared_assembly import four_bar
+from tests.kinematics.loops.test_geared_assembly import four_bar
 
 TURN = 2.0 * np.pi
 

@@ -5,7 +5,7 @@ import pytest
 
 import catena as ct
 from catena.mechanism.shapes import Box, Cylinder
-from tests.formats.usd_texts import HEAD, PARTS
+from tests.formats.usd.usd_texts import HEAD, PARTS
 
 pytest.importorskip("pxr")
 
