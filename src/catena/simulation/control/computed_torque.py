@@ -26,8 +26,8 @@ from catena.simulation.references.protocol import Reference
 from catena.simulation.symbols import join
 from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
-from catena.thresholds import RANK_ACTUATED
 from catena.system.of_system import as_system
+from catena.thresholds import RANK_ACTUATED
 from catena.validation import is_not_negative, shown
 
 
