@@ -145,10 +145,15 @@ def plate():
     for i in range(n):
         for j in range(i):
             if np.linalg.norm(nodes[i] - nodes[j]) < 0.5:
-                for rows in (np.eye(3),):
-                    k = 1e4 * rows
-                    for a, b, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
-                        K[3 * a : 3 * a + 3, 3 * b : 3 * b + 3] += sign * k
+                k = 1e4 * np.eye(3)
+                for a, b, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
+                    K[3 * a : 3 * a + 3, 3 * b : 3 * b + 3] += sign * k
+    # Springs that pull in all directions resist turning; a plate that is free does not.
+    turns = [np.cross(axis, nodes - nodes.mean(axis=0)).ravel() for axis in np.eye(3)]
+    rigid = np.linalg.qr(np.column_stack([np.tile(np.eye(3), (n, 1)), *turns]))[0]
+    free = np.eye(3 * n) - rigid @ rigid.T
+    K = free @ K @ free
+    K = 0.5 * (K + K.T)
     return ct.FiniteElements(M, K, nodes, {"root": [0, 1, 2, 3, 4]}, modes=2)
 
 

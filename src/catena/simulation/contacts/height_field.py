@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import RectBivariateSpline
 
 from catena.errors import StateError
 from catena.validation import real_array, shown
@@ -48,6 +47,8 @@ class HeightField:
 
     @cached_property
     def _spline(self) -> Any:
+        from scipy.interpolate import RectBivariateSpline
+
         return RectBivariateSpline(self.x, self.y, self.z)
 
     @cached_property
