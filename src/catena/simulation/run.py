@@ -193,8 +193,11 @@ class Run:
         if self.keep is not None and (samples is None or self.keep == Keep()):
             samples = [self.span.start, self.span.end]
         found = sample_times(samples, self.span, bool(self.batch))
-        if found is not None:
-            require_room(len(self.q), len(found), 2 * (self.system.nq + self.system.nv))
+        step = self.problem.step if self.problem.is_fixed else None
+        kept = 0 if step is None or self.terminal else int(self.duration / step)
+        require_room(
+            len(self.q), kept if found is None else len(found), 2 * (self.system.nq + self.system.nv)
+        )
         return found
 
     def _needs_all_nodes(self) -> bool:

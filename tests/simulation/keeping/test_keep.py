@@ -229,3 +229,6 @@ def test_what_would_not_fit_is_said_before_the_run(monkeypatch):
     with pytest.raises(ct.StateError, match="need about 1.61 GB of memory, and 0.1 GB.*keep='final'"):
         ct.simulate(s, q, 0.0 * q, 1.0, samples=126, check=False, progress=False)
     ct.simulate(s, q[:10], 0.0 * q[:10], 0.01, samples=126, check=False)
+    # Every step of one state is kept where no samples are named, as many as its duration says.
+    with pytest.raises(ct.StateError, match="1 states at 10000000 samples need about"):
+        ct.simulate(s, q[0], q[0], 1e4, integrator="rk4", step=1e-3)

@@ -18,6 +18,7 @@ from catena.errors import StateError
 from catena.simulation.results.across_segments import AcrossSegments
 from catena.simulation.results.dense import SLACK
 from catena.simulation.results.energies import Energies
+from catena.simulation.results.extremes import Extremes
 from catena.simulation.results.joining import (
     GAP,
     Before,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 LISTED = 8
 
 
-class Trajectory(AcrossSegments, Energies, Presentable):
+class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
     """A motion, or a batch of motions, over time: `segments` in the order of their times, each with one structure and
     beginning where the one before it ends; `transitions` tell what happened between them, and `note` why the motion
     stopped early, if the last segment does not say.
