@@ -35,7 +35,7 @@ class RunProgress:
     @cached_property
     def shown(self) -> bool:
         """Return whether it is shown at all."""
-        return (_is_terminal() or _is_notebook()) if self.wanted is None else bool(self.wanted)
+        return (is_terminal() or is_notebook()) if self.wanted is None else bool(self.wanted)
 
     @property
     def elapsed(self) -> float:
@@ -118,11 +118,12 @@ class PlainBar:
         sys.stderr.flush()
 
 
-def _is_terminal() -> bool:
+def is_terminal() -> bool:
+    """Return whether what is written to standard error is seen on a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _is_notebook() -> bool:
+def is_notebook() -> bool:
     """Return whether this process serves a notebook."""
     return "ipykernel" in sys.modules
 
@@ -131,4 +132,4 @@ def _is_rich() -> bool:
     """Return whether rich is installed and can draw here; in notebooks it draws with ipywidgets."""
     if find_spec("rich") is None:
         return False
-    return _is_terminal() or (_is_notebook() and find_spec("ipywidgets") is not None)
+    return is_terminal() or (is_notebook() and find_spec("ipywidgets") is not None)

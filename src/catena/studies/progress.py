@@ -1,4 +1,4 @@
-"""How far a study is: in one line of a terminal, as text of a notebook, or told to a function."""
+"""How far a study is: in one line of a terminal or a notebook, in lines of a log, or told to a function."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from catena.errors import StateError
+from catena.simulation.progress import is_notebook, is_terminal
 from catena.validation import shown
 
 EVERY = 0.5
@@ -17,16 +18,17 @@ LOGGED = 10.0
 
 class StudyProgress:
     """Tells how many of so many variants are done, how quickly, and how long the rest will take. `wanted` None does so
-    on a terminal, True always, and a function is called with what there is to tell."""
+    on a terminal and in a notebook, in one line that is written again, True also elsewhere, a line every ten seconds,
+    and a function is called with what there is to tell."""
 
     def __init__(self, total: int, done: int, wanted: bool | None | Callable[[dict[str, Any]], None]) -> None:
         if wanted is not None and not isinstance(wanted, bool) and not callable(wanted):
             raise StateError(f"progress is {shown(wanted)}; give True, False, None, or a function.")
         self.total, self.done, self.first = total, done, done
         self.start = self.last = time.monotonic()
-        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.one_line = is_terminal() or is_notebook()
         self.function = wanted if callable(wanted) else None
-        self.shown = self.terminal if wanted is None else bool(wanted) and not self.function
+        self.shown = self.one_line if wanted is None else bool(wanted) and not self.function
         self.written = False
 
     def add(self, count: int, failed: int) -> None:
@@ -40,12 +42,12 @@ class StudyProgress:
                 {"done": self.done, "total": self.total, "rate": rate, "left": left, "failed": failed}
             )
         over = self.done >= self.total
-        if not self.shown or (now - self.last < (EVERY if self.terminal else LOGGED) and not over):
+        if not self.shown or (now - self.last < (EVERY if self.one_line else LOGGED) and not over):
             return
         self.last = now
         told = f", {failed} failed" if failed else ""
         text = f"{self.done} of {self.total} runs, {rate:.3g} a second, {_span(left)} left{told}"
-        if self.terminal:
+        if self.one_line:
             sys.stderr.write(f"\r{text:<78}")
             self.written = True
         else:
