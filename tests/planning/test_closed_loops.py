@@ -67,6 +67,19 @@ def test_limits_of_joints_that_follow_and_of_those_that_close_loops_are_kept():
         ct.plan_motion(stopped, q0, 1.0, frame="rocker", reach_twist=np.zeros(6), end={"A": 1.5}, nodes=5)
 
 
+@pytest.mark.parametrize(("nodes", "angle"), [(13, 1.8), (17, 1.5), (17, 1.8), (25, 1.5), (33, 1.5)])
+def test_all_nodes_are_on_the_branch_where_a_motion_begins(nodes, angle):
+    """Closed the other way round a node meets all conditions too; joints that are assembled step by step tell the
+    right one."""
+    s = driven_at("A").system(cut=["C"])
+    q = s.assemble({"A": 0.3})
+    plan = ct.plan_motion(s, q, 1.0, end={"A": angle}, nodes=nodes, smooth=0.0)
+    assert plan.success
+    for planned in plan.q:
+        q = s.assemble({"A": planned[s.slice_q("A")][0]}, guess=q)
+        np.testing.assert_allclose(planned, q, atol=1e-6)
+
+
 def coupled_carts():
     """Two carts, the second of which moves twice as far: an effective mass of m1 + 4 m2 at the first."""
     m = ct.Mechanism("carts", gravity=(0, 0, 0))

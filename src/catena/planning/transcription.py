@@ -22,6 +22,7 @@ from catena.kernels import arrays
 from catena.mechanism.validation import known
 from catena.planning import goals
 from catena.planning.closed_plan import choose_plan, closed_jacobian, closed_plan
+from catena.planning.followed_motion import followed, towards_the_end
 from catena.planning.formulas import drives, formula, loop_places
 from catena.planning.motion_plan import MotionPlan
 from catena.planning.objectives import Expression, Objective, objective_of
@@ -135,12 +136,22 @@ def _solved(
 ) -> MotionPlan:
     """Return the plan that the solver finds, with a warning if it was not satisfied."""
     system = task.system
-    found = task.program.solve(task.guess(guess), iterations)
+    begin = task.guess(guess)
+    if guess is None and len(task.held):
+        begin = towards_the_end(task, begin)
+    found = task.program.solve(begin, iterations)
+    dead = _dead_centre(task, found.x)
+    if dead is not None and (anew := followed(task, found.x)) is not None:
+        # At single nodes loops are closed the other way round, which conditions at nodes do not see. The search
+        # begins again with a motion that keeps to the way they are closed at first.
+        again = task.program.solve(anew, iterations)
+        if again.success and _dead_centre(task, again.x) is None:
+            found, dead = again, None
     worst = max(found.missed, key=lambda what: found.missed[what])
     message, success = found.status, found.success
     t, nodes = task.found(found.x)
     q, v, a, _ = np.split(nodes.T, np.cumsum([system.nq, system.nv, system.nv]), axis=1)
-    if success and (dead := _dead_centre(task, t, q)) is not None:
+    if success and dead is not None:
         success = False
         message = f"near t = {dead:.3g} s the leading joints pass a dead centre, where they do not tell how others move"
         warn(
@@ -171,13 +182,14 @@ def _solved(
     )  # fmt: skip
 
 
-def _dead_centre(task: MotionTask, t: np.ndarray, q: np.ndarray) -> float | None:
+def _dead_centre(task: MotionTask, x: np.ndarray) -> float | None:
     """Return a time near which the determinant of what dependent components follow by changes its sign; None if it does
     not."""
     if not len(task.held):
         return None
+    t, nodes = task.found(x)
     plan = closed_plan(task.system)
-    J = np.array([closed_jacobian(task.system, plan, here) for here in q])
+    J = np.array([closed_jacobian(task.system, plan, here) for here in nodes[: task.system.nq].T])
     signs = np.sign(np.linalg.det(J[..., task.chosen.dependent]))
     changes = np.flatnonzero(signs[1:] != signs[0])
     return float(t[changes[0] + 1]) if len(changes) else None
