@@ -1,8 +1,10 @@
 """Studies: every variant is the run of its own scenario, whoever computes it, wherever it is kept."""
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,12 +170,13 @@ def test_a_store_goes_on_where_it_was_ended_and_refuses_other_studies(tmp_path):
     assert ct.study(scenario(), **asked, store=tmp_path / "a.zarr").digest == whole.digest
     with pytest.raises(ct.StateError, match="another study"):
         ct.study(scenario(start=1.0), **asked, store=tmp_path / "a.zarr")
+    lock = threading.Lock()
     with pytest.raises(ct.StateError, match="key="):
         ct.study(
             scenario(),
             vary=VARY,
             samples=4,
-            outcomes={"x": last_slide, "y": lambda run: 1.0},
+            outcomes={"x": last_slide, "y": lambda run: lock.locked()},
             store=tmp_path / "b",
         )
 
@@ -317,3 +320,49 @@ def test_processes_however_they_are_started_give_the_same_digest(method):
     asked = {"vary": VARY, "samples": 40, "seed": 1, "outcomes": OUTCOMES, "chunk": 8}
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context(method)) as pool:
         assert ct.study(scenario(), **asked, executor=pool).digest == ct.study(scenario(), **asked).digest
+
+
+def test_outcomes_are_there_if_all_variants_fail(tmp_path):
+    study = ct.study(
+        scenario(), vary={"pole.mass": [-1.0, -2.0]}, outcomes={"peak": "max(slide)", "f": lambda run: 1.0},
+        progress=False,
+    )  # fmt: skip
+    assert len(study.failed) == 2 and len(study.best("peak")) == 0
+    assert np.isnan(study.dataset["peak"]).all() and np.isnan(study["f"]).all()
+    study.report(tmp_path / "page.html")
+
+
+SCRIPT = """
+import catena as ct
+
+m = ct.Mechanism("pendulum")
+m.add_body("pole", 0.2, com=(0, 0, 0.5), inertia=(0.02, 0.02, 0.001))
+m.add_joint("hinge", "ground", "pole", ct.Revolute("y"))
+swing = ct.Scenario(m, {"hinge": 0.1}, duration=0.1, integrator="rk4", step=1e-2)
+
+def peak(run):
+    return run.max("hinge")
+
+asked = {"vary": {"pole.mass": [0.1, 0.2]}, "outcomes": {"peak": peak}, "chunk": 1, "progress": False}
+print(ct.study(swing, **asked, executor=1).digest == ct.study(swing, **asked).digest)
+"""
+
+
+def test_a_script_of_a_few_lines_starts_processes_without_a_guard(tmp_path):
+    """Spawned processes would run it again, and it would start them again."""
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    told = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert told.stdout == "True\n" and not told.stderr
+
+
+def test_a_script_whose_functions_cannot_be_sent_is_told_what_to_do(tmp_path):
+    (tmp_path / "cloudpickle.py").write_text("raise ImportError")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    told = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+    )  # fmt: skip
+    assert "if __name__ == '__main__'" in told.stderr.splitlines()[-1]

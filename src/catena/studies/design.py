@@ -84,6 +84,11 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
         raise StateError(
             f"samples is {samples}, but the grid has {combined} combinations; leave samples out."
         )
+    if levels and sampled and count < combined:
+        raise StateError(
+            f"samples is {samples}, fewer than the {combined} combinations of levels beside what is drawn; give "
+            "at least so many, or draw these too."
+        )
     if not 1 <= count <= MOST:
         raise StateError(f"There are {count} variants; give at least one, and no more than {MOST}.")
     columns: dict[str, np.ndarray] = {}

@@ -21,6 +21,7 @@ import numpy as np
 from catena.errors import SimulationError, StateError
 from catena.kernels import set_threads
 from catena.studies.job import Job, VariantOutcomes
+from catena.studies.sending import WithoutScript, pickled
 from catena.validation import shown
 
 Task = tuple[int, dict[str, np.ndarray]]
@@ -46,34 +47,17 @@ def compute(told: bytes, values: dict[str, np.ndarray], alone: bool = True) -> V
     return _known[told].run(values)
 
 
-def pickled(job: Job) -> bytes:
-    """Return a job as bytes for other processes; with cloudpickle, where it is installed, also one with functions that
-    no module holds."""
-    try:
-        return pickle.dumps(job)
-    except Exception as first:
-        try:
-            import cloudpickle
-        except ImportError:
-            raise StateError(
-                f"This study cannot be sent to other processes ({first}): say outcomes as formulas, 'max(A)', or as "
-                f"functions in a module of their own; or install cloudpickle."
-            ) from first
-        found: bytes = cloudpickle.dumps(job)
-        return found
-
-
 def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
     """Give what is told of chunks, in the order in which they are done."""
     if executor is None:
         for number, values in tasks:
             yield number, job.run(values)
         return
-    told = pickled(job)
+    told, needs_script = pickled(job)
     if isinstance(executor, int | np.integer) and not isinstance(executor, bool):
         if executor < 1:
             raise StateError(f"executor is {executor}; give a number of processes, 1 or more.")
-        yield from _by_processes(int(executor), told, tasks)
+        yield from _by_processes(int(executor), told, tasks, needs_script)
     elif callable(getattr(executor, "submit", None)):
         yield from _in_turns(executor.submit, _workers(executor), told, tasks, _wait)
     elif callable(getattr(executor, "remote", None)) and callable(getattr(executor, "get", None)):
@@ -85,12 +69,15 @@ def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[i
         )
 
 
-def _by_processes(count: int, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
+def _by_processes(
+    count: int, told: bytes, tasks: Iterable[Task], needs_script: bool
+) -> Iterator[tuple[int, VariantOutcomes]]:
     """Compute by processes of this machine. Those that are killed are replaced, and what they had is done again."""
     left = list(tasks)
+    began = len(left)
     for _ in range(TRIES):
         done: set[int] = set()
-        with _pool(count) as pool:
+        with _pool(count, needs_script) as pool:
             try:
                 for number, found in _in_turns(pool.submit, count, told, left, _wait):
                     done.add(number)
@@ -98,6 +85,14 @@ def _by_processes(count: int, told: bytes, tasks: Iterable[Task]) -> Iterator[tu
                 return
             except BrokenProcessPool:
                 left = [task for task in left if task[0] not in done]
+        if needs_script and len(left) == began:
+            break
+    if needs_script and len(left) == began:
+        raise SimulationError(
+            "Processes of the study end before they compute: each of them runs the script that starts the study, to "
+            "find its functions. Install cloudpickle, so that functions are sent to them; or begin the study below "
+            "if __name__ == '__main__':, or let its functions be in a module of their own."
+        )
     raise SimulationError(
         f"Processes of the study were lost {TRIES} times, by too little memory or by somebody who ended them. What "
         f"there is is kept in its store; study.resume() goes on."
@@ -105,8 +100,9 @@ def _by_processes(count: int, told: bytes, tasks: Iterable[Task]) -> Iterator[tu
 
 
 @contextmanager
-def _pool(count: int) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+def _pool(count: int, needs_script: bool) -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn") if needs_script else WithoutScript()
+    pool = ProcessPoolExecutor(count, mp_context=context)
     try:
         yield pool
     finally:

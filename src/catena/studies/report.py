@@ -50,7 +50,7 @@ def page(study: Study) -> str:
     ]
     parts = [f"<h1>{html.escape(name)}: {len(study)} variants</h1>", f"<p>{html.escape(repr(study))}</p>"]
     parts += ["<h2>Numbers</h2>", _table(study, [*study.design.numbers, *outcomes])]
-    for outcome in outcomes[:DRAWN]:
+    for outcome in [n for n in outcomes if np.isfinite(study[n]).any()][:DRAWN]:
         parts.append(f"<h2>{html.escape(outcome)}</h2>")
         strongest = list(rank_correlations(study, outcome))[:2]
         pictures = {

@@ -16,9 +16,10 @@ from catena.errors import SimulationError, StateError, UnknownNameError
 from catena.mechanism.validation import known
 from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
-from catena.simulation.scenario.contents import contents, digest as digest_of, refuse
+from catena.simulation.scenario.contents import contents, digest as digest_of
 from catena.studies.design import Design, design
 from catena.studies.executors import computed
+from catena.studies.functions import by_code
 from catena.studies.job import CONTACT, INITIAL, SCENARIO, VELOCITY, Batched, Job, contact_numbers
 from catena.studies.progress import StudyProgress
 from catena.studies.store import FAILED, VARIANT, InMemory, InZarr, Store
@@ -70,9 +71,9 @@ class Study:
     @cached_property
     def key(self) -> str:
         """What stands for all that the numbers follow from: scenario, variants, outcomes and what is kept. Functions
-        have no contents that could be compared, and need a `key` of the user's."""
+        count by their code, or by a `key` of the user's."""
         parts: list[Any] = [VERSION, self._key]
-        opaque = refuse if self._key is None else (lambda value, place: ("by key", place))
+        opaque = by_code() if self._key is None else (lambda value, place: ("by key", place))
         try:
             parts.append(contents(self.job.scenario, opaque))
             parts.append(contents({n: _told(x) for n, x in self.job.outcomes.items()}, opaque))
@@ -82,7 +83,7 @@ class Study:
         except StateError as error:
             raise StateError(
                 f"A study in a store is found again by what it does, and {error} Or give it a name of its own, "
-                "study(..., key='swing 3'), and another one when a function changes."
+                "study(..., key='swing 3'), and another one when what it does changes."
             ) from error
         found = hashlib.sha256(repr(parts).encode())
         for name, x in self.design.columns.items():
@@ -164,7 +165,7 @@ class Study:
             coordinates[name] = ((VARIANT, *(f"{name}_{k}" for k in range(1, x.ndim))), x)
         arrays = {
             name: ((VARIANT, *(f"{name}_{k}" for k in range(1, x.ndim))), np.asarray(x[...]))
-            for name, x in self._store.arrays().items()
+            for name, x in self._found().items()
         }
         failed = np.zeros(n, dtype=bool)
         failed[list(self.failed)] = True
@@ -173,11 +174,18 @@ class Study:
             arrays, coordinates, {"scenario": repr(self.job.scenario), "seed": self.design.seed}
         )
 
+    def _found(self) -> dict[str, Any]:
+        """Return what was found by name (variants, ...), NaN for an outcome that no variant has told."""
+        found = dict(self._store.arrays())
+        for name in (*self.job.outcomes, *(one.name for one in self.job.keep.signals)):
+            found.setdefault(name, np.full(self.design.count, np.nan))
+        return found
+
     def __getitem__(self, name: str) -> np.ndarray:
         """Return an outcome or a signal (variants, ...), or a number that is varied."""
         if name in self.design.columns:
             return self.design.columns[name]
-        found = self._store.arrays()
+        found = self._found()
         if name not in found:
             raise UnknownNameError(
                 f"The study has no {name!r}; there are {', '.join([*self.design.columns, *found])}."
