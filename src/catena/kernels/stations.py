@@ -6,7 +6,7 @@ are told what the amplitudes eta make of them,
     y = f(eta),     dy/dt = G d eta/dt,     d2y/dt2 = G d2 eta/dt2 + g,
 
 and on the way out what each of them contributes to a force, a Jacobian or a matrix is summed up: G^T tau, J G, G^T H G.
-This is `sharing` with a T that depends on the state. It is done in NumPy, for all states at once.
+This is `share_modes` (`flattening`) with a T that depends on the state. It is done in NumPy, for all states at once.
 """
 
 from collections.abc import Iterator, Mapping

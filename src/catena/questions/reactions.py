@@ -11,7 +11,7 @@ several couplings hold the same joints, what they do there is least in size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,6 @@ import numpy as np
 
 from catena.dynamics.loops.formulations.joint_graph import ground_acceleration
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
-from catena.dynamics.loops.self_stress import self_stresses
 from catena.kinematics import stacks
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
@@ -391,3 +390,17 @@ def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held
     share = stacks.transposed(unnoticed) @ tied
     z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=NOTHING))
     return z / size
+
+
+def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each rank deficiency d > 0 that occurs, the indices of its states (k,), and multipliers (k, m, d) with
+    J^T times which is zero, orthonormal in the scaled sense."""
+    if not problem.plan.total_constraints:
+        return
+    A = problem.scaled
+    U = np.linalg.svd(A, full_matrices=True)[0]
+    rank = problem.rank
+    for r in np.unique(rank):
+        if r < A.shape[-2]:
+            at = np.flatnonzero(rank == r)
+            yield at, U[at][:, :, r:] / problem.scale[at][:, :, None]
