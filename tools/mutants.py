@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "questions/inverse_dynamics.py",
-        "    if np.any(missed > MISMATCH * whole + NO_MOTION * unit):\n",
+        "    if np.any(missed > CONTRADICTION * whole + NO_MOTION * unit):\n",
         "    if False:\n",
         "tests/system/test_part_powered.py",
     ),

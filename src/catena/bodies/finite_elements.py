@@ -29,10 +29,10 @@ from catena.bodies.reduction import ReducedBody, largest_motion, reduced
 from catena.bodies.weighed_nodes import check_rigid, products_of_nodes, rigid_fields
 from catena.errors import ModelError
 from catena.spatial.vectors import skew
+from catena.thresholds import PLACE_TOLERANCE
 from catena.validation import entries, is_count, real_array, shown
 
 SYMMETRIC = 1e-8
-NEAR = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,12 +213,12 @@ class FiniteElements(ReducedBody):
         none = np.zeros((3, k, k))
         for name, some in self.interfaces.items():
             centre = self.nodes[list(some)].mean(axis=0)
-            if np.linalg.norm(centre - place) <= NEAR * self.reach():
+            if np.linalg.norm(centre - place) <= PLACE_TOLERANCE * self.reach():
                 B = np.stack([self._second(f"{name}.{c}") for c in "xyz"]) if self.stiffening else none
                 return Shapes(S[list(some)].mean(axis=0), self._rotation(list(some)), B)
         distance = np.linalg.norm(self.nodes - place, axis=1)
         nearest = int(np.argmin(distance))
-        if distance[nearest] > NEAR * self.reach():
+        if distance[nearest] > PLACE_TOLERANCE * self.reach():
             names = ", ".join(
                 f"{name!r} at {np.round(self.nodes[list(some)].mean(axis=0), 6).tolist()}"
                 for name, some in self.interfaces.items()

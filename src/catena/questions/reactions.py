@@ -24,6 +24,7 @@ from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Parts
+from catena.thresholds import RANK_EXACT
 
 
 @dataclass(frozen=True)
@@ -369,10 +370,6 @@ def _coupling_sizes(problem: LoopProblem, multipliers: np.ndarray, size: np.ndar
     return np.concatenate(found, axis=1)
 
 
-# What a self-stress does in joints by less than this part of what it does at all is rounding.
-NOTHING = 1e-10
-
-
 def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held: np.ndarray) -> np.ndarray:
     """Return the z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n); where it does
     not matter for that, z^T tied (states, d, k) nearest to held (states, 1, k). Each row of change and tied together is
@@ -381,14 +378,14 @@ def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held
     size = np.where(size > 0.0, size, 1.0)
     change, tied = change / size, tied / size
     U, sigma, Vt = np.linalg.svd(change, full_matrices=False)
-    acts = sigma > NOTHING * np.maximum(sigma[..., :1], 1.0)
+    acts = sigma > RANK_EXACT * np.maximum(sigma[..., :1], 1.0)
     inverse = np.where(acts, 1.0 / np.where(acts, sigma, 1.0), 0.0)
     z = U @ (inverse[..., None] * (Vt @ stacks.transposed(given)))
     # Couplings that hold the same joints share what no joint notices.
     left = held - stacks.transposed(z) @ tied
     unnoticed = U * ~acts[..., None, :]
     share = stacks.transposed(unnoticed) @ tied
-    z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=NOTHING))
+    z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=RANK_EXACT))
     return z / size
 
 

@@ -77,7 +77,7 @@ def _planned(
     welds = weld_bodies(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
     group = welds.group
     edge_joint = [k for k in kept if dof[k] > 0 and group[ends[k][0]] != group[ends[k][1]]]
-    wanted = _wanted(mechanism)
+    wanted = _preferred(mechanism)
     # The arms of flexible bodies share coordinates, so they cost nothing and are always in the tree.
     cost = [-2 if k in parts.star else _cost(joints[k], wanted, keep) for k in edge_joint]
     edges = [(group[ends[k][0]], group[ends[k][1]], c) for k, c in zip(edge_joint, cost, strict=True)]
@@ -126,7 +126,7 @@ def _are_finite(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.isfinite(rows).all(axis=1))
 
 
-def _wanted(mechanism: Mechanism) -> frozenset[str]:
+def _preferred(mechanism: Mechanism) -> frozenset[str]:
     """The joints that should carry coordinates if possible: those with actuators, couplings or rotors."""
     driven = {actuator.joint for actuator in mechanism.actuators.values()}
     coupled = {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
@@ -159,14 +159,14 @@ def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> 
         around.setdefault(joint.child, []).append((name, joint.parent))
     for name in left_out:
         joint = mechanism.joints[name]
-        way = set(_way(around, joint.parent, joint.child))
+        way = set(_path(around, joint.parent, joint.child))
         welds = [n for n, j in mechanism.joints.items() if n in way and not j.kind.nv]
         if welds:
             return welds[-1]
     return None
 
 
-def _way(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
+def _path(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
     """The joints on the way from one body to another."""
     came: dict[str, tuple[str, str]] = {start: ("", "")}
     queue = [start]

@@ -75,7 +75,7 @@ class Study:
         opaque = refuse if self._key is None else (lambda value, place: ("by key", place))
         try:
             parts.append(contents(self.job.scenario, opaque))
-            parts.append(contents({n: _told(x) for n, x in self.job.outcomes.items()}, opaque))
+            parts.append(contents({n: _function_of(x) for n, x in self.job.outcomes.items()}, opaque))
             parts.append(
                 contents({one.name: (one.signal, one.tally) for one in self.job.keep.signals}, opaque)
             )
@@ -367,5 +367,5 @@ def _check(job: Job, planned: Design) -> None:
         raise StateError("keep takes no signals at samples beside functions: let these be outcomes too.")
 
 
-def _told(outcome: Any) -> Any:
+def _function_of(outcome: Any) -> Any:
     return outcome.function if isinstance(outcome, Batched) else outcome

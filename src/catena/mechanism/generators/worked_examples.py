@@ -8,12 +8,12 @@ from math import pi
 from numpy.typing import ArrayLike
 
 from catena.joints import Revolute, Sdof
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 
-@asked
+@checks_arguments
 def four_link_chain(damping: float = 0.25) -> Mechanism:
     """Four links in the x-z plane whose tip is pinned to ground: 2 dof, one loop with 3 redundant constraints; the
     worked example of van der Merwe's thesis (tables 5.1 and 5.2), with its gravity of 10 m/s^2.
@@ -75,7 +75,7 @@ def stanford_arm() -> Mechanism:
     return mechanism
 
 
-@asked
+@checks_arguments
 def two_links_and_load(com: ArrayLike = (0.0, 0.0, 0.0)) -> Mechanism:
     """A 5 kg load on two parallel links of 1.5 m and 1 kg each: 1 dof, one loop with 3 redundant constraints; the
     illustrative example of van der Merwe's thesis (section 6.5), with its gravity of 10 m/s^2.

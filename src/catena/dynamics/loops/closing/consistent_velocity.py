@@ -23,9 +23,8 @@ from catena.errors import LoopError, warn
 from catena.kinematics.loops.assembly import least_squares
 from catena.kinematics.loops.held import Held
 from catena.kinematics.stacks import apply, transposed
+from catena.thresholds import LEFT_OF_SUMS
 
-# Opening velocities below this part of those that they are a sum of are rounding.
-NEGLIGIBLE = 1e-10
 # Given values may change by this many times the slack.
 YIELD = 100.0
 
@@ -60,8 +59,8 @@ def _one_state(
     opening = float(np.abs((J @ y) * scale).max(initial=0.0))
     # Velocities may all be small: rounding is a part of what is summed up in each of these, never of 1.
     at_work = float((np.abs(J) @ np.abs(y)).max(initial=0.0))
-    opens = float(np.abs(J @ y).max(initial=0.0)) > NEGLIGIBLE * at_work
-    if not opens and missed <= NEGLIGIBLE * summed:
+    opens = float(np.abs(J @ y).max(initial=0.0)) > LEFT_OF_SUMS * at_work
+    if not opens and missed <= LEFT_OF_SUMS * summed:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
     closed = _null_space(J, tolerance)
