@@ -4,7 +4,7 @@
 compared with the largest singular value of the matrix or, where all of them may be rounding, with a row or column of
 size 1 that does something: rows are scaled to radians and lengths of the mechanism.
 
-What only one algorithm compares has its constant there; docs/notation.md lists them. Code that is traced takes no
+What only one algorithm compares has its constant there; the page on notation lists them. Code that is traced takes no
 number from here, because compiled code does not depend on this file.
 """
 
