@@ -51,10 +51,10 @@ class Member:
     a: str
     b: str
     area: float
-    inertia: Any
+    inertia: float | Sequence[float]
     density: float
     young: float
-    shear: Any = None
+    shear: float | Sequence[float] | None = None
     torsion: float | None = None
     up: Sequence[float] | None = None
     elements: int = 8

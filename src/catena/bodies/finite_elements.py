@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_ratio
 from catena.bodies.points import points_of_products
@@ -33,6 +34,20 @@ from catena.thresholds import PLACE_TOLERANCE
 from catena.validation import entries, is_count, real_array, shown
 
 SYMMETRIC = 1e-8
+
+
+class SparseMatrix(Protocol):
+    """A matrix as SciPy's sparse formats have it."""
+
+    shape: tuple[int, ...]
+
+    def toarray(self) -> np.ndarray:
+        """Return all entries, zeros included."""
+        ...
+
+
+MatrixSource = ArrayLike | SparseMatrix | str | Path
+"""A matrix, or the path of a file that has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +77,8 @@ class FiniteElements(ReducedBody):
     stiffening: Mapping[str, Any] | None = None
 
     def __init__(
-        self, mass: Any, stiffness: Any, nodes: Any, interfaces: Mapping[str, Sequence[int]], modes: int = 4,
-        damping: float = 0.0, stiffening: Mapping[str, Any] | None = None,
+        self, mass: MatrixSource, stiffness: MatrixSource, nodes: ArrayLike, interfaces: Mapping[str, Sequence[int]],
+        modes: int = 4, damping: float = 0.0, stiffening: Mapping[str, MatrixSource] | None = None,
     ) -> None:  # fmt: skip
         try:
             places = real_array(nodes)

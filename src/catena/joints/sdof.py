@@ -23,7 +23,7 @@ from catena.joints.contract import JointKind, counted_on, number
 from catena.joints.nearest import angle_about
 from catena.joints.simple_motions import HINGE, SLIDE, SimpleMotion, in_order
 from catena.spatial import Motion, MotionSpace, Transform, cross, is_symbolic, spd_inverse
-from catena.spatial.scalars import array, atan2, less, sqrt, where
+from catena.spatial.scalars import Scalars, array, atan2, less, sqrt, where
 from catena.validation import is_one_of, shown
 
 ROTATIONS = ("rx", "ry", "rz")
@@ -175,7 +175,7 @@ class Sdof(JointKind):
         for step in self.sequence:
             yield (step, next(values)) if isinstance(step, str) else step
 
-    def screws(self) -> list[tuple[str, Any, Any]]:
+    def screws(self) -> list[tuple[str, Scalars, Scalars]]:
         """Return (name, axis (3,), a point of it (3,)) of each motion that moves, in the joint frame at q = 0: what
         stands still before a motion places its axis."""
         X, found = Transform.identity(), []

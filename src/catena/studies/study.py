@@ -17,7 +17,7 @@ from catena.mechanism.validation import known
 from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
 from catena.simulation.scenario.contents import contents, digest as digest_of, refuse
-from catena.studies.design import Design, design
+from catena.studies.design import Design, as_columns, design
 from catena.studies.executors import computed
 from catena.studies.job import CONTACT, INITIAL, SCENARIO, VELOCITY, Batched, Job, contact_numbers
 from catena.studies.progress import StudyProgress
@@ -40,8 +40,8 @@ class Study:
     failed, `run(k)` runs one of them again, all of it."""
 
     def __init__(
-        self, job: Job, design: Design, chunk: int | None, executor: object, store: Any, key: str | None,
-        on_error: str,
+        self, job: Job, design: Design, chunk: int | None, executor: object, store: str | os.PathLike[str] | None,
+        key: str | None, on_error: str,
     ) -> None:  # fmt: skip
         self.job, self.design, self.executor, self.on_error = job, design, executor, on_error
         self.store_path = store
@@ -112,7 +112,7 @@ class Study:
         return max(FEWEST, min(MOST, 1 << max(0, wanted.bit_length() - 1)))
 
     def resume(
-        self, executor: object = None, progress: bool | None | Callable[[dict[str, Any]], None] = None
+        self, executor: object = None, progress: bool | None | Callable[[dict[str, float]], None] = None
     ) -> Study:
         """Compute what is not done yet, by another executor if one is given, and return this study."""
         done = self._store.done
@@ -279,18 +279,18 @@ class Study:
 
 def study(
     scenario: Scenario | Sequence[Scenario],
-    vary: Any = None,
+    vary: Mapping[str, object] | str | os.PathLike[str] | None = None,
     *,
     samples: int | None = None,
     seed: int = 0,
-    outcomes: Mapping[str, Any] | None = None,
-    keep: Any = "final",
+    outcomes: Mapping[str, str | Callable[..., object]] | None = None,
+    keep: str | Sequence[str] | Mapping[str, object] | None = "final",
     executor: object = None,
     store: str | os.PathLike[str] | None = None,
     key: str | None = None,
     chunk: int | None = None,
     on_error: str = "record",
-    progress: bool | None | Callable[[dict[str, Any]], None] = None,
+    progress: bool | None | Callable[[dict[str, float]], None] = None,
 ) -> Study:
     """Run a scenario with other numbers many times, and return what was found.
 
@@ -313,7 +313,7 @@ def study(
     if isinstance(scenario, Scenario):
         ways = {} if vary is None else vary
     elif isinstance(scenario, Sequence) and scenario and all(isinstance(x, Scenario) for x in scenario):
-        ways = {SCENARIO: list(scenario), **({} if vary is None else vary)}
+        ways = {SCENARIO: list(scenario), **({} if vary is None else as_columns(vary))}
         scenario = scenario[0]
     else:
         raise StateError(
