@@ -91,6 +91,18 @@ MUTANTS = (
         "tests/system/test_part_powered.py",
     ),
     Mutant(
+        "changing/impact.py",
+        "turning[:, k] / np.sqrt(inertia)",
+        "turning[:, k] * np.sqrt(inertia)",
+        "tests/changing/test_transfer.py::test_rotors_keep_turning_with_their_joints",
+    ),
+    Mutant(
+        "structure/planning.py",
+        "joint.dof == 0",
+        "joint.dof != 0",
+        "tests/structure/test_plan.py::test_a_joint_can_be_kept_in_the_tree_if_it_has_coordinates",
+    ),
+    Mutant(
         "dynamics/loops/closing/joint_limits.py",
         "        left = left[~as_given]\n",
         "        left = left[:0]\n",
