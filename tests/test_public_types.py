@@ -28,7 +28,7 @@ def any_of(function):
         parameter.name: parameter.annotation
         for parameter in signature.parameters.values()
         # What is passed on as *arguments or **options has its types elsewhere.
-        if parameter.name != "self"
+        if parameter.name not in ("self", "cls")
         and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
     return [
@@ -81,9 +81,9 @@ def test_a_name_of_a_module_that_was_renamed_tells_the_new_one(where, old, new):
         module.nothing  # noqa: B018
 
 
-MOST_OPEN = 81
+MOST_OPEN = 45
 """Slots of public names whose type stays open: axes of joints, which are words or vectors before they are checked and
-tuples after it, models and spaces of other libraries, and what functions of users take and give."""
+tuples after it, what functions of users take and give, and mappings whose values are of many kinds."""
 
 
 def public_functions():

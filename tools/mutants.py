@@ -86,9 +86,21 @@ MUTANTS = (
     ),
     Mutant(
         "questions/inverse_dynamics.py",
-        "    if np.any(missed > MISMATCH * whole + NO_MOTION * unit):\n",
+        "    if np.any(missed > CONTRADICTION * whole + NO_MOTION * unit):\n",
         "    if False:\n",
         "tests/system/test_part_powered.py",
+    ),
+    Mutant(
+        "changing/impact.py",
+        "turning[:, k] / np.sqrt(inertia)",
+        "turning[:, k] * np.sqrt(inertia)",
+        "tests/changing/test_transfer.py::test_rotors_keep_turning_with_their_joints",
+    ),
+    Mutant(
+        "structure/planning.py",
+        "joint.dof == 0",
+        "joint.dof != 0",
+        "tests/structure/test_plan.py::test_a_joint_can_be_kept_in_the_tree_if_it_has_coordinates",
     ),
     Mutant(
         "dynamics/loops/closing/joint_limits.py",

@@ -45,10 +45,8 @@ BESIDE = (
     "dynamics/loops/motion_problem.py",
     "dynamics/loops/prescribed.py",
     "dynamics/loops/problem.py",
-    "dynamics/loops/self_stress.py",
     "dynamics/loops/square_root.py",
     "dynamics/mechanics.py",
-    "dynamics/tree/inertia_check.py",
 )
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 

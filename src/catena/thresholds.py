@@ -1,8 +1,11 @@
-"""When a singular value counts as zero: one number for each kind of matrix that is asked for its rank.
+"""When numbers count as zero, as equal or as within bounds: the comparisons that several algorithms make.
 
-Each is compared with the largest singular value of the matrix or, where all of them may be rounding, with a row or
-column of size 1 that does something: rows are scaled to radians and lengths of the mechanism. Code that is traced takes
-no number from here, because compiled code does not depend on this file.
+`RANK_...` say when a singular value counts as zero, one for each kind of matrix that is asked for its rank. Each is
+compared with the largest singular value of the matrix or, where all of them may be rounding, with a row or column of
+size 1 that does something: rows are scaled to radians and lengths of the mechanism.
+
+What only one algorithm compares has its constant there; the page on notation lists them. Code that is traced takes no
+number from here, because compiled code does not depend on this file.
 """
 
 RANK_EXACT = 1e-10
@@ -22,3 +25,18 @@ asked of them."""
 
 RANK_TOUCHING = 1e-11
 """Mobilities of contacts, whose square roots are as exact as constraints are; four feet of a table are redundant."""
+
+CONTRADICTION = 1e-6
+"""What cannot be had, as a part of all that is at work in it, products of velocities included: prescribed accelerations
+that open loops or differ at contacts, forces that no actuators give. Below it users may have rounded."""
+
+LEFT_OF_SUMS = 1e-10
+"""What is left of velocities or accelerations as a part of all that was summed up, where nothing should be left:
+rounding near 1e-15 that the condition of the problem has made larger."""
+
+LIMIT_SLACK = 1e-9
+"""How far [rad, m, rad/s or m/s] joints may be beyond their limits: a number that was found is not exact."""
+
+PLACE_TOLERANCE = 1e-6
+"""How far a place that is given for a flexible body may be beside it, as a part of the body's size: files have seven
+digits."""

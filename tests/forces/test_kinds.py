@@ -23,7 +23,7 @@ from catena.forces import (
     TabledJointSpring,
     TabledPointSpring,
 )
-from catena.forces.smooth import GRIP
+from catena.forces.smooth import ONSET_DEPTH
 from catena.joints import Planar, Revolute, Spherical
 from catena.spatial import Motion, Transform, exp
 
@@ -62,7 +62,7 @@ def test_a_cable_is_slack_or_pulls():
     assert tension(kind, 0.4, 3.0) == 0.0
     assert tension(kind, 0.6, 0.1) == pytest.approx(10.0 + 2.0)
     assert tension(kind, 0.6, -5.0) == 0.0
-    assert 0.0 < tension(kind, 0.5 + 0.5 * GRIP, 1.0) < 20.0
+    assert 0.0 < tension(kind, 0.5 + 0.5 * ONSET_DEPTH, 1.0) < 20.0
     assert kind.energy(apart(0.4)[0]) == 0.0
     assert kind.energy(apart(0.7)[0]) == pytest.approx(2.0)
 

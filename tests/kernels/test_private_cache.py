@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import catena as ct
-from catena.kernels import cache, eviction, private_folder
+from catena.kernels import cache, private_folder
 from catena.kernels.private_folder import PrivateFolder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="this platform knows no owners of files")
@@ -167,7 +167,7 @@ def test_where_files_cannot_be_opened_relative_to_a_folder_paths_do(place, monke
     monkeypatch.setattr(private_folder, "BY_DESCRIPTOR", False)
     assert read() == ((CODE, ABOUT), [])
     other = ENTRY[::-1]
-    make(place, f"{other}.bin", 2.0 * eviction.OLDEST)
+    make(place, f"{other}.bin", 2.0 * cache.OLDEST)
     assert left(place) == {f"{ENTRY}.bin"}
     cache.write(other, CODE, {})
     assert cache.read(other) == (CODE, {})
@@ -276,7 +276,7 @@ def make(folder, name, age):
 
 def left(folder):
     with PrivateFolder.open(folder) as opened:
-        eviction.evict(opened)
+        cache.evict(opened)
     return {file.name for file in folder.iterdir()}
 
 
@@ -289,17 +289,17 @@ def private(tmp_path):
 
 def test_entries_that_nobody_used_for_long_go(private):
     new, old = names(2)
-    make(private, new, eviction.OLDEST - 3600.0)
-    make(private, old, eviction.OLDEST + 3600.0)
+    make(private, new, cache.OLDEST - 3600.0)
+    make(private, old, cache.OLDEST + 3600.0)
     assert left(private) == {new}
 
 
 def test_of_too_many_entries_the_oldest_go(private, monkeypatch):
-    monkeypatch.setattr(eviction, "MOST", 40)
-    for k, name in enumerate(names(eviction.MOST + 10)):
+    monkeypatch.setattr(cache, "MOST", 40)
+    for k, name in enumerate(names(cache.MOST + 10)):
         make(private, name, 10.0 + k)
     kept = left(private)
-    assert kept == set(names(len(kept))) and eviction.MOST // 2 < len(kept) <= eviction.MOST
+    assert kept == set(names(len(kept))) and cache.MOST // 2 < len(kept) <= cache.MOST
 
 
 def test_an_entry_from_the_future_ages_from_now_on(private):
@@ -315,14 +315,14 @@ def test_what_was_never_finished_goes_and_other_files_stay(private):
     make(private, new, 10.0)
     others = ["thesis.tex", "0123.bin", f"{'0' * 40}.bin.bak"]
     for name in others:
-        make(private, name, 10.0 * eviction.OLDEST)
+        make(private, name, 10.0 * cache.OLDEST)
     assert left(private) == {new, *others}
 
 
 def test_reading_renews_and_writing_evicts(place, entry):
     old = names(1)[0]
-    make(place, old, 2.0 * eviction.OLDEST)
-    os.utime(entry, (time.time() - 0.9 * eviction.OLDEST,) * 2)
+    make(place, old, 2.0 * cache.OLDEST)
+    os.utime(entry, (time.time() - 0.9 * cache.OLDEST,) * 2)
     assert read()[0] == (CODE, ABOUT)
     assert abs(entry.stat().st_mtime - time.time()) < 3600.0
     for k in range(cache.EVICT_EVERY + 1):

@@ -345,6 +345,16 @@ def test_a_cut_joint_stays_out_of_the_tree(kinematics):
     assert plan(four_bar(), cut="A").cut == ("A",)
 
 
+def test_a_joint_can_be_kept_in_the_tree_if_it_has_coordinates():
+    for name in "ABCD":
+        p = plan(four_bar(), keep=[name])
+        assert name in p.joint and name not in p.cut and len(p.loops) == 1
+    with pytest.raises(PlanError, match="'A' cannot carry coordinates, because it has no degree of freedom"):
+        plan(four_bar().lock("A", at=0.3), keep=["A"])
+    with pytest.raises(PlanError, match="'A' cannot carry coordinates, because it is in `cut` too"):
+        plan(four_bar(), cut=["A"], keep=["A"])
+
+
 def test_a_fixed_joint_can_be_cut():
     m = arms_on_object(2, 6)
     p = plan(m, cut=["grip2"])

@@ -75,6 +75,8 @@ def test_grids_are_combined_tables_are_rows_and_samples_fill_their_distributions
     (tmp_path / "runs.csv").write_text("pole.mass,initial.hinge\n0.1,0.2\n0.3,0.4\n")
     table = ct.study(scenario(), vary=tmp_path / "runs.csv")
     np.testing.assert_array_equal(table["q"], grid["q"][[0, 5]])
+    with pytest.raises(ct.StateError, match="give one or the other"):
+        ct.study([scenario(), scenario(duration=0.1)], vary=tmp_path / "runs.csv")
     coms = np.array([[0.0, 0.0, 0.4], [0.1, 0.0, 0.5]])
     rows = ct.study(scenario(), vary={"pole.com": coms})
     assert rows.dataset.coords["pole.com"].shape == (2, 3)

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 import catena as ct
 from benchmarks.states import closed_states, random_states
 from catena.dynamics.elements.stops import STOP_TIME
-from catena.forces.smooth import GRIP
+from catena.forces.smooth import ONSET_DEPTH
 from catena.kernels import plain_numbers
 from catena.mechanism.generators import arm7, arms_on_object, four_bar, random_mechanism
 
@@ -287,11 +287,11 @@ def test_a_damped_stop_lets_go_when_its_force_is_zero():
 
 def test_a_stop_pushes_without_a_jump():
     s = slider(limit_stiffness=1e3, limit_damping=50.0)
-    q = 0.5 + np.linspace(-GRIP, 3 * GRIP, 4001)[:, None]
+    q = 0.5 + np.linspace(-ONSET_DEPTH, 3 * ONSET_DEPTH, 4001)[:, None]
     force = s.forces.loads(q, np.ones((4001, 1))).tau[:, 0]
     assert force[0] == 0.0 and np.abs(np.diff(force)).max() < 0.2
-    np.testing.assert_allclose(force[-1], -1e3 * 3 * GRIP - 50.0, rtol=1e-12)
-    mirrored = s.forces.loads([-1.0 - 3 * GRIP], [-1.0]).tau
+    np.testing.assert_allclose(force[-1], -1e3 * 3 * ONSET_DEPTH - 50.0, rtol=1e-12)
+    mirrored = s.forces.loads([-1.0 - 3 * ONSET_DEPTH], [-1.0]).tau
     np.testing.assert_allclose(mirrored, -force[-1], rtol=1e-9)
 
 

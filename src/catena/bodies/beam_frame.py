@@ -30,10 +30,9 @@ from catena.bodies.contract import (
 from catena.bodies.points import few_points
 from catena.bodies.reduction import ReducedBody, largest_motion, reduced
 from catena.errors import ModelError
+from catena.thresholds import PLACE_TOLERANCE
 from catena.validation import entries, real_array, shown
 
-NEAR = 1e-6
-"""Places that are farther than this part of the frame's size from all members are refused."""
 STEEL = 0.3
 """Poisson's ratio that the torsional stiffness is taken with where none is given."""
 
@@ -52,10 +51,10 @@ class Member:
     a: str
     b: str
     area: float
-    inertia: Any
+    inertia: float | Sequence[float]
     density: float
     young: float
-    shear: Any = None
+    shear: float | Sequence[float] | None = None
     torsion: float | None = None
     up: Sequence[float] | None = None
     elements: int = 8
@@ -296,7 +295,7 @@ class BeamFrame(ReducedBody):
             distance = float(np.linalg.norm(place - axis))
             if distance < least:
                 best, least, at = placed, distance, xi
-        if least > NEAR * self.reach():
+        if least > PLACE_TOLERANCE * self.reach():
             names = ", ".join(f"{name!r} at {np.round(x, 6).tolist()}" for name, x in self.nodes.items())
             raise ModelError(
                 f"BeamFrame: no member passes through {place.tolist()}: place joints and frames along members; nodes "

@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_ratio
 from catena.bodies.points import points_of_products
@@ -29,10 +30,24 @@ from catena.bodies.reduction import ReducedBody, largest_motion, reduced
 from catena.bodies.weighed_nodes import check_rigid, products_of_nodes, rigid_fields
 from catena.errors import ModelError
 from catena.spatial.vectors import skew
+from catena.thresholds import PLACE_TOLERANCE
 from catena.validation import entries, is_count, real_array, shown
 
 SYMMETRIC = 1e-8
-NEAR = 1e-6
+
+
+class SparseMatrix(Protocol):
+    """A matrix as SciPy's sparse formats have it."""
+
+    shape: tuple[int, ...]
+
+    def toarray(self) -> np.ndarray:
+        """Return all entries, zeros included."""
+        ...
+
+
+MatrixSource = ArrayLike | SparseMatrix | str | Path
+"""A matrix, or the path of a file that has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +77,8 @@ class FiniteElements(ReducedBody):
     stiffening: Mapping[str, Any] | None = None
 
     def __init__(
-        self, mass: Any, stiffness: Any, nodes: Any, interfaces: Mapping[str, Sequence[int]], modes: int = 4,
-        damping: float = 0.0, stiffening: Mapping[str, Any] | None = None,
+        self, mass: MatrixSource, stiffness: MatrixSource, nodes: ArrayLike, interfaces: Mapping[str, Sequence[int]],
+        modes: int = 4, damping: float = 0.0, stiffening: Mapping[str, MatrixSource] | None = None,
     ) -> None:  # fmt: skip
         try:
             places = real_array(nodes)
@@ -213,12 +228,12 @@ class FiniteElements(ReducedBody):
         none = np.zeros((3, k, k))
         for name, some in self.interfaces.items():
             centre = self.nodes[list(some)].mean(axis=0)
-            if np.linalg.norm(centre - place) <= NEAR * self.reach():
+            if np.linalg.norm(centre - place) <= PLACE_TOLERANCE * self.reach():
                 B = np.stack([self._second(f"{name}.{c}") for c in "xyz"]) if self.stiffening else none
                 return Shapes(S[list(some)].mean(axis=0), self._rotation(list(some)), B)
         distance = np.linalg.norm(self.nodes - place, axis=1)
         nearest = int(np.argmin(distance))
-        if distance[nearest] > NEAR * self.reach():
+        if distance[nearest] > PLACE_TOLERANCE * self.reach():
             names = ", ".join(
                 f"{name!r} at {np.round(self.nodes[list(some)].mean(axis=0), 6).tolist()}"
                 for name, some in self.interfaces.items()

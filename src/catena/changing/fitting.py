@@ -43,7 +43,7 @@ def require_fit(carried: Carried, new: System, who: str, length: float) -> None:
     open_by = misfits(carried, length)
     if not open_by:
         return
-    some = ", ".join(f"{name!r} by {_told(_gap(carried, name))}" for name in list(open_by)[:4])
+    some = ", ".join(f"{name!r} by {_in_words(_gap(carried, name))}" for name in list(open_by)[:4])
     error = LoopError(f"{who}: bodies are apart at the joints {some}")
     near = assembled(carried, new, length)
     if near is not None:
@@ -83,7 +83,7 @@ def _gap(carried: Carried, joint: str) -> np.ndarray:
     return np.asarray(carried.gap[:, carried.joints.index(joint)])
 
 
-def _told(gap: np.ndarray) -> str:
+def _in_words(gap: np.ndarray) -> str:
     k = int(np.argmax(np.abs(gap).max(axis=-1)))
     turned, moved = np.linalg.norm(gap[k, :3]), np.linalg.norm(gap[k, 3:])
     return f"{moved:.3g} m and {turned:.3g} rad"

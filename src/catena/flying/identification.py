@@ -36,7 +36,7 @@ from catena.validation import real_array, shown
 
 ENTRIES = ("mass", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 # A number is told if less than this part of it is along such directions.
-TOLD = 1e-6
+IDENTIFIED = 1e-6
 # Equations of a component count at most so many times as much as those of the one that scatters most.
 SHARPEST = 1e3
 
@@ -254,7 +254,7 @@ def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
     rank = int(kept.sum())
     scatter = float(np.linalg.norm(b - A @ change)) / np.sqrt(max(1, len(b) - rank))
     spread = scatter * (Vt[kept] / s[kept, None]) / size
-    told = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < TOLD
+    told = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < IDENTIFIED
     deviation = np.where(told, np.linalg.norm(spread, axis=0), np.inf)
     whole = rank == A.shape[1]
     condition = float(s.max() / s.min()) if whole else np.inf

@@ -16,6 +16,7 @@ from catena.dynamics.loops.independent import component_names, independent_compo
 from catena.errors import StateError
 from catena.kinematics.stacks import transposed
 from catena.system import System
+from catena.thresholds import RANK_MOVING
 
 # A component follows others if loops hold at least this part of it, so that motors are independent before others.
 HELD = 0.05
@@ -88,7 +89,7 @@ def _ranks(system: System) -> np.ndarray:
 
 def _dependent(A: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     """Return as many columns of A (m, n) as its rank is, of low rank first if rows hold them well, by elimination."""
-    rank = int(np.linalg.matrix_rank(A, tol=1e-9 * np.linalg.norm(A))) if A.size else 0
+    rank = int(np.linalg.matrix_rank(A, tol=RANK_MOVING * np.linalg.norm(A))) if A.size else 0
     left, size = A.copy(), np.maximum(np.linalg.norm(A, axis=0), 1e-300)
     chosen: list[int] = []
     for stage, least in ((0, HELD), (1, HELD), (2, HELD), (2, 0.0)):
@@ -96,7 +97,7 @@ def _dependent(A: np.ndarray, ranks: np.ndarray) -> np.ndarray:
             part = np.where(ranks <= stage, np.linalg.norm(left, axis=0), 0.0)
             part[chosen] = 0.0
             k = int(np.argmax(part))
-            if part[k] <= max(least, 1e-9) * size[k]:
+            if part[k] <= max(least, RANK_MOVING) * size[k]:
                 break
             along = left[:, k] / np.linalg.norm(left[:, k])
             left = left - np.outer(along, along @ left)
@@ -108,7 +109,7 @@ def _others(system: System, A: np.ndarray, places: np.ndarray, names: str | Iter
     """Return the components that are not of the joints named, if these determine them."""
     given = independent_components(system.plan, names)
     dependent = np.array([k for k in places if k not in set(given.tolist())], dtype=np.int64)
-    rank = int(np.linalg.matrix_rank(A, tol=1e-9 * np.linalg.norm(A))) if A.size else 0
+    rank = int(np.linalg.matrix_rank(A, tol=RANK_MOVING * np.linalg.norm(A))) if A.size else 0
     held = A[:, np.searchsorted(places, dependent)]
     s = np.linalg.svd(held, compute_uv=False) if held.size else np.ones(1)
     if len(dependent) != rank or s.min() * CONDITION <= s.max():

@@ -10,8 +10,8 @@ from catena.spatial.scalars import array, less, where
 
 STANDSTILL = 1e-3
 """Below this velocity [rad/s or m/s] Coulomb friction is less than all of it."""
-GRIP = 1e-5
-"""The depth [rad or m] at which the damper of a stop or of a cable has got hold, so that its force begins without a
+ONSET_DEPTH = 1e-5
+"""The depth [rad or m] over which the damping of a stop or of a cable sets in, so that its force begins without a
 jump."""
 
 
@@ -32,9 +32,9 @@ def smooth_sign_slope(v: Any, width: float = STANDSTILL) -> Any:
 
 def push_back(beyond: Any, rate: Any, stiffness: Any, damping: Any) -> Any:
     """The force of a spring with a damper that acts only where `beyond` is positive, by so much deflected at this rate:
-    the damper gets hold over the first `GRIP`, and the force is never negative."""
+    damping sets in over the first `ONSET_DEPTH`, and the force is never negative."""
     depth = positive(beyond)
-    return positive(stiffness * depth + damping * smooth_sign(depth, GRIP) * rate)
+    return positive(stiffness * depth + damping * smooth_sign(depth, ONSET_DEPTH) * rate)
 
 
 def positive(x: Any) -> Any:

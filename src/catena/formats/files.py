@@ -25,7 +25,7 @@ from catena.formats.regular import read_regular
 from catena.formats.shape_files import path_from
 from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
-from catena.formats.toml.saving import Meaning, text_like
+from catena.formats.toml.merging import Meaning, text_like
 from catena.mechanism import Mechanism, validation
 from catena.mechanism.origin import Origin
 from catena.mechanism.shapes import Mesh

@@ -16,13 +16,13 @@ class NamedParts:
         return bool(self._parts)
 
     def __str__(self) -> str:
-        return "; ".join(map(self._told, sorted(self._parts)))
+        return "; ".join(map(self._listed, sorted(self._parts)))
 
     def add(self, what: str, *names: str) -> None:
         """Remember parts of a sort; what has no parts is told as it is."""
         self._parts.setdefault(what, {}).update(dict.fromkeys(names))
 
-    def _told(self, what: str) -> str:
+    def _listed(self, what: str) -> str:
         names = list(self._parts[what])
         if not names:
             return what

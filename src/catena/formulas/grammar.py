@@ -222,12 +222,12 @@ class _Reader:
     def _unit(self) -> None:
         start = self._next
         bracket = self._take("[")
-        unit, words = self._unit_word(start)
+        unit, words = self._unit_word()
         while sign := self._joins_units(bracket is not None):
             self.at += 1
             if not bracket:
                 self.doubtful.add(self._next.text)
-            other, more = self._unit_word(self._next)
+            other, more = self._unit_word()
             unit = unit.times(other.power(-1 if sign.text == "/" else 1))
             words += sign.text + more
         if bracket:
@@ -244,7 +244,7 @@ class _Reader:
         calls = self.tokens[min(self.at + 2, len(self.tokens) - 1)].text == "("
         return sign if bracket or (tight and word.text in UNITS and not calls) else None
 
-    def _unit_word(self, near: Token) -> tuple[Unit, str]:
+    def _unit_word(self) -> tuple[Unit, str]:
         token = self._next
         if token.kind != "word":
             self._fail(f"{token.text!r} is no unit", token.start) if token.text else self._unexpected(token)

@@ -1,6 +1,6 @@
 """Kinds of joints: the contract every kind obeys, and one file per kind."""
 
-from catena.joints.around import described
+from catena.joints.around import Reduced, WithRotor, described
 from catena.joints.axes import axis
 from catena.joints.conformance import check_joint_kind
 from catena.joints.contract import JointKind
@@ -11,13 +11,11 @@ from catena.joints.free import Free
 from catena.joints.helical import Helical
 from catena.joints.planar import Planar
 from catena.joints.prismatic import Prismatic
-from catena.joints.reduced import Reduced
 from catena.joints.registry import KINDS
 from catena.joints.revolute import Revolute
 from catena.joints.sdof import Sdof
 from catena.joints.spherical import Spherical
 from catena.joints.universal import Universal
-from catena.joints.with_rotor import WithRotor
 
 __all__ = [
     "KINDS",

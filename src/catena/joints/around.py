@@ -1,15 +1,18 @@
-"""What joint kinds have in common that stand around another one."""
+"""Joint kinds that stand around another one: what they have in common, one that resists less because other joints
+resist the rest already (`Reduced`), and one with the inertia of rotors (`WithRotor`)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from catena.joints.contract import JointKind
 from catena.joints.simple_motions import SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
+from catena.spatial.scalars import array
 
 
 @dataclass(frozen=True)
@@ -116,3 +119,63 @@ class SameMotion(Around):
 
     def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
         return self.kind.coordinates_near(X, near)
+
+
+@dataclass(frozen=True)
+class Reduced(SameMotion, JointKind):  # type: ignore[override]
+    """The joint `kind`, of whose constraint space Phi (6 x m) only Phi `kept` (m rows, k columns) counts.
+
+    It moves as `kind` does, but leaves m - k directions to others. `kept` is data to the compiled code, `k` is not.
+    """
+
+    kept: tuple[tuple[Any, ...], ...]
+    k: int
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        return ("Reduced", self.k, *self.kind.signature)
+
+    def params(self) -> tuple[float, ...]:
+        return (*self.kind.params(), *(x for row in self.kept for x in row))
+
+    def with_params(self, params: Sequence[Any]) -> Reduced:
+        own = len(self.kind.params())
+        kind = self.kind.with_params(params[:own]) if own else self.kind
+        rows = [tuple(params[own + self.k * i : own + self.k * (i + 1)]) for i in range(len(self.kept))]
+        return Reduced(kind, tuple(rows), self.k)
+
+    def constraint_space(self, q: np.ndarray) -> ForceSpace:
+        if not self.k:
+            return ForceSpace(np.zeros((6, 0)))
+        return ForceSpace(self.kind.constraint_space(q).array @ array([list(row) for row in self.kept]))
+
+
+@dataclass(frozen=True)
+class WithRotor(SameMotion, JointKind):  # type: ignore[override]
+    """The joint `kind` whose velocity components have the inertias `armature` (nv of them) of their own, besides those
+    of the bodies that they move. They are data to the compiled code; joints without rotors have no code for them."""
+
+    armature: tuple[Any, ...]
+
+    @property
+    def rotor(self) -> np.ndarray:
+        return array(self.armature)
+
+    @property
+    def signature(self) -> tuple[Hashable, ...]:
+        return ("WithRotor", *self.kind.signature)
+
+    def params(self) -> tuple[float, ...]:
+        return (*self.kind.params(), *self.armature)
+
+    def with_params(self, params: Sequence[Any]) -> WithRotor:
+        own = len(self.kind.params())
+        kind = self.kind.with_params(params[:own]) if own else self.kind
+        return WithRotor(kind, tuple(params[own:]))
+
+    def canonical(self) -> tuple[np.ndarray, JointKind]:
+        R, kind = self.kind.canonical()
+        return R, WithRotor(kind, self.armature)
+
+    def flip(self) -> JointKind:
+        return WithRotor(self.kind.flip(), self.armature)

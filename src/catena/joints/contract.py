@@ -23,6 +23,7 @@ from catena.errors import ModelError, StateError
 from catena.joints.axes import Direction
 from catena.joints.simple_motions import SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, is_symbolic, orthogonal_complement
+from catena.spatial.pose import ROTATION_TOLERANCE
 from catena.spatial.scalars import Scalar, Scalars, array, floor
 from catena.validation import real_number, shown
 
@@ -297,9 +298,9 @@ def counted_on(angle: Any, near: Any) -> Any:
 
 
 def check_unit_quaternion(q: np.ndarray, who: str) -> None:
-    """Raise a StateError unless the quaternions `q` (..., 4) have length 1 within 1e-6."""
+    """Raise a StateError unless the quaternions `q` (..., 4) have length 1 within `ROTATION_TOLERANCE`."""
     length = np.sqrt((np.asarray(q) ** 2).sum(axis=-1))
-    if (np.abs(length - 1.0) > 1e-6).any():
+    if (np.abs(length - 1.0) > ROTATION_TOLERANCE).any():
         worst = float(np.ravel(length)[np.argmax(np.abs(np.ravel(length) - 1.0))])
         raise StateError(
             f"{who}: the quaternion (w, x, y, z) in q has length {worst:.9g}; it must have length 1: "

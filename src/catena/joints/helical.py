@@ -12,7 +12,7 @@ from catena.joints.axes import Direction, Z, canonical_frame, direction, perpend
 from catena.joints.contract import IDENTITY, JointKind, counted_on, number
 from catena.joints.nearest import angle_about
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
-from catena.spatial.scalars import absolute, less, where
+from catena.spatial.scalars import Scalar, absolute, less, where
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Helical(JointKind):
     """Rotation about an axis that moves along it by `pitch` metres per radian. q = (angle,), v = dq/dt."""
 
     axis: Any = "z"
-    pitch: Any = 0.0
+    pitch: Scalar = 0.0
     nq = 1
     nv = 1
     drawn_as = "screw"

@@ -33,10 +33,11 @@ from catena.kernels.constants import WORD, constant_parts
 from catena.kernels.driver import NOT_FINITE_INPUT
 from catena.kernels.machine_code.cpu import target
 from catena.kernels.sharing import is_summed, summed
-from catena.kernels.stations import folded, portions, suits, told_inputs, told_outputs
+from catena.kernels.stations import folded, point_inputs, portions, results_by_coordinates, suits
 from catena.kernels.teams.blas import by_one_blas_thread
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
+from catena.spatial.pose import ROTATION_TOLERANCE
 from catena.structure import Plan, branches
 from catena.structure.plan import Parts
 from catena.structure.stations import StationPlan, has_many_modes, stationed
@@ -270,10 +271,10 @@ class Evaluator:
         status, found = 0, []
         for some in portions(at, states):
             own, count = {n: x if x.ndim == 1 else x[some] for n, x in rows.items()}, some.stop - some.start
-            inputs, told = told_inputs(algorithm, at, self.plan, own, count)
+            inputs, points = point_inputs(algorithm, at, self.plan, own, count)
             seen, outputs = program.run(inputs, count)
             status |= seen
-            found.append(told_outputs(algorithm, told, outputs))
+            found.append(results_by_coordinates(algorithm, points, outputs))
         return status, {n: np.concatenate([each[n] for each in found]) for n in found[0]}
 
     def varying_inputs(
@@ -405,7 +406,7 @@ class Evaluator:
             x = q[..., first : first + 4]
             norm = np.sqrt(np.einsum("...i,...i->...", x, x))
             # Written so that NaN passes here and is named as such later.
-            if np.any(np.abs(norm - 1.0) > 1e-6):
+            if np.any(np.abs(norm - 1.0) > ROTATION_TOLERANCE):
                 worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
                 raise StateError(
                     f"{name}: the quaternion of joint {joint!r} has length {worst:.9g}; it must be 1. "

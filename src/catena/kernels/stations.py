@@ -6,7 +6,7 @@ are told what the amplitudes eta make of them,
     y = f(eta),     dy/dt = G d eta/dt,     d2y/dt2 = G d2 eta/dt2 + g,
 
 and on the way out what each of them contributes to a force, a Jacobian or a matrix is summed up: G^T tau, J G, G^T H G.
-This is `sharing` with a T that depends on the state. It is done in NumPy, for all states at once.
+This is `share_modes` (`flattening`) with a T that depends on the state. It is done in NumPy, for all states at once.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,8 +65,8 @@ def portions(at: StationPlan, states: int) -> Iterator[slice]:
         yield slice(first, min(states, first + some))
 
 
-class Told:
-    """What points are told for states q (n, nq), with velocities qd (n, nv) or at rest.
+class PointMotions:
+    """Where points are and how they move in states q (n, nq), with velocities qd (n, nv) or at rest.
 
     `G` has the motions (n, r, k) of the points of each body by its amplitudes, at the places `rows` (r,) of v.
     """
@@ -129,44 +129,44 @@ class Told:
         return found
 
 
-def told_inputs(
+def point_inputs(
     algorithm: Algorithm, at: StationPlan, described: Plan, given: Mapping[str, np.ndarray], states: int
-) -> tuple[dict[str, np.ndarray], Told]:
-    """Return the inputs of states, (n, ...) each, as points have them, and what points are told."""
+) -> tuple[dict[str, np.ndarray], PointMotions]:
+    """Return the inputs of states, (n, ...) each, as points have them, and the motions of the points."""
     rows = {n: np.broadcast_to(x, (states, x.shape[-1])) for n, x in given.items()}
     q = rows["q"] if "q" in rows else np.zeros((states, described.nq))
-    told = Told(at, described, q, rows.get("qd"))
+    points = PointMotions(at, described, q, rows.get("qd"))
     found = {}
     for name, x in rows.items():
         extent = algorithm.inputs.get(name)
         if name == "q":
-            x = told.q
+            x = points.q
         elif extent is POSITION:
-            x = Told(at, described, x, None).q
+            x = PointMotions(at, described, x, None).q
         elif extent is VELOCITY:
-            x = told.moving(x) if name in MOVING else _gathered(x, at.v_index)
+            x = points.moving(x) if name in MOVING else _gathered(x, at.v_index)
         elif extent is not None and not isinstance(extent, Extent):
             x = np.pad(x, ((0, 0), (0, (at.plan.n - described.n) * extent.size)))
         found[name] = np.ascontiguousarray(x)
-    return found, told
+    return found, points
 
 
-def told_outputs(
-    algorithm: Algorithm, told: Told, outputs: Mapping[str, np.ndarray]
+def results_by_coordinates(
+    algorithm: Algorithm, points: PointMotions, outputs: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return results by coordinates and nodes of the plan that was described."""
     found = {}
-    at, described = told.at, told.described
+    at, described = points.at, points.described
     for name, y in outputs.items():
         extent = algorithm.outputs.get(name)
         if name in algorithm.per_node:
             y = (
-                np.swapaxes(told.by_node(np.swapaxes(y, 1, 2)), 1, 2)
+                np.swapaxes(points.by_node(np.swapaxes(y, 1, 2)), 1, 2)
                 if extent is COLUMNS
-                else told.by_node(y)
+                else points.by_node(y)
             )
         elif is_summed(algorithm, name):
-            y = told.contributed(algorithm, name, y)
+            y = points.contributed(algorithm, name, y)
         elif extent in (POSITION, VELOCITY):
             index = at.q_index if extent is POSITION else at.v_index
             x, own = np.zeros((len(y), int(index.max(initial=-1)) + 1)), index >= 0

@@ -1,7 +1,8 @@
 """Running a step on symbols, once for each joint kind, to learn what it reads, computes and writes.
 
 The records handed to the step hand out symbols for what they hold and collect what is written to them
-(`traced_records.py`, `traced_constants.py`); a slot whose content no later step reads is used again (`slot_reuse.py`).
+(`traced_records.py`, `traced_constants.py`); a slot whose content no later step reads is used again, because the
+workspace of a long chain must not outgrow the cache.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,6 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.machine_code.lowering import Slot
-from catena.kernels.slot_reuse import reuse_slots
 from catena.kernels.traced_constants import (
     body_constants,
     force_constants,
@@ -320,3 +320,68 @@ def _view(algorithm: Algorithm, role: str, kind: JointKind | None) -> RecordLayo
     for name, extent in algorithm.view(role).items():
         layout.place(name, sample(extent, kind.nq if kind else 0, kind.nv if kind else 0), dense=True)
     return layout
+
+
+_FOR_EVER = 1_000_000
+
+
+def reuse_slots(
+    steps: dict[tuple[int, int], TracedStep],
+    layout: RecordLayout,
+    final: frozenset[str],
+    inputs: frozenset[str],
+    shared: int,
+    together: frozenset[str],
+) -> None:
+    """Give private slots whose lives do not overlap the same place. Inputs live from the start, results until
+    the end, and the first slots, which are shared, always and where they are. The slots of fields `together` stay one
+    behind the other, as views read them."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for (index, _), step in steps.items():
+        for slot in [*step.loads, *step.stores]:
+            if slot.record == 0:
+                first[slot.index] = min(first.get(slot.index, index), index)
+                last[slot.index] = max(last.get(slot.index, index), index)
+    for name, where in layout.fields.items():
+        for e, in_slot in zip(where.entries, where.slots, strict=True):
+            if in_slot and name in inputs:
+                first[int(e)] = -1
+            if in_slot and name in final:
+                last[int(e)] = _FOR_EVER
+    for k in range(shared):
+        first[k], last[k] = -2, _FOR_EVER
+    place: dict[int, int] = {}
+    free: list[tuple[int, int]] = []  # (last use, place)
+    size = shared
+    for k in range(shared):
+        place[k] = k
+        free.append((_FOR_EVER, k))
+    for name in sorted(together & layout.fields.keys()):
+        for e in layout.fields[name].entries:
+            place[int(e)] = size
+            free.append((_FOR_EVER, size))
+            size += 1
+    for slot_index in sorted(first.keys() - place.keys(), key=lambda k: (first[k], k)):
+        for k, (end, where_free) in enumerate(free):
+            # A step reads a slot before it writes it, so the same step may end one life and begin another.
+            if end <= first[slot_index] and end < last[slot_index]:
+                place[slot_index] = where_free
+                free[k] = (last[slot_index], where_free)
+                break
+        else:
+            place[slot_index] = size
+            free.append((last[slot_index], size))
+            size += 1
+    layout.size = size
+    for where in layout.fields.values():
+        where.entries = [
+            place.get(int(e), 0) if s else e for e, s in zip(where.entries, where.slots, strict=True)
+        ]
+    for step in steps.values():
+        step.loads = {_moved(s, place): x for s, x in step.loads.items()}
+        step.stores = {_moved(s, place): x for s, x in step.stores.items()}
+
+
+def _moved(slot: Slot, place: Mapping[int, int]) -> Slot:
+    return Slot(0, place[slot.index]) if slot.record == 0 else slot

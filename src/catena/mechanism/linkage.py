@@ -74,7 +74,7 @@ class Linkage:
     [kg/m], `gravity` acts downwards [m/s^2]."""
 
     name: str = "linkage"
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, ArrayLike] = field(default_factory=dict)
     density: float = 1.0
     gravity: float = 9.81
 

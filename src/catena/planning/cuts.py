@@ -83,12 +83,12 @@ def _neighbours(plan: Plan) -> Iterator[tuple[str, ...]]:
     """Return the cuts that differ from a plan's in one joint, which is on the way around the loop."""
     loops = list(plan.loops)
     for k, loop in enumerate(plan.loop_joints):
-        ways = [_way(plan, node) for node in (loop.parent_node, loop.child_node)]
+        ways = [_path(plan, node) for node in (loop.parent_node, loop.child_node)]
         for node in sorted(ways[0] ^ ways[1]):
             yield (*loops[:k], plan.joint[node], *loops[k + 1 :])
 
 
-def _way(plan: Plan, node: int) -> set[int]:
+def _path(plan: Plan, node: int) -> set[int]:
     """Return the nodes from here down to the ground, without the ground."""
     found = set()
     while node:

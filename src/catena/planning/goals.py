@@ -12,9 +12,13 @@ from catena.errors import CatenaError, StateError
 from catena.mechanism.selection import selected
 from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
-from catena.planning.task import SLACK, MotionTask, numbers
+from catena.planning.task import MotionTask, numbers
 from catena.spatial import Pose, is_one_pose
+from catena.thresholds import LIMIT_SLACK
 from catena.validation import is_positive, shown
+
+# Seconds by which times may differ that are the same but for rounding.
+SAME_TIME = 1e-9
 
 
 def keep_attitude(task: MotionTask, most: Any) -> None:
@@ -90,7 +94,9 @@ def end_at(task: MotionTask, joint: str, position: Any) -> None:
             [[0.0]] * 6 + [[np.inf]], [f"{joint} in the end"] * 7,
         )  # fmt: skip
         return
-    if np.any(goal < task.program.low[last] - SLACK) or np.any(goal > task.program.high[last] + SLACK):
+    if np.any(goal < task.program.low[last] - LIMIT_SLACK) or np.any(
+        goal > task.program.high[last] + LIMIT_SLACK
+    ):
         raise StateError(
             f"plan_motion: joint {joint!r} is to end at {shown(position)}, outside its limits; let it end within."
         )
@@ -121,7 +127,7 @@ def track(task: MotionTask, frame: str, path: Callable[[float], Any] | None, beg
         return
     # Where it begins is not for the plan to choose.
     later = range(task.every, len(task.t), task.every)
-    tracked = [k for k in later if task.t[k] >= begin - SLACK]
+    tracked = [k for k in later if task.t[k] >= begin - SAME_TIME]
     goals = [_goal(f"track({task.t[k]:g})", path(float(task.t[k]))) for k in tracked]
     _at(task, frame, tracked, goals, f"{frame} tracks")
 

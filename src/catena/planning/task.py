@@ -22,13 +22,12 @@ from catena.planning.motion_plan import MotionPlan
 from catena.planning.nonlinear_program import Copies, NonlinearProgram
 from catena.planning.objectives import Objective
 from catena.system import System
+from catena.thresholds import LIMIT_SLACK, RANK_MOVING
 from catena.validation import is_positive, real_array, shown
 
-# How far [rad, m, rad/s or m/s] beyond a limit a motion may begin or end, as rounding has it.
-SLACK = 1e-9
 # How much heavier than others conditions weigh without which there is no motion, so that a search for what cannot be
 # ends in a motion that misses its goal. IPOPT takes back what makes derivatives larger than 100.
-FIRM = 100.0
+REQUIRED_WEIGHT = 100.0
 # How many times as often as other joints those that nothing drives are looked at.
 FINER = 2
 
@@ -84,7 +83,7 @@ class MotionTask:
         ):
             made = formula(system, name, along)
             names = [what] * made.value.size1_out(0)
-            self.program.ask(made, self._spanned(np.vstack(where)), h, 0.0, 0.0, names, FIRM)
+            self.program.ask(made, self._spanned(np.vstack(where)), h, 0.0, 0.0, names, REQUIRED_WEIGHT)
         self._close()
         led = a[[k for k in self.chosen.components if system.plan.actuated[k]]]
         for k in range(1, self.every if len(led) else 1):
@@ -92,7 +91,7 @@ class MotionTask:
             share = k / self.every
             self.program.ask(
                 formula(system, "between"), np.vstack([x.ravel() for x in (first, led[:, k :: self.every], last)]),
-                share, 0.0, 0.0, ["velocities follow accelerations"], FIRM,
+                share, 0.0, 0.0, ["velocities follow accelerations"], REQUIRED_WEIGHT,
             )  # fmt: skip
 
     def _close(self) -> None:
@@ -107,7 +106,7 @@ class MotionTask:
         ):
             told = np.broadcast_to(data, (len(data), where.shape[1]))
             self.program.ask(
-                formula(self.system, name), where, told, 0.0, 0.0, ["loops stay closed"] * m, FIRM
+                formula(self.system, name), where, told, 0.0, 0.0, ["loops stay closed"] * m, REQUIRED_WEIGHT
             )
 
     def keep_within(self, rates: Any) -> None:
@@ -157,7 +156,7 @@ class MotionTask:
 
     def _begin(self, who: str, low: float, high: float, begins: float) -> None:
         """Complain about a motion that begins outside its limits."""
-        if not low - SLACK <= begins <= high + SLACK:
+        if not low - LIMIT_SLACK <= begins <= high + LIMIT_SLACK:
             raise StateError(
                 f"plan_motion: {who} begins at {begins:.6g}, outside its limits {low:g} to {high:g}; begin within, or "
                 "widen them."
@@ -254,7 +253,7 @@ class MotionTask:
         idle = ~self.acting[: self.system.nv]
         bias = self.system.bias_force(self.q0, rest)
         J = closed_jacobian(self.system, closed_plan(self.system), self.q0)
-        return np.linalg.lstsq(J[:, idle].T, bias[idle], rcond=1e-9)[0]
+        return np.linalg.lstsq(J[:, idle].T, bias[idle], rcond=RANK_MOVING)[0]
 
     def found(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return times (n,) and the variables (size, n) of all nodes that were found, positions of the kind that

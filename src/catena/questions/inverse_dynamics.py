@@ -17,14 +17,11 @@ from catena.kinematics.loops.held import held_forces
 from catena.kinematics.stacks import apply, transposed
 from catena.mechanism import Mechanism
 from catena.mechanism.elements import driven
+from catena.thresholds import CONTRADICTION, LEFT_OF_SUMS
 
-# An acceleration that opens a loop by more than this part of itself is not one of the closed mechanism, and a
-# force that actuators miss by more than this part cannot be produced.
-MISMATCH = 1e-6
 # Forward dynamics is exact to this part of the accelerations that the forces would cause without loops. Which forces
 # they were is not known here; some that cause 10 rad/s^2, or lengths of the mechanism/s^2, are always allowed for.
-ROUNDING = 1e-10
-NO_MOTION = 10.0 * ROUNDING
+NO_MOTION = 10.0 * LEFT_OF_SUMS
 
 
 def taken_by(problem: LoopProblem, vdot: np.ndarray) -> np.ndarray:
@@ -116,7 +113,7 @@ def _smallest(problem: LoopProblem, vdot: np.ndarray, columns: np.ndarray, hint:
     # Unit accelerations of all coordinates, in radians or lengths of the mechanism.
     per_lever = problem.lengths[:, None] / levers(plan, problem.lengths)
     unit = np.linalg.norm(L * per_lever[..., None], axis=(-1, -2))
-    if np.any(missed > MISMATCH * whole + NO_MOTION * unit):
+    if np.any(missed > CONTRADICTION * whole + NO_MOTION * unit):
         worst = int(np.argmax(missed / np.where(whole > 0.0, whole, 1.0)))
         raise LoopError(
             f"The actuators of {plan.name!r} cannot produce this motion in state {worst}: "
@@ -136,7 +133,7 @@ def _require_closed_motion(problem: LoopProblem, vdot: np.ndarray) -> None:
     # Unit accelerations along all constraints, in radians or lengths of the mechanism.
     units = [problem.length / np.sqrt(row_weight(s.Phi, 1.0, problem.length)) for s in problem.rows]
     unit = np.linalg.norm(np.concatenate([opening[:, :0], *units], axis=-1) / problem.scale, axis=-1)
-    bad = np.linalg.norm(opening, axis=-1) > MISMATCH * size + ROUNDING * alone + NO_MOTION * unit
+    bad = np.linalg.norm(opening, axis=-1) > CONTRADICTION * size + LEFT_OF_SUMS * alone + NO_MOTION * unit
     if bad.any():
         worst = int(np.argmax(np.where(bad, np.linalg.norm(opening, axis=-1), 0.0)))
         at, rows = 0, []

@@ -9,9 +9,7 @@ import numpy as np
 
 from catena.errors import SingularDynamicsError
 from catena.kinematics.stacks import apply
-
-# Directions in which a unit force accelerates a frame by less than this part of what it does in others are blocked.
-BLOCKED = 1e-10
+from catena.thresholds import RANK_EXACT
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,7 @@ def frame_equation(
     """Return the equation of motion of a frame from Lambda^-1 (..., 6, 6), its Jacobian, J' v (..., 6), and the
     accelerations vdot (..., nv) of the mechanism as it is, `moving`, and at rest, `falling`."""
     sizes = np.linalg.eigvalsh(inverse)
-    if np.any(sizes[..., 0] <= BLOCKED * sizes[..., -1]):
+    if np.any(sizes[..., 0] <= RANK_EXACT * sizes[..., -1]):
         raise SingularDynamicsError(
             f"Some force does not accelerate {frame!r} at all, so that it has no inertia in that direction. Take "
             f"s.operational_space(q, {frame!r}), which has Lambda^-1."

@@ -11,7 +11,7 @@ several couplings hold the same joints, what they do there is least in size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,12 +19,12 @@ import numpy as np
 
 from catena.dynamics.loops.formulations.joint_graph import ground_acceleration
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
-from catena.dynamics.loops.self_stress import self_stresses
 from catena.kinematics import stacks
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
 from catena.structure import Plan
 from catena.structure.plan import Parts
+from catena.thresholds import RANK_EXACT
 
 
 @dataclass(frozen=True)
@@ -370,10 +370,6 @@ def _coupling_sizes(problem: LoopProblem, multipliers: np.ndarray, size: np.ndar
     return np.concatenate(found, axis=1)
 
 
-# What a self-stress does in joints by less than this part of what it does at all is rounding.
-NOTHING = 1e-10
-
-
 def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held: np.ndarray) -> np.ndarray:
     """Return the z (states, d, 1) for which z^T change (states, d, n) is nearest to given (states, 1, n); where it does
     not matter for that, z^T tied (states, d, k) nearest to held (states, 1, k). Each row of change and tied together is
@@ -382,12 +378,26 @@ def _least_squares(change: np.ndarray, given: np.ndarray, tied: np.ndarray, held
     size = np.where(size > 0.0, size, 1.0)
     change, tied = change / size, tied / size
     U, sigma, Vt = np.linalg.svd(change, full_matrices=False)
-    acts = sigma > NOTHING * np.maximum(sigma[..., :1], 1.0)
+    acts = sigma > RANK_EXACT * np.maximum(sigma[..., :1], 1.0)
     inverse = np.where(acts, 1.0 / np.where(acts, sigma, 1.0), 0.0)
     z = U @ (inverse[..., None] * (Vt @ stacks.transposed(given)))
     # Couplings that hold the same joints share what no joint notices.
     left = held - stacks.transposed(z) @ tied
     unnoticed = U * ~acts[..., None, :]
     share = stacks.transposed(unnoticed) @ tied
-    z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=NOTHING))
+    z = z + unnoticed @ stacks.transposed(left @ np.linalg.pinv(share, rcond=RANK_EXACT))
     return z / size
+
+
+def self_stresses(problem: LoopProblem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each rank deficiency d > 0 that occurs, the indices of its states (k,), and multipliers (k, m, d) with
+    J^T times which is zero, orthonormal in the scaled sense."""
+    if not problem.plan.total_constraints:
+        return
+    A = problem.scaled
+    U = np.linalg.svd(A, full_matrices=True)[0]
+    rank = problem.rank
+    for r in np.unique(rank):
+        if r < A.shape[-2]:
+            at = np.flatnonzero(rank == r)
+            yield at, U[at][:, :, r:] / problem.scale[at][:, :, None]

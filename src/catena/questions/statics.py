@@ -52,12 +52,12 @@ def equilibrium(responder: Responder, guess: np.ndarray, tau: np.ndarray, seek: 
     model = responder.model
     tau = ActuatorLimits.of(model.mechanism, model.plan).limited(tau, np.zeros(model.nv))
     q = model.closed(guess)
-    held = _Rest(responder, q, tau)
+    held = _RestState(responder, q, tau)
     for step in range(STEPS):
         if held.balanced:
             return held.equilibrium(step)
         q = held.next(seek)
-        last, held = held, _Rest(responder, q, tau)
+        last, held = held, _RestState(responder, q, tau)
         stuck = np.array_equal(last.q, held.q)
         if (stuck or step > STEPS // 2) and min(last.unbalanced, held.unbalanced) <= 1e-8:
             return min((last, held), key=lambda x: x.unbalanced).equilibrium(step + 1)
@@ -68,7 +68,7 @@ def equilibrium(responder: Responder, guess: np.ndarray, tau: np.ndarray, seek: 
     )
 
 
-class _Rest:
+class _RestState:
     """Forces and stiffness at one configuration at rest."""
 
     def __init__(self, responder: Responder, q: np.ndarray, tau: np.ndarray) -> None:

@@ -12,8 +12,8 @@ from catena.errors import ModelError
 from catena.spatial import quaternion
 from catena.validation import real_array, shown
 
-TOLERANCE = 1e-6
-"""How far a given quaternion or rotation matrix may be from a true rotation."""
+ROTATION_TOLERANCE = 1e-6
+"""How far a given quaternion or rotation matrix may be from a true rotation: files and formulas have seven digits."""
 
 
 class Pose:
@@ -205,7 +205,7 @@ def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 def _unit_quaternion(quat: Any) -> np.ndarray:
     q = _numbers("quat", quat, (4,))
     length = float(np.sqrt(q @ q))
-    if abs(length - 1.0) > TOLERANCE:
+    if abs(length - 1.0) > ROTATION_TOLERANCE:
         raise ModelError(
             f"Pose: quat = {q.tolist()} has length {length:.9g}; a rotation (w, x, y, z) has length 1: "
             "normalise it."
@@ -254,7 +254,7 @@ def _from_euler(euler: Any) -> np.ndarray:
 def _rotation_matrix(matrix: Any) -> np.ndarray:
     R = _numbers("R", matrix, (3, 3))
     error = float(np.abs(R.T @ R - np.eye(3)).max())
-    if error > TOLERANCE:
+    if error > ROTATION_TOLERANCE:
         raise ModelError(
             f"Pose: the columns of R are not orthonormal (R^T R differs from the identity by {error:.3g}); "
             "give the axes of the placed frame as orthonormal columns."

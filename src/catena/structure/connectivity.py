@@ -94,7 +94,7 @@ def _runs(parents: dict[int, int]) -> dict[int, int]:
 def _table(plan: Plan, base: str, connected: dict[int, int]) -> Connectivity:
     known("body", base, plan.body_node, "connectivity")
     zero = plan.body_node[base]
-    nodes = [i for i in range(1, plan.n) if i == zero or zero in _way(plan, i)] if zero else range(1, plan.n)
+    nodes = [i for i in range(1, plan.n) if i == zero or zero in _path(plan, i)] if zero else range(1, plan.n)
     number = {node: k for k, node in enumerate([zero, *(i for i in nodes if i != zero)])}
     if zero:
         number[0] = 0  # what the base itself hangs on
@@ -128,7 +128,7 @@ def _closed(plan: Plan, number: dict[int, int]) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _way(plan: Plan, node: int) -> Sequence[int]:
+def _path(plan: Plan, node: int) -> Sequence[int]:
     """Return the nodes on the way from a node to ground, itself excepted."""
     way = []
     while node:

@@ -1,21 +1,22 @@
 """Planning: from the graph of a mechanism to the flat arrays of a tree and its loops. A pure function;
-compiles nothing."""
+compiles nothing. Planar bases that close a loop resist nothing where everything beyond stays in the plane anyway."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from catena.errors import PlanError
-from catena.joints import Free
+from catena.joints import Free, Reduced
 from catena.mechanism import GROUND, VIRTUAL_ROOT, Body, Joint, Mechanism
+from catena.mechanism.bases import stays_in_plane
 from catena.mechanism.validation import known
 from catena.spatial import Pose, is_symbolic
 from catena.structure.expansion import expand, welds_across
 from catena.structure.flattening import FlatteningChoice, flatten
-from catena.structure.plan import Plan
-from catena.structure.planar_bases import without_planes
+from catena.structure.plan import Loop, Plan
 from catena.structure.spanning_tree import VIRTUAL, Tree, least_dof_tree, preorder
 from catena.structure.welding import weld as weld_bodies
 from catena.validation import listed, shown
@@ -76,7 +77,7 @@ def _planned(
     welds = weld_bodies(len(bodies), joints, ends, [k for k in kept if dof[k] == 0])
     group = welds.group
     edge_joint = [k for k in kept if dof[k] > 0 and group[ends[k][0]] != group[ends[k][1]]]
-    wanted = _wanted(mechanism)
+    wanted = _preferred(mechanism)
     # The arms of flexible bodies share coordinates, so they cost nothing and are always in the tree.
     cost = [-2 if k in parts.star else _cost(joints[k], wanted, keep) for k in edge_joint]
     edges = [(group[ends[k][0]], group[ends[k][1]], c) for k, c in zip(edge_joint, cost, strict=True)]
@@ -125,7 +126,7 @@ def _are_finite(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.isfinite(rows).all(axis=1))
 
 
-def _wanted(mechanism: Mechanism) -> frozenset[str]:
+def _preferred(mechanism: Mechanism) -> frozenset[str]:
     """The joints that should carry coordinates if possible: those with actuators, couplings or rotors."""
     driven = {actuator.joint for actuator in mechanism.actuators.values()}
     coupled = {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
@@ -158,14 +159,14 @@ def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> 
         around.setdefault(joint.child, []).append((name, joint.parent))
     for name in left_out:
         joint = mechanism.joints[name]
-        way = set(_way(around, joint.parent, joint.child))
+        way = set(_path(around, joint.parent, joint.child))
         welds = [n for n, j in mechanism.joints.items() if n in way and not j.kind.nv]
         if welds:
             return welds[-1]
     return None
 
 
-def _way(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
+def _path(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
     """The joints on the way from one body to another."""
     came: dict[str, tuple[str, str]] = {start: ("", "")}
     queue = [start]
@@ -226,3 +227,59 @@ def _check_connected(
         f"{who} not connected to ground by any joint: add the joint that is missing, "
         "or a Free joint from ground for what floats"
     )
+
+
+# A body that a base would move out of its plane by no more than this, in radians or parts of the lengths added up, is
+# in it but for rounding.
+IN_PLANE = 1e-12
+
+
+def without_planes(plan: Plan) -> Plan:
+    """Return the plan in which planar bases that close a loop have no rows, if the joints between them and ground keep
+    the body in the plane, as a `Free` base has none (Lampariello, example 1 in the plane).
+
+    A base is a Planar joint to ground without a motor; where gravity leans on the plane, or friction goes by load, it
+    is a support, whose reaction matters, and stays as it is.
+    """
+    loops = [_resisting_nothing(loop) if _is_idle(plan, loop) else loop for loop in plan.loop_joints]
+    if all(a is b for a, b in zip(loops, plan.loop_joints, strict=True)):
+        return plan
+    return replace(plan, loop_joints=loops)
+
+
+def _resisting_nothing(loop: Loop) -> Loop:
+    kind = Reduced(loop.kind, ((),) * loop.constraints, 0)
+    return replace(loop, kind=kind, params=kind.params(), constraints=0)
+
+
+def _is_idle(plan: Plan, loop: Loop) -> bool:
+    """Return whether a loop joint is a planar base that holds nothing which joints of the tree do not hold."""
+    if loop.kind.plane_normal is None or loop.actuated or loop.bearing is not None:
+        return False
+    sides = [
+        (loop.parent_node, loop.parent_R, loop.parent_p),
+        (loop.child_node, loop.child_R, loop.child_p),
+    ]
+    (near, near_R, near_p), (node, R, p) = sides if sides[0][0] == 0 else sides[::-1]
+    numbers = (near_R, near_p, R, p, plan.placement_R, plan.placement_p, plan.gravity)
+    if near != 0 or any(is_symbolic(x) for x in numbers):
+        return False
+    normal = near_R @ np.asarray(loop.kind.plane_normal)
+    if abs(normal @ plan.gravity) > IN_PLANE * np.linalg.norm(plan.gravity):
+        return False
+    height, length = -float(normal @ near_p), float(np.linalg.norm(near_p))
+    way = []
+    while node:
+        way.append(node)
+        node = int(plan.parent[node])
+    for i in reversed(way):
+        height, length = (
+            height + float(normal @ plan.placement_p[i]),
+            length + float(np.linalg.norm(plan.placement_p[i])),
+        )
+        normal = plan.placement_R[i] @ normal
+        if not stays_in_plane(plan.joint_kind(i), normal):
+            return False
+    height, length = height + float(normal @ p), length + float(np.linalg.norm(p))
+    tilt = np.linalg.norm(R @ np.asarray(loop.kind.plane_normal) - normal)
+    return bool(tilt <= IN_PLANE and abs(height) <= IN_PLANE * length)

@@ -51,7 +51,7 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
     """Return the variants that users ask for: ways to vary by name, arrays with a row for each variant, or a table."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise StateError(f"seed is {shown(seed)}; give a whole number, 0 or more.")
-    vary = _table(vary)
+    vary = as_columns(vary)
     if not isinstance(vary, Mapping) or not vary or not all(isinstance(name, str) for name in vary):
         raise StateError(
             f"vary is {shown(vary)}; give ways to vary by name, {{'pole.mass': ct.grid(0.1, 0.3, 21)}}, or a table."
@@ -113,7 +113,7 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
     return Design(columns, shape, int(seed), count)
 
 
-def _table(vary: Any) -> Any:
+def as_columns(vary: Any) -> Any:
     """Return a table of numbers as arrays by name: that of a .csv file, or what has columns, as a data frame."""
     if isinstance(vary, str | os.PathLike):
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from catena.errors import StateError
 from catena.simulation.progress import is_notebook, is_terminal
@@ -21,7 +20,9 @@ class StudyProgress:
     on a terminal and in a notebook, in one line that is written again, True also elsewhere, a line every ten seconds,
     and a function is called with what there is to tell."""
 
-    def __init__(self, total: int, done: int, wanted: bool | None | Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, total: int, done: int, wanted: bool | None | Callable[[dict[str, float]], None]
+    ) -> None:
         if wanted is not None and not isinstance(wanted, bool) and not callable(wanted):
             raise StateError(f"progress is {shown(wanted)}; give True, False, None, or a function.")
         self.total, self.done, self.first = total, done, done

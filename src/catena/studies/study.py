@@ -17,7 +17,7 @@ from catena.mechanism.validation import known
 from catena.simulation import Scenario, Trajectory
 from catena.simulation.keeping import Keep
 from catena.simulation.scenario.contents import contents, digest as digest_of
-from catena.studies.design import Design, design
+from catena.studies.design import Design, as_columns, design
 from catena.studies.executors import computed
 from catena.studies.functions import by_code
 from catena.studies.job import CONTACT, INITIAL, SCENARIO, VELOCITY, Batched, Job, contact_numbers
@@ -41,8 +41,8 @@ class Study:
     failed, `run(k)` runs one of them again, all of it."""
 
     def __init__(
-        self, job: Job, design: Design, chunk: int | None, executor: object, store: Any, key: str | None,
-        on_error: str,
+        self, job: Job, design: Design, chunk: int | None, executor: object, store: str | os.PathLike[str] | None,
+        key: str | None, on_error: str,
     ) -> None:  # fmt: skip
         self.job, self.design, self.executor, self.on_error = job, design, executor, on_error
         self.store_path = store
@@ -76,7 +76,7 @@ class Study:
         opaque = by_code() if self._key is None else (lambda value, place: ("by key", place))
         try:
             parts.append(contents(self.job.scenario, opaque))
-            parts.append(contents({n: _told(x) for n, x in self.job.outcomes.items()}, opaque))
+            parts.append(contents({n: _function_of(x) for n, x in self.job.outcomes.items()}, opaque))
             parts.append(
                 contents({one.name: (one.signal, one.tally) for one in self.job.keep.signals}, opaque)
             )
@@ -113,7 +113,7 @@ class Study:
         return max(FEWEST, min(MOST, 1 << max(0, wanted.bit_length() - 1)))
 
     def resume(
-        self, executor: object = None, progress: bool | None | Callable[[dict[str, Any]], None] = None
+        self, executor: object = None, progress: bool | None | Callable[[dict[str, float]], None] = None
     ) -> Study:
         """Compute what is not done yet, by another executor if one is given, and return this study."""
         done = self._store.done
@@ -287,18 +287,18 @@ class Study:
 
 def study(
     scenario: Scenario | Sequence[Scenario],
-    vary: Any = None,
+    vary: Mapping[str, object] | str | os.PathLike[str] | None = None,
     *,
     samples: int | None = None,
     seed: int = 0,
-    outcomes: Mapping[str, Any] | None = None,
-    keep: Any = "final",
+    outcomes: Mapping[str, str | Callable[..., object]] | None = None,
+    keep: str | Sequence[str] | Mapping[str, object] | None = "final",
     executor: object = None,
     store: str | os.PathLike[str] | None = None,
     key: str | None = None,
     chunk: int | None = None,
     on_error: str = "record",
-    progress: bool | None | Callable[[dict[str, Any]], None] = None,
+    progress: bool | None | Callable[[dict[str, float]], None] = None,
 ) -> Study:
     """Run a scenario with other numbers many times, and return what was found.
 
@@ -321,7 +321,7 @@ def study(
     if isinstance(scenario, Scenario):
         ways = {} if vary is None else vary
     elif isinstance(scenario, Sequence) and scenario and all(isinstance(x, Scenario) for x in scenario):
-        ways = {SCENARIO: list(scenario), **({} if vary is None else vary)}
+        ways = {SCENARIO: list(scenario), **({} if vary is None else as_columns(vary))}
         scenario = scenario[0]
     else:
         raise StateError(
@@ -375,5 +375,5 @@ def _check(job: Job, planned: Design) -> None:
         raise StateError("keep takes no signals at samples beside functions: let these be outcomes too.")
 
 
-def _told(outcome: Any) -> Any:
+def _function_of(outcome: Any) -> Any:
     return outcome.function if isinstance(outcome, Batched) else outcome

@@ -16,6 +16,8 @@ from catena.system import System
 from catena.validation import is_positive, shown
 
 if TYPE_CHECKING:
+    from gymnasium.spaces import Box
+
     Base: Any = object
     AutoresetMode: Any = None
 else:
@@ -98,22 +100,22 @@ class VectorEnv(Base):  # type: ignore[misc]
         self.q, self.v = np.zeros((self.num_envs, system.nq)), np.zeros((self.num_envs, system.nv))
 
     @property
-    def single_action_space(self) -> Any:
+    def single_action_space(self) -> Box:
         """The actions of one environment, as a space of gymnasium."""
         return _box(self._limit, (len(self._columns),))
 
     @property
-    def action_space(self) -> Any:
+    def action_space(self) -> Box:
         """The actions of all environments, as a space of gymnasium."""
         return _box(self._limit, (self.num_envs, len(self._columns)))
 
     @property
-    def single_observation_space(self) -> Any:
+    def single_observation_space(self) -> Box:
         """The observations of one environment, as a space of gymnasium."""
         return _box(np.inf, self._observed().shape[1:])
 
     @property
-    def observation_space(self) -> Any:
+    def observation_space(self) -> Box:
         """The observations of all environments, as a space of gymnasium."""
         return _box(np.inf, self._observed().shape)
 
@@ -203,7 +205,7 @@ class VectorEnv(Base):  # type: ignore[misc]
         """Do nothing: there is nothing to close."""
 
 
-def _box(high: float, shape: tuple[int, ...]) -> Any:
+def _box(high: float, shape: tuple[int, ...]) -> Box:
     try:
         from gymnasium.spaces import Box
     except ImportError:

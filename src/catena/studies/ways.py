@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,14 @@ from catena.errors import StateError
 from catena.validation import is_finite, is_positive, real_array, shown
 
 Points = Literal["random", "latin", "sobol", "halton"]
+
+
+class Distribution(Protocol):
+    """A frozen distribution, as those of `scipy.stats`."""
+
+    def ppf(self, q: ArrayLike) -> ArrayLike:
+        """Return the values below which these parts of all values are."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +47,7 @@ class SampledValues:
     points: Points
     lower: float = 0.0
     upper: float = 1.0
-    distribution: Any = None
+    distribution: Distribution | None = None
 
     def __post_init__(self) -> None:
         if self.distribution is None:
@@ -122,7 +130,7 @@ def normal(mean: float, deviation: float, points: Points = "random") -> SampledV
     return SampledValues(points, distribution=norm(float(mean), float(deviation)))
 
 
-def distributed(distribution: Any, points: Points = "random") -> SampledValues:
+def distributed(distribution: Distribution, points: Points = "random") -> SampledValues:
     """Return values of any frozen distribution of `scipy.stats`, at points that lie so."""
     return SampledValues(points, distribution=distribution)
 

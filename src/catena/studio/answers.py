@@ -17,7 +17,7 @@ from catena.formats.toml import write
 from catena.studio.edits.document import ALL_DIGITS
 from catena.studio.gallery import RUN, gallery, gallery_text
 from catena.studio.insight import branches_of, mode_course, modes_of, structure, turned
-from catena.studio.motions import pulled, swing
+from catena.studio.motions import pull_point, swing
 from catena.studio.parts import sorts
 from catena.studio.quantities import quantity, value_of
 from catena.studio.reading import TextReading
@@ -182,7 +182,7 @@ class Answers:
 
     def pull(self, question: Question) -> dict[str, Any]:
         """Go on with a motion while a point of a body is pulled: {"q", "v", "t", "seconds", "body", "point", "to"}."""
-        return pulled(self._shown(), question)
+        return pull_point(self._shown(), question)
 
     def _shown(self) -> TextReading:
         reading = self.session.good

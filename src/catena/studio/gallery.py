@@ -12,7 +12,7 @@ from catena.mechanism.validation import known
 
 RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"
 """The run that a mechanism of the gallery begins with."""
-TOLD = {
+DESCRIPTIONS = {
     "four_bar": ("Four-bar", "The simplest closed linkage: a crank, a coupler and a rocker."),
     "stewart": ("Stewart platform", "A plate on six legs that moves every way."),
     "scissor_lift": ("Scissor lift", "Crossed bars that raise a platform."),
@@ -46,8 +46,10 @@ TOLD = {
 def gallery() -> list[dict[str, str]]:
     """The mechanisms that come along, {"name", "title", "about"} each; those told above come first."""
     names = [name for name in generators.__all__ if not name.startswith("random") and _is_complete(name)]
-    order = sorted(names, key=lambda name: list(TOLD).index(name) if name in TOLD else len(TOLD))
-    return [{"name": name, **_told(name)} for name in order]
+    order = sorted(
+        names, key=lambda name: list(DESCRIPTIONS).index(name) if name in DESCRIPTIONS else len(DESCRIPTIONS)
+    )
+    return [{"name": name, **_described(name)} for name in order]
 
 
 def gallery_mechanism(name: str) -> Mechanism:
@@ -63,9 +65,9 @@ def gallery_text(given: Any) -> tuple[str, str]:
     return name, write(gallery_mechanism(name), f"{name}.toml", None) + RUN
 
 
-def _told(name: str) -> dict[str, str]:
-    if name in TOLD:
-        title, about = TOLD[name]
+def _described(name: str) -> dict[str, str]:
+    if name in DESCRIPTIONS:
+        title, about = DESCRIPTIONS[name]
         return {"title": title, "about": about}
     text = (getattr(generators, name).__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
     return {"title": name.replace("_", " ").capitalize(), "about": text.partition(". ")[0].rstrip(".") + "."}

@@ -63,7 +63,7 @@ def _along(system: System, q: Floats, step: Floats) -> list[Floats]:
     return found[1:] or [q]
 
 
-def pulled(reading: TextReading, question: Mapping[str, Any]) -> dict[str, Any]:
+def pull_point(reading: TextReading, question: Mapping[str, Any]) -> dict[str, Any]:
     """The state after some hundredths of a second in which a point of a body is pulled towards a place: a spring and a
     damper from the point to the pointer act beside everything else that the scenario has."""
     scenario = reading.scenario

@@ -5,25 +5,27 @@ from catena.questions.joint_bases import JointBases
 from catena.questions.operational_dynamics import OperationalDynamics
 from catena.questions.velocity_transformation import VelocityTransformation
 from catena.system.at_loops import correction, restoring_acceleration, suitable_strength, tree_forces
-from catena.system.chain_quantities import chain_quantities
 from catena.system.checking import check
 from catena.system.closed_states import branches
 from catena.system.contact_dynamics import contact_dynamics, contact_velocity
 from catena.system.energy_derivatives import energy_derivatives
 from catena.system.inertial_parameters import inertial_parameters
-from catena.system.joint_wrenches import JointWrench, joint_bases, joint_wrench
 from catena.system.moved_loops import with_loops_at
 from catena.system.moving_base import moving_base_wrenches
-from catena.system.operational_dynamics import (
-    BiasParts,
-    bias_parts,
-    jacobian_rate,
-    operational_dynamics,
-)
 from catena.system.plans import compare_plans, connectivity
+from catena.system.published_quantities import (
+    BiasParts,
+    JointWrench,
+    bias_parts,
+    chain_quantities,
+    jacobian_rate,
+    joint_bases,
+    joint_wrench,
+    operational_dynamics,
+    velocity_transformation,
+)
 from catena.system.reaching import reach
 from catena.system.system import System
-from catena.system.velocity_transformation import velocity_transformation
 
 __all__ = [
     "System",

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from catena import kinematics
 from catena.dynamics.loops.closing import branches as searching, flexible_loops, loop_closure, projection
+from catena.dynamics.loops.closing.consistent_velocity import least_velocity
 from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
-from catena.dynamics.loops.closing.least_velocity import least_velocity
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
 from catena.errors import CatenaError, LoopError, StateError
 from catena.kernels import arrays, is_plain

@@ -131,7 +131,7 @@ class DryFriction:
         return told if self.bearing is None else told | dict(zip(NUMBERS, self.bearing, strict=True))
 
     @property
-    def told_loops(self) -> dict[str, np.ndarray]:
+    def loop_inputs(self) -> dict[str, np.ndarray]:
         """Return what steps are told of loops besides the friction of slips."""
         found = {"loop_excess": self.excess, "loop_fading": self.fading, "loop_fall": self.fall}
         if self.bearing is not None:
@@ -410,7 +410,7 @@ class SenseSearch:
         if self.of_loops is not None:
             # A component without friction slips, with none.
             loop_sense = np.where(self.has_friction, sense, 1.0)[..., nv:]
-            inputs |= {"loop_sense": loop_sense, **self.of_loops.told_loops}
+            inputs |= {"loop_sense": loop_sense, **self.of_loops.loop_inputs}
             if self.bears:
                 inputs["loop_load"] = self.load[..., nv:]
             if smooth is not None:

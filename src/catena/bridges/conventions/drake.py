@@ -9,7 +9,7 @@ its parent-side frame.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from catena.errors import StateError
 from catena.joints import Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.system import System
 
+if TYPE_CHECKING:
+    from pydrake.multibody.plant import MultibodyPlant
+
 KINDS: dict[str, type[JointKind]] = {
     "revolute": Revolute,
     "prismatic": Prismatic,
@@ -38,7 +41,9 @@ KINDS: dict[str, type[JointKind]] = {
 """The joints that both have, by Drake's name of the type."""
 
 
-def drake_coordinates(system: System, plant: Any, names: Mapping[str, str] | None = None) -> Coordinates:
+def drake_coordinates(
+    system: System, plant: MultibodyPlant, names: Mapping[str, str] | None = None
+) -> Coordinates:
     """Return the translation between a system and a finalised `pydrake.multibody.plant.MultibodyPlant` of the same
     mechanism. Joints are found by name; `names` has Catena's for those that are called otherwise there, such as the
     floating joints that Drake adds and calls like their body."""

@@ -8,7 +8,7 @@ acceleration of a free body has no term of its turning.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,11 @@ from catena.errors import StateError
 from catena.formats.mjcf.names import BALL, FREE, joint_name, merged_name
 from catena.system import System
 
+if TYPE_CHECKING:
+    from mujoco import MjModel
 
-def mujoco_coordinates(system: System, model: Any, names: Mapping[str, str] | None = None) -> Coordinates:
+
+def mujoco_coordinates(system: System, model: MjModel, names: Mapping[str, str] | None = None) -> Coordinates:
     """Return the translation between a system and a `mujoco.MjModel` of the same mechanism: `qpos`, `qvel`, `qacc` and
     joint forces such as `qfrc_applied`. Joints are found by name; `names` has Catena's for those that are called
     otherwise there. Several joints of a body there may be one joint here."""
@@ -29,7 +32,7 @@ def mujoco_coordinates(system: System, model: Any, names: Mapping[str, str] | No
     return Coordinates(system.neutral(), system.nv, np.array(model.qpos0), int(model.nv), blocks)
 
 
-def _blocks(system: System, model: Any, names: Mapping[str, str] | None) -> Iterator[JointCoordinates]:
+def _blocks(system: System, model: MjModel, names: Mapping[str, str] | None) -> Iterator[JointCoordinates]:
     joints = system.mechanism.joints
     for body in range(1, int(model.nbody)):
         first = int(model.body_jntadr[body])
@@ -59,7 +62,7 @@ def _blocks(system: System, model: Any, names: Mapping[str, str] | None) -> Iter
                 )
 
 
-def from_mujoco_qpos(system: System, qpos: ArrayLike, model: Any) -> Array:
+def from_mujoco_qpos(system: System, qpos: ArrayLike, model: MjModel) -> Array:
     """Return Catena's positions (..., nq) from the `qpos` (..., model.nq) of a `mujoco.MjModel`; quaternions of any
     length are rotations there."""
     given = states("qpos", qpos, int(model.nq)).copy()
@@ -70,17 +73,17 @@ def from_mujoco_qpos(system: System, qpos: ArrayLike, model: Any) -> Array:
     return mujoco_coordinates(system, model).catena_configuration(given)
 
 
-def to_mujoco_qpos(system: System, q: ArrayLike, model: Any) -> Array:
+def to_mujoco_qpos(system: System, q: ArrayLike, model: MjModel) -> Array:
     """Return the `qpos` (..., model.nq) of a `mujoco.MjModel` from Catena's positions (..., nq)."""
     return mujoco_coordinates(system, model).configuration(q)
 
 
-def from_mujoco_qvel(system: System, qpos: ArrayLike, qvel: ArrayLike, model: Any) -> Array:
+def from_mujoco_qvel(system: System, qpos: ArrayLike, qvel: ArrayLike, model: MjModel) -> Array:
     """Return Catena's velocities (..., nv) from the `qpos` and `qvel` of a `mujoco.MjModel`."""
     return mujoco_coordinates(system, model).catena_velocity(from_mujoco_qpos(system, qpos, model), qvel)
 
 
-def to_mujoco_qvel(system: System, q: ArrayLike, v: ArrayLike, model: Any) -> Array:
+def to_mujoco_qvel(system: System, q: ArrayLike, v: ArrayLike, model: MjModel) -> Array:
     """Return the `qvel` (..., model.nv) of a `mujoco.MjModel` from Catena's positions and velocities."""
     return mujoco_coordinates(system, model).velocity(q, v)
 

@@ -8,7 +8,7 @@ derivatives of these velocities, as Catena's are.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +25,16 @@ from catena.bridges.conventions.joint_maps import (
 from catena.bridges.conventions.joints import kind_of, own_name
 from catena.system import System
 
+if TYPE_CHECKING:
+    from pinocchio import Model
+
 SPHERICAL = Reordered(q_order=(1, 2, 3, 0), v_order=(0, 1, 2))
 FLOATING = Reordered(q_order=(0, 1, 2, 4, 5, 6, 3), v_order=(3, 4, 5, 0, 1, 2))
 
 
-def pinocchio_coordinates(system: System, model: Any, names: Mapping[str, str] | None = None) -> Coordinates:
+def pinocchio_coordinates(
+    system: System, model: Model, names: Mapping[str, str] | None = None
+) -> Coordinates:
     """Return the translation between a system and a `pinocchio.Model` of the same mechanism. Joints are found by name;
     `names` has Catena's for those that are called otherwise there, as {"root_joint": "base"}."""
     blocks = []
@@ -58,22 +63,22 @@ def _map(system: System, name: str, size: int) -> JointMap:
     return CosineAndSine() if kind.plane_normal is None else PlanarInChildAxes()
 
 
-def from_pinocchio_q(system: System, q: ArrayLike, model: Any) -> Array:
+def from_pinocchio_q(system: System, q: ArrayLike, model: Model) -> Array:
     """Return Catena's positions (..., nq) from those (..., model.nq) of a `pinocchio.Model`."""
     return pinocchio_coordinates(system, model).catena_configuration(q)
 
 
-def to_pinocchio_q(system: System, q: ArrayLike, model: Any) -> Array:
+def to_pinocchio_q(system: System, q: ArrayLike, model: Model) -> Array:
     """Return the positions (..., model.nq) of a `pinocchio.Model` from Catena's (..., nq)."""
     return pinocchio_coordinates(system, model).configuration(q)
 
 
-def from_pinocchio_v(system: System, q: ArrayLike, v: ArrayLike, model: Any) -> Array:
+def from_pinocchio_v(system: System, q: ArrayLike, v: ArrayLike, model: Model) -> Array:
     """Return Catena's velocities (..., nv) from the positions and velocities (..., model.nv) of a `pinocchio.Model`."""
     there = pinocchio_coordinates(system, model)
     return there.catena_velocity(there.catena_configuration(q), v)
 
 
-def to_pinocchio_v(system: System, q: ArrayLike, v: ArrayLike, model: Any) -> Array:
+def to_pinocchio_v(system: System, q: ArrayLike, v: ArrayLike, model: Model) -> Array:
     """Return the velocities (..., model.nv) of a `pinocchio.Model` from Catena's positions and velocities."""
     return pinocchio_coordinates(system, model).velocity(q, v)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from numpy.typing import ArrayLike
 
 from catena.bridges.fmu import description2, description3
 from catena.bridges.fmu.c_text import equations_text, numbers_text
-from catena.bridges.fmu.compiling import binary_place, compiled, find_compiler
 from catena.bridges.fmu.model import make_model
-from catena.bridges.fmu.packing import packed
 from catena.bridges.fmu.solver import make_solver
 from catena.equations.graph import identifier
-from catena.errors import FormatError, StateError
+from catena.errors import FormatError, StateError, warn
 from catena.formats.complete import file_path, write_complete
 from catena.mechanism import Mechanism
 from catena.simulation.guards.events import Event
@@ -134,3 +141,90 @@ def export_fmu(
         files[f"binaries/{folder}/{name}{ending}"] = compiled(command, sources, face.FACE, str(place))
     write_complete(place, packed(files))
     return place
+
+
+# The earliest time that an archive can tell: when it was written is no part of a model.
+EPOCH = (1980, 1, 1, 0, 0, 0)
+_READABLE, _RUNNABLE = 0o100644 << 16, 0o100755 << 16
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """Return the archive of files by their paths in it."""
+    archive = BytesIO()
+    with ZipFile(archive, "w") as zipped:
+        for path in sorted(files):
+            entry = ZipInfo(path, EPOCH)
+            entry.compress_type, entry.create_system = ZIP_DEFLATED, 3
+            entry.external_attr = _RUNNABLE if path.startswith("binaries/") else _READABLE
+            zipped.writestr(entry, files[path])
+    return archive.getvalue()
+
+
+CANDIDATES = ("cc", "gcc", "clang")
+_MACHINES = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
+_SYSTEMS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("windows", ".dll")}
+
+
+def find_compiler(compiler: Any, what: str) -> list[str] | None:
+    """Return the command of a compiler: the one that is named, or $CC, cc, gcc or clang. Where none is found, a warning
+    says so about `what`; with False none is looked for."""
+    if compiler is False:
+        return None
+    if compiler is None:
+        named = shlex.split(os.environ.get("CC", ""))
+        for command in ([named] if named else []) + [[name] for name in CANDIDATES]:
+            found = shutil.which(command[0])
+            if found:
+                return [found, *command[1:]]
+        warn(
+            f"{what}: no C compiler was found ($CC, {', '.join(CANDIDATES)}), so it has sources and no binary. "
+            f"Importers that compile take it as it is; for others install a compiler and export again."
+        )
+        return None
+    if not isinstance(compiler, str | os.PathLike) or not shutil.which(compiler):
+        raise StateError(
+            f"compiler is {shown(compiler)}, which is no program here; give the name or the path of a C compiler, None "
+            f"to look for one, or False for sources only."
+        )
+    return [str(shutil.which(compiler))]
+
+
+def binary_place(version: str) -> tuple[str, str]:
+    """Return the folder of binaries for this machine as a version of FMI calls it, and how their names end."""
+    system, ending = _SYSTEMS.get(sys.platform, (sys.platform, ".so"))
+    machine = platform.machine().lower()
+    machine = _MACHINES.get(machine, machine)
+    if version == "3.0":
+        return f"{machine}-{system}", ending
+    return f"{'win' if system == 'windows' else system}{64 if sys.maxsize > 2**32 else 32}", ending
+
+
+def compiled(command: list[str], sources: Mapping[str, str], face: str, what: str) -> bytes:
+    """Return the library that a compiler makes of sources, of which `face` is the file to compile."""
+    with TemporaryDirectory(prefix="catena_") as folder:
+        for name, text in sources.items():
+            (Path(folder) / name).write_text(text)
+        # Names without folders, so that nothing of this machine is in what comes out.
+        options = ["-std=c99", "-O1", "-ffp-contract=off", "-shared", "-o", "model.bin", face]
+        options = options if sys.platform == "win32" else ["-fPIC", "-fvisibility=hidden", *options, "-lm"]
+        try:
+            run = subprocess.run(
+                [*command, *options],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except OSError as error:
+            raise FormatError(
+                f"{what}: the compiler {command[0]!r} cannot be run: {error.strerror}"
+            ) from error
+        binary = Path(folder) / "model.bin"
+        if run.returncode or not binary.is_file():
+            said = "\n".join((run.stderr or run.stdout).splitlines()[:12])
+            raise FormatError(
+                f"{what}: the compiler {command[0]!r} failed ({run.returncode}); give another one, or compiler=False "
+                f"for sources only. It says:\n{said}"
+            )
+        return binary.read_bytes()

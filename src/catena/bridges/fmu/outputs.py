@@ -52,10 +52,10 @@ def chosen_outputs(system: System, names: Iterable[str] | None) -> tuple[list[st
 
 def output_equations(formulas: FmuEquations, names: Sequence[str]) -> Outputs:
     """Return the outputs that are computed, with their expressions."""
-    return [one for name in names for one in _told(formulas, name)]
+    return [one for name in names for one in _outputs_of(formulas, name)]
 
 
-def _told(formulas: FmuEquations, name: str) -> Outputs:
+def _outputs_of(formulas: FmuEquations, name: str) -> Outputs:
     system = formulas.system
     if name in ENERGIES:
         return [(FmuSignal(name, "J", name.replace("_", " ")), _energy(formulas, name))]

@@ -93,11 +93,6 @@ def held_size(units: tuple[Unit, ...]) -> int:
     return sum(1 + unit.width for unit in units)
 
 
-def spans_size(units: tuple[Unit, ...]) -> int:
-    """Return how many numbers tell of stops: limits and restitution of each."""
-    return 3 * sum(isinstance(unit, JointUnit) and unit.is_stop for unit in units)
-
-
 # How units come.
 
 

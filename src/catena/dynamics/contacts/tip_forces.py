@@ -28,10 +28,7 @@ from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
 from catena.kinematics.loops.closure import path_motion
 from catena.kinematics.loops.scales import row_sizes, scales_of
-
-# Prescribed accelerations that differ by more than this part of their size contradict each other, unless it is rounding
-# of what they were computed from.
-CONTRADICTION, ROUNDING = 1e-6, 1e-10
+from catena.thresholds import CONTRADICTION, LEFT_OF_SUMS, RANK_EXACT
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +248,7 @@ def _solve(
     left = b - stacks.apply(U * kept[:, None, :], met)
     size = np.abs(b).max(axis=-1, initial=0.0) + np.abs(stacks.apply(A, y)).max(axis=-1, initial=0.0)
     summed = terms.max(axis=-1, initial=0.0) + stacks.apply(np.abs(A), np.abs(y)).max(axis=-1, initial=0.0)
-    if (np.abs(left).max(axis=-1, initial=0.0) > CONTRADICTION * size + ROUNDING * summed).any():
+    if (np.abs(left).max(axis=-1, initial=0.0) > CONTRADICTION * size + LEFT_OF_SUMS * summed).any():
         raise LoopError(_contradiction(problem, tips, left))
     wanted = kept * stacks.apply(Vt, y) - inverse * met
     if all(t.at.contact.contact_class == 1 for t in tips):
@@ -259,14 +256,14 @@ def _solve(
     through = kept[..., None] * (Vt @ stacks.transposed(K))
     # Friction may turn a push into its opposite; where it just cancels it the contact jams.
     values = np.linalg.svd(through, compute_uv=False)
-    effective = values > 1e-10 * values.max(axis=-1, initial=1.0, keepdims=True)
+    effective = values > RANK_EXACT * values.max(axis=-1, initial=1.0, keepdims=True)
     if (effective.sum(axis=-1) < kept.sum(axis=-1)).any():
         names = ", ".join(repr(t.frame) for t in tips if t.at.contact.contact_class == 2)
         raise SingularDynamicsError(
             f"The contacts at {names} jam: friction cancels what the constraint forces do to the mechanism, so that no "
             f"forces give the prescribed accelerations. Lower the friction, or make the contact stick (constrain it)."
         )
-    return stacks.apply(np.linalg.pinv(through, rcond=1e-10), wanted), kept.sum(axis=-1)
+    return stacks.apply(np.linalg.pinv(through, rcond=RANK_EXACT), wanted), kept.sum(axis=-1)
 
 
 def _contradiction(problem: LoopProblem, tips: Sequence[_Tip], left: np.ndarray) -> str:

@@ -13,9 +13,8 @@ import numpy as np
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_lower, effective
 from catena.kinematics.stacks import transposed
+from catena.thresholds import RANK_MOVING
 
-# Parts of the motions of joints below which constraints do not let them move, or friction holds none of them.
-UNSEEN = 1e-9
 # Friction at its limit, up to rounding.
 FULL = 1e-12
 
@@ -33,7 +32,7 @@ def least_holding(
     for k in wanted:
         held = is_held[k]
         _, s, Vt = np.linalg.svd(moved[k][:, held])
-        open_shares = Vt[int((s > UNSEEN).sum()) :].T / (size[k, held] * limit[k, held])[:, None]
+        open_shares = Vt[int((s > RANK_MOVING).sum()) :].T / (size[k, held] * limit[k, held])[:, None]
         found[k, held] = limit[k, held] * _least(force[k, held] / limit[k, held], open_shares)
     return found
 
@@ -41,7 +40,7 @@ def least_holding(
 def held_still(problem: LoopProblem, rows: np.ndarray) -> np.ndarray:
     """Return whether constraints do not let a mechanism move along rows (states, c, nv) of joints, (states, c)."""
     _, moved = _moved(problem, rows)
-    return np.stack([np.linalg.norm(part, axis=0) <= UNSEEN for part in moved])
+    return np.stack([np.linalg.norm(part, axis=0) <= RANK_MOVING for part in moved])
 
 
 def _moved(problem: LoopProblem, rows: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -67,7 +66,7 @@ def _least(x: np.ndarray, ways: np.ndarray) -> np.ndarray:
         start = x + ways @ z
         if rows:
             _, s, Vt = np.linalg.svd(ways[rows])
-            left = ways @ Vt[int((s > UNSEEN * s.max(initial=0.0)).sum()) :].T
+            left = ways @ Vt[int((s > RANK_MOVING * s.max(initial=0.0)).sum()) :].T
         else:
             left = ways
         found = start - left @ np.linalg.lstsq(left, start, rcond=None)[0]

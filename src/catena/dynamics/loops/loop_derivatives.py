@@ -302,7 +302,7 @@ def _solve(work: Any) -> None:
 
 STRIP = 6
 """So many rows of a symmetric matrix are found at a time, up to its diagonal."""
-TOLD = 4
+GROUND_BOUNDS = 4
 """What the ground is told: the tolerance, the usual angular and linear mobility, and one."""
 
 
@@ -313,7 +313,7 @@ def loop_derivatives() -> Algorithm:
         "loop_derivatives", ground,
         (stand, changes_about_ground, hold_bodies, forces_with_loops, meet, keep, open_child, open_parent,
          OnMatrices(_solve)),
-        INPUTS, ground_inputs={"a_base": Motion, "told": Scalars(TOLD)}, optional=OPTIONAL, shared=SHARED,
+        INPUTS, ground_inputs={"a_base": Motion, "told": Scalars(GROUND_BOUNDS)}, optional=OPTIONAL, shared=SHARED,
         views={
             **VIEWS, "hold": {"K": Force, "usual": Scalars(1)},
             "turning": {"W": Force, "v_a": Motion, "v_b": Motion, "a_a": Motion},

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 
 from catena.errors import FormatError
 from catena.formats.complete import reason
 from catena.formats.findings import Severity
 from catena.formats.markup import Element, parse, quoted
-from catena.formats.mjcf.bounds import require_bounded
 from catena.formats.regular import read_regular
 from catena.formats.source import LARGEST, Source
 
@@ -183,3 +184,50 @@ def _written(element: Element) -> str:
     if not element.children:
         return f"<{element.tag}{attributes}/>"
     return f"<{element.tag}{attributes}>" + "".join(map(_written, element.children)) + f"</{element.tag}>"
+
+
+MOST_ELEMENTS = 20_000
+"""How many elements a model may have when all repetition is written out, which take MuJoCo some ten seconds."""
+MOST_HEIGHTS = 4_000_000
+"""How many heights a field may have."""
+FINEST = 100
+"""How finely a mesh that is told by its shape may be divided."""
+REPEATING = ("replicate", "composite")
+
+
+def require_bounded(root: Element) -> None:
+    """Raise at the element of a prepared text that asks for too much."""
+    total = 0
+    for element, copies in _repeated(root, 1):
+        total += copies
+        if total > MOST_ELEMENTS:
+            element.fail(f"with all repetition there are more than {MOST_ELEMENTS} elements: split the model")
+        if element.tag == "flexcomp":
+            element.fail(
+                "bodies that are made of many points are not read: take it out, or write a flexible body"
+            )
+        if element.tag == "hfield" and prod(_counts(element, ("nrow", "ncol"))) > MOST_HEIGHTS:
+            element.fail(f"it has more than {MOST_HEIGHTS} heights")
+        if element.tag == "mesh" and "builtin" in element.attributes:
+            fine = max(_counts(element, ("params",)), default=0)
+            if fine > FINEST:
+                element.fail(f"params is {element.get('params')!r}: give numbers up to {FINEST}")
+
+
+def _repeated(element: Element, copies: int) -> Iterator[tuple[Element, int]]:
+    """All elements inside of one, each with how often it is there when repetition is written out."""
+    for child in element.children:
+        own = copies * max(prod(_counts(child, ("count",))), 1) if child.tag in REPEATING else copies
+        yield child, own
+        yield from _repeated(child, own)
+
+
+def _counts(element: Element, keys: tuple[str, ...]) -> list[int]:
+    """The whole parts of the numbers in some attributes; MuJoCo refuses what is none, and what is huge is huge."""
+    found = []
+    for word in " ".join(element.get(key) for key in keys).split():
+        try:
+            found.append(int(min(abs(float(word)), 1e18)))
+        except ValueError:
+            continue
+    return found

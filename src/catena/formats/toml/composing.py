@@ -170,7 +170,7 @@ def _copy(table: FileTable, word: str, words: Mapping[str, Any]) -> FileTable:
     def replaced(text: str, keys: tuple[str | int, ...]) -> str:
         name = text.strip()
         if name in words:
-            return _told(words[name])
+            return _as_text(words[name])
         numbers = {
             n: float(x) for n, x in words.items() if isinstance(x, int | float) and not isinstance(x, bool)
         }
@@ -178,7 +178,7 @@ def _copy(table: FileTable, word: str, words: Mapping[str, Any]) -> FileTable:
             value = table.document.evaluate(parse(name), numbers)
         except FormulaError as error:
             table.fail(f"{{{text}}} is not known: there are {', '.join(words)} ({error.reason})", *keys)
-        return _told(int(value) if value == int(value) and abs(value) < 1e15 else value)
+        return _as_text(int(value) if value == int(value) and abs(value) < 1e15 else value)
 
     content = put(dict(table.content))
     copied = FileTable(content, table.who, table.path, table.document)
@@ -187,5 +187,5 @@ def _copy(table: FileTable, word: str, words: Mapping[str, Any]) -> FileTable:
     return copied
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)

@@ -3,16 +3,20 @@
 What a text stands for is known as tables in their canonical form, before and after. Where the two differ, the text is
 changed, and nowhere else: a formula stays as long as the number it stands for does, and a comment as long as the table
 that it is in.
+
+Whatever is made of a text is read again before it is taken: it has to stand for the very same mechanism, to the last
+digit and in the same order, with the same parameters. Where no text does, a file is written anew.
 """
 
 from __future__ import annotations
 
 import tomllib
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from catena.errors import CatenaError
 from catena.formats.toml.blocks import Block, key_text, value_text
 from catena.formats.toml.lines import Lines, Path
 
@@ -303,3 +307,35 @@ def with_settings(text: str, settings: Mapping[str, float | str]) -> str:
     for name, value in settings.items():
         merger.set(("parameters", name), value)
     return merger.text()
+
+
+class Meaning(NamedTuple):
+    """What a text stands for: its tables in canonical form, and the values of its parameters."""
+
+    blocks: Sequence[Block]
+    parameters: Mapping[str, float]
+
+
+def text_like(
+    wanted: Meaning,
+    settings: Mapping[str, Any],
+    bases: Iterable[str],
+    meaning_of: Callable[[str], Meaning],
+) -> str | None:
+    """Return a text that stands for what is wanted, made from the first of some texts from which that can be, None if
+    there is none. `settings` are values that were given for parameters, `meaning_of` reads a text."""
+    for base in bases:
+        for expand in (False, True):
+            try:
+                text = with_settings(base, settings) if settings else base
+                found = meaning_of(text)
+                if found.parameters != wanted.parameters:
+                    break
+                text = merged(text, found.blocks, wanted.blocks, expand)
+                again = meaning_of(text)
+            except (CatenaError, CannotMergeError, ValueError):
+                # A text that cannot be read, changed or read again is none to build on.
+                continue
+            if list(again.blocks) == list(wanted.blocks) and again.parameters == wanted.parameters:
+                return text
+    return None

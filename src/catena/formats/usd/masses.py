@@ -53,7 +53,7 @@ class MassReader:
                 (collisions if touches else visuals).append(shape)
             if shape is not None and touches:
                 parts.append(self._part(one, prim, shape))
-        return self._told(prim, scale, parts) | {
+        return self._read_prim(prim, scale, parts) | {
             "visuals": visuals,
             "collisions": collisions,
             "physical": False,
@@ -69,7 +69,7 @@ class MassReader:
         filled = shape.mass_properties(density or DENSITY)
         return _scaled(filled, mass * self.kilogram) if mass else filled
 
-    def _told(self, prim: Any, scale: Any, parts: list[MassProperties]) -> dict[str, Any]:
+    def _read_prim(self, prim: Any, scale: Any, parts: list[MassProperties]) -> dict[str, Any]:
         """Mass, centre and inertia; what is not said follows from the shapes, in proportion to the mass."""
         api, metre = _mass_api(prim), self._places.metre
         whole = MassProperties.sum(parts)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from catena.errors import FormatError
 from catena.spatial import Pose
+from catena.spatial.pose import ROTATION_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ class PrimPlacement:
         scale = np.linalg.norm(axes, axis=1)
         turned = axes / np.where(scale > 0.0, scale, 1.0)[:, None]
         off = np.abs(turned @ turned.T - np.eye(3)).max()
-        if not np.isfinite(matrix).all() or off > 1e-6 or np.linalg.det(turned) < 0.0:
+        if not np.isfinite(matrix).all() or off > ROTATION_TOLERANCE or np.linalg.det(turned) < 0.0:
             raise FormatError(
                 f"{self._name}: {path}: its transformation is no rotation with a scale, but a shear or a mirror: "
                 "give its parents one scale for all axes"

@@ -8,11 +8,10 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.spatial import Pose
+from catena.spatial.pose import ROTATION_TOLERANCE
 from catena.validation import real_array, shown
 
 WAYS = "a Pose, matrices (..., 4, 4), or points (..., 3)"
-# Rotations may be off by this much, which is what files and formulas round to.
-OFF = 1e-6
 
 
 class Goal:
@@ -62,12 +61,16 @@ def _require_poses(frame: str, X: np.ndarray) -> None:
     """Raise for matrices (..., 4, 4) that are no poses: what scales, shears or mirrors is nowhere a frame can be."""
     R = X[..., :3, :3]
     off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(axis=(-2, -1))
-    wrong = (off > OFF) | (np.linalg.det(R) < 0.0) | (np.abs(X[..., 3, :] - [0, 0, 0, 1]) > OFF).any(axis=-1)
+    wrong = (
+        (off > ROTATION_TOLERANCE)
+        | (np.linalg.det(R) < 0.0)
+        | (np.abs(X[..., 3, :] - [0, 0, 0, 1]) > ROTATION_TOLERANCE).any(axis=-1)
+    )
     if not wrong.any():
         return
     state = tuple(int(k) for k in np.argwhere(wrong)[0])
     where = f" in state {state}" if state else ""
-    if off[state] > OFF:
+    if off[state] > ROTATION_TOLERANCE:
         fault = f"the columns of its rotation are not orthonormal (R^T R differs from the identity by {off[state]:.3g})"
     elif np.linalg.det(R[state]) < 0.0:
         fault = "its rotation mirrors (det R = -1)"

@@ -37,7 +37,7 @@ def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -
     """The coordinates given by joint, each a number or (..., nq). None or NaN leaves a coordinate free, for kinds
     whose velocities are the rates of their coordinates."""
     result = []
-    for name, kind, node, loop, value in _given(mechanism, plan, given, "position"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "position"):
         if value is None and kind.nq != kind.nv:
             # Nothing is held of a joint whose coordinates only make sense together.
             continue
@@ -57,7 +57,7 @@ def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -
 def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
     """The velocities given by joint, each a number or (..., nv). None or NaN leaves a component free."""
     result = []
-    for name, kind, node, loop, value in _given(mechanism, plan, given, "velocity"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "velocity"):
         x = _values(name, value, kind.nv, "velocity component")
         result.append(Held(name, kind, node, loop, x, _mask(name, np.isnan(x))))
     return result
@@ -66,13 +66,13 @@ def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) 
 def held_forces(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
     """The forces given by joint, each a number or (..., nv). None or NaN is no force."""
     result = []
-    for name, kind, node, loop, value in _given(mechanism, plan, given, "force"):
+    for name, kind, node, loop, value in _resolved(mechanism, plan, given, "force"):
         x = np.nan_to_num(_values(name, value, kind.nv, "force component"), nan=0.0)
         result.append(Held(name, kind, node, loop, x, np.ones(kind.nv, dtype=bool)))
     return result
 
 
-def _given(
+def _resolved(
     mechanism: Mechanism, plan: Plan, given: Mapping[str, Any], what: str
 ) -> list[tuple[str, JointKind, int, int, Any]]:
     if not isinstance(given, Mapping):

@@ -90,7 +90,7 @@ def _best(
     for choose in (_all_at_once, _one_by_one):
         kept = choose(U[..., rank:], _blocks(plan))
         for _ in range(1 + CHOICES):
-            least = _least_grip(kept, U[..., :rank])
+            least = _weakest_hold(kept, U[..., :rank])
             if least > determined + 1e-3:
                 best, determined = kept, least
             if determined > ENOUGH:
@@ -99,7 +99,7 @@ def _best(
     return best, determined
 
 
-def _least_grip(kept: list[np.ndarray], U: np.ndarray) -> float:
+def _weakest_hold(kept: list[np.ndarray], U: np.ndarray) -> float:
     """The least singular value in any place of what is kept of the constraints U (places, m, rank) that count."""
     control = np.linalg.svd(transposed(_joined(kept)) @ U, compute_uv=False)
     return float(control.min(initial=1.0))

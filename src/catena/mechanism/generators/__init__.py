@@ -6,7 +6,6 @@ from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
 from catena.mechanism.generators.chains import chain, tree
 from catena.mechanism.generators.delta import delta
-from catena.mechanism.generators.four_link_chain import four_link_chain
 from catena.mechanism.generators.grasping import arms_on_object, free_flyer
 from catena.mechanism.generators.hand import hand
 from catena.mechanism.generators.hslm import hslm
@@ -15,10 +14,9 @@ from catena.mechanism.generators.nested import nested_loops
 from catena.mechanism.generators.random_mechanisms import random_kind, random_mechanism
 from catena.mechanism.generators.scissors import scissor_lift
 from catena.mechanism.generators.spatial_loops import bricard, spatial_four_bar
-from catena.mechanism.generators.stanford_arm import stanford_arm
 from catena.mechanism.generators.stewart import stewart
-from catena.mechanism.generators.two_links_and_load import two_links_and_load
 from catena.mechanism.generators.walker import walker
+from catena.mechanism.generators.worked_examples import four_link_chain, stanford_arm, two_links_and_load
 
 __all__ = [
     "add_arm",

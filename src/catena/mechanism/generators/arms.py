@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -50,7 +50,7 @@ ARM7_TOOL = (0.0, 0.0, 0.045)
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0), "-y": (0.0, -1.0, 0.0)}
 
 
-@asked
+@checks_arguments
 def arm6(posture: Sequence[float] | None = None) -> Mechanism:
     """A six-axis industrial arm with a spherical wrist: 6 dof, 28 kg, 1.2 m reach.
 
@@ -63,7 +63,7 @@ def arm6(posture: Sequence[float] | None = None) -> Mechanism:
     return mechanism
 
 
-@asked
+@checks_arguments
 def arm7(posture: Sequence[float] | None = None) -> Mechanism:
     """A seven-axis lightweight arm: 7 dof, 26 kg, 1.3 m tall when upright.
 
@@ -99,7 +99,7 @@ def bent_posture(dof: int) -> tuple[float, ...]:
     return tuple(0.0 if i % 2 == 0 else 0.6 for i in range(dof))
 
 
-@asked
+@checks_arguments
 def add_arm(
     mechanism: Mechanism,
     dof: int,

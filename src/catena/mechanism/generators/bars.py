@@ -7,13 +7,13 @@ from math import acos, atan2, cos, hypot, pi, sin
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import thin_rod
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 
-@asked
+@checks_arguments
 def four_bar(
     crank: float = 0.4,
     coupler: float = 1.2,
@@ -62,7 +62,7 @@ def four_bar(
     return mechanism
 
 
-@asked
+@checks_arguments
 def n_four_bars(n: int) -> Mechanism:
     """The n-four-bar benchmark of the multibody community (IFToMM): 1 dof in all, n loops, singular when it
     lies flat.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
 
-@asked
+@checks_arguments
 def chain(n: int, axes: Sequence[str] = ("y", "x", "z"), length: float = 0.2, mass: float = 1.0) -> Mechanism:
     """A serial chain of n revolute joints: n dof.
 
@@ -33,7 +33,7 @@ def chain(n: int, axes: Sequence[str] = ("y", "x", "z"), length: float = 0.2, ma
     return mechanism
 
 
-@asked
+@checks_arguments
 def tree(n: int, branching: int = 2) -> Mechanism:
     """A regular tree of n revolute joints in which every link carries `branching` links: n dof.
 

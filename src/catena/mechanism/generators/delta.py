@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, cylinder, thin_rod
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -16,7 +16,7 @@ from catena.spatial import Pose
 LEGS = (0.0, 120.0, 240.0)
 
 
-@asked
+@checks_arguments
 def delta(
     base_radius: float = 0.2,
     arm: float = 0.25,

@@ -8,8 +8,8 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints import Fixed, Free, JointKind, Revolute
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.arms import add_arm, bent_posture
-from catena.mechanism.generators.asked import asked
 from catena.mechanism.generators.shapes import box, cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -17,7 +17,7 @@ from catena.spatial import Pose
 OBJECT_RADIUS = 0.25
 
 
-@asked
+@checks_arguments
 def arms_on_object(m: int, dof: int = 6, grip: JointKind | None = None) -> Mechanism:
     """m arms of `dof` joints each that hold one object, which closes m - 1 loops.
 
@@ -48,7 +48,7 @@ def arms_on_object(m: int, dof: int = 6, grip: JointKind | None = None) -> Mecha
     return mechanism
 
 
-@asked
+@checks_arguments
 def free_flyer(arms: int = 4, dof: int = 7, wheels: int = 3) -> Mechanism:
     """A free-flying space robot without gravity: 6 + arms * dof + wheels dof, 37 by default.
 

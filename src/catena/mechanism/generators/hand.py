@@ -6,7 +6,7 @@ from math import acos, atan2, hypot, pi
 
 from catena.errors import ModelError
 from catena.joints import Revolute, Spherical
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import cylinder, sphere
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -16,7 +16,7 @@ PHALANX = (0.06, 0.05)
 BALL_RADIUS, BALL_HEIGHT = 0.035, 0.09
 
 
-@asked
+@checks_arguments
 def hand(fingers: int = 3) -> Mechanism:
     """A hand that holds a ball by point contacts that do not slip: 6 dof with 3 fingers or more, fingers - 1
     loops of 3 constraints each, none redundant.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, thin_rod
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -14,7 +14,7 @@ LENGTH, WIDTH = 1.0, 0.8
 NARROWER = 0.3
 
 
-@asked
+@checks_arguments
 def nested_loops(depth: int) -> Mechanism:
     """A four-bar whose legs are four-bars whose legs are four-bars: 2^depth - 1 loops and as many dof, 3
     redundant constraints in each loop.

@@ -21,7 +21,7 @@ from catena.joints import (
     Spherical,
     Universal,
 )
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 from catena.validation import entries, shown
@@ -29,7 +29,7 @@ from catena.validation import entries, shown
 Random = np.random.Generator
 
 
-@asked
+@checks_arguments
 def random_mechanism(
     seed: int,
     bodies: int = 8,

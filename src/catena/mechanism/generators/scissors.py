@@ -6,7 +6,7 @@ from math import cos
 
 from catena.errors import ModelError
 from catena.joints import Revolute, Sdof
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -14,7 +14,7 @@ from catena.spatial import Pose
 BAR = 1.0
 
 
-@asked
+@checks_arguments
 def scissor_lift(n: int, angle: float = 0.5) -> Mechanism:
     """A lift of n pairs of crossed bars under a platform: 1 dof, n + 1 loops, each with 3 redundant constraints.
 

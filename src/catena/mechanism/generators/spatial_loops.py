@@ -8,7 +8,7 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints import Revolute
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -41,7 +41,7 @@ def bricard() -> Mechanism:
     return mechanism
 
 
-@asked
+@checks_arguments
 def spatial_four_bar(
     crank: float = 0.6,
     coupler: float = 1.0,

@@ -7,7 +7,7 @@ from math import cos, radians, sin
 import numpy as np
 
 from catena.joints import Prismatic, Spherical, Universal
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -16,7 +16,7 @@ BASE_ANGLES = (-10.0, 10.0, 110.0, 130.0, 230.0, 250.0)
 PLATFORM_ANGLES = (-50.0, 50.0, 70.0, 170.0, 190.0, 290.0)
 
 
-@asked
+@checks_arguments
 def stewart(base_radius: float = 1.0, platform_radius: float = 0.6, height: float = 1.0) -> Mechanism:
     """A Stewart platform: 6 dof, 13 moving bodies, 18 joints, 5 loops of 3 constraints each, none redundant.
 

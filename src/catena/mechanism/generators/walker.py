@@ -6,7 +6,7 @@ from math import acos
 
 from catena.errors import ModelError
 from catena.joints import Fixed, Free, Revolute, Spherical
-from catena.mechanism.generators.asked import asked
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.generators.shapes import box, cylinder
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
@@ -23,7 +23,7 @@ HEIGHT = 0.5
 FOOT_HEIGHT = 0.05
 
 
-@asked
+@checks_arguments
 def walker(standing: int = 4, contact: str = "point") -> Mechanism:
     """A walker with a trunk and four legs, `standing` of which (0 to 4) touch the ground and neither slip nor
     lift.

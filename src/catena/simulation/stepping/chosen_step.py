@@ -117,7 +117,7 @@ def constant_inputs(
     if dry is not None:
         found |= dry.told
     if in_loops is not None and chosen.variant.loops_stick:
-        found |= in_loops.told_loops
+        found |= in_loops.loop_inputs
     if drift.feedback is not None:
         found["feedback_given"] = np.array(drift.feedback)
     if drift.strength is not None:

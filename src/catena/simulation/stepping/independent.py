@@ -11,7 +11,7 @@ from catena.dynamics.loops.independent import component_names, independent_compo
 from catena.errors import LoopError
 from catena.kinematics.loops.scales import scales_of
 from catena.system import System
-from catena.system.velocity_transformation import velocity_transformation
+from catena.system.published_quantities import velocity_transformation
 from catena.thresholds import RANK_SEARCHED
 
 # Others become independent where a dependent coordinate moves so many times as far as the independent ones, in units

@@ -28,7 +28,6 @@ Floats = NDArray[np.float64]
 
 ALONG = {"x": (0.0, np.pi / 2.0, 0.0), "y": (-np.pi / 2.0, 0.0, 0.0), "z": (0.0, 0.0, 0.0)}
 """Roll, pitch and yaw that turn the long axis of a shape, its z, along an axis of the body."""
-ON_AXES = ("revolute", "prismatic", "helical", "cylindrical")
 SHAPES = ("box", "cylinder", "sphere", "mesh")
 
 
@@ -68,10 +67,10 @@ def add_solid(
             sizes[axis] = typed(value, "length", what)
         given["size"] = [sizes[axis] for axis in "xyz"]
     elif shape == "cylinder":
-        given["radius"] = _half(typed(width, "length", "width"), names)
+        given["radius"] = _half(typed(width, "length", "width"))
         given["length"] = long
     elif shape == "sphere":
-        given["radius"] = _half(long, names)
+        given["radius"] = _half(long)
     else:
         if not isinstance(path, str) or not path:
             raise StateError("a mesh needs a file: drop an .stl or .obj file onto the page.")
@@ -396,6 +395,6 @@ def _numbers(given: Any, count: int, what: str) -> Floats:
     return values
 
 
-def _half(given: float | str, names: Mapping[str, float]) -> float | str:
+def _half(given: float | str) -> float | str:
     """Half of a length that was typed: a number stays a number, a formula a formula."""
     return 0.5 * given if isinstance(given, float) else f"({given}) / 2"

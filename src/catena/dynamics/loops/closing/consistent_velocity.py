@@ -7,6 +7,10 @@ that keeps the loops closed; where the loops would then hardly move at all, beca
 a little more than the accuracy that they are trusted with, what is given stays, with a warning.
 
 Everything is solved in the square-root form y = L^T v with H = L L^T, where the kinetic energy is y.y / 2.
+
+`least_velocity` finds the same for many states at once where nothing is in doubt. With y = L^T v_f + L^-1 H_fg v_g over
+the free components f and the given ones g, and L L^T = H_ff, the kinetic energy is y.y / 2 but for a constant, and the
+loops say A y = b with A = J_f L^-T: the shortest y comes from the singular values of A.
 """
 
 from collections.abc import Sequence
@@ -18,10 +22,9 @@ from catena.dynamics.loops.square_root import divide_lower, solve_upper
 from catena.errors import LoopError, warn
 from catena.kinematics.loops.assembly import least_squares
 from catena.kinematics.loops.held import Held
-from catena.kinematics.stacks import transposed
+from catena.kinematics.stacks import apply, transposed
+from catena.thresholds import LEFT_OF_SUMS
 
-# Opening velocities below this part of those that they are a sum of are rounding.
-NEGLIGIBLE = 1e-10
 # Given values may change by this many times the slack.
 YIELD = 100.0
 
@@ -56,8 +59,8 @@ def _one_state(
     opening = float(np.abs((J @ y) * scale).max(initial=0.0))
     # Velocities may all be small: rounding is a part of what is summed up in each of these, never of 1.
     at_work = float((np.abs(J) @ np.abs(y)).max(initial=0.0))
-    opens = float(np.abs(J @ y).max(initial=0.0)) > NEGLIGIBLE * at_work
-    if not opens and missed <= NEGLIGIBLE * summed:
+    opens = float(np.abs(J @ y).max(initial=0.0)) > LEFT_OF_SUMS * at_work
+    if not opens and missed <= LEFT_OF_SUMS * summed:
         return y
     # Then with the loops closed, and the given values changed as little as can be.
     closed = _null_space(J, tolerance)
@@ -120,3 +123,37 @@ def _complaint(
         f"{', '.join(left)} (m/s or rad/s). The nearest velocity of the closed mechanism differs by {change:.3g}: give "
         f"fewer values, or values that fit together."
     )
+
+
+# Singular values below the first part of the largest are zero, those above the second are not; others are in doubt.
+ZERO, SURE = 1e-11, 1e-6
+# Loops that open by more than this part of what their velocities are summed up from do not allow what is given.
+OPENS = 1e-11
+
+
+def least_velocity(
+    J: np.ndarray, H: np.ndarray, v: np.ndarray, given: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities (states, nv) that have the components `given` (nv,) of v (states, nv), and which of them
+    (states,) are certain. J (states, m, nv) are the constraints with rows in radians and lengths, and H (states, nv,
+    nv) the inertia of the tree."""
+    free, v = ~given, v.copy()
+    v[:, free] = 0.0
+    if not free.any():
+        return v, ~(np.abs(apply(J, v)) > OPENS * apply(np.abs(J), np.abs(v))).any(axis=-1)
+    try:
+        L = np.linalg.cholesky(H[:, free][:, :, free])
+    except np.linalg.LinAlgError:
+        return v, np.zeros(len(v), dtype=bool)
+    A = transposed(np.linalg.solve(L, transposed(J[:, :, free])))
+    c = np.linalg.solve(L, apply(H[:, free], v)[..., None])[..., 0]
+    b = apply(A, c) - apply(J, v)
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    part = s / np.where(s[:, :1] > 0.0, s[:, :1], 1.0)
+    acts = part > SURE
+    y = apply(transposed(U), b) * np.where(acts, 1.0 / np.where(acts, s, 1.0), 0.0)
+    y = apply(transposed(Vt), y)
+    v[:, free] = np.linalg.solve(transposed(L), (y - c)[..., None])[..., 0]
+    summed = apply(np.abs(A), np.abs(y)) + apply(np.abs(A), np.abs(c)) + apply(np.abs(J), np.abs(v))
+    opens = (np.abs(apply(A, y) - b) > OPENS * summed).any(axis=-1)
+    return v, ~opens & (acts | (part < ZERO)).all(axis=-1) & np.isfinite(v).all(axis=-1)

@@ -21,10 +21,9 @@ from catena.kernels.evaluation import Evaluator
 from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.loops.held import Held, free_components
+from catena.thresholds import LIMIT_SLACK
 
 TURN = 2.0 * np.pi
-# Joints may be beyond their limits by this much [rad or m], which is rounding.
-SLACK = 1e-9
 # Starts that are tried for a state, and states that are tried together.
 STARTS, TOGETHER = 32, 256
 # Sets of joints at their limits that are tried.
@@ -64,10 +63,10 @@ class JointLimits:
         q = q.copy()
         for k in np.setdiff1d(np.flatnonzero(self.turns), fixed):
             low, high = self.tree[:, k]
-            up = np.ceil((low - SLACK - q[..., k]) / TURN) if np.isfinite(low) else 0.0
-            down = np.floor((high + SLACK - q[..., k]) / TURN) if np.isfinite(high) else 0.0
+            up = np.ceil((low - LIMIT_SLACK - q[..., k]) / TURN) if np.isfinite(low) else 0.0
+            down = np.floor((high + LIMIT_SLACK - q[..., k]) / TURN) if np.isfinite(high) else 0.0
             moved = q[..., k] + TURN * np.where(q[..., k] < low, up, np.where(q[..., k] > high, down, 0.0))
-            is_within = (moved >= low - SLACK) & (moved <= high + SLACK)
+            is_within = (moved >= low - LIMIT_SLACK) & (moved <= high + LIMIT_SLACK)
             q[..., k] = np.where(is_within, moved, q[..., k])
         return q
 
@@ -79,17 +78,17 @@ class JointLimits:
             x = loop_state(self.evaluator, name, q).q
             if self.evaluator.mechanism.joints[name].kind.consists_of(HINGE):
                 # The angle of a loop joint is known up to whole turns.
-                x = x + TURN * np.ceil((low - SLACK - x) / TURN)
+                x = x + TURN * np.ceil((low - LIMIT_SLACK - x) / TURN)
             parts.append(np.maximum(low - x, x - high))
         return np.concatenate(parts, axis=-1)
 
     def keeps(self, q: np.ndarray) -> np.ndarray:
         """Return whether all joints are within their limits, (...)."""
-        return np.asarray((self.beyond(q) <= SLACK).all(axis=-1))
+        return np.asarray((self.beyond(q) <= LIMIT_SLACK).all(axis=-1))
 
     def reached(self, q: np.ndarray) -> list[str]:
         """Return the joints of the tree that stand at a limit in q (nq,)."""
-        at = np.flatnonzero(np.abs(self.beyond(q)[: len(q)]) <= SLACK)
+        at = np.flatnonzero(np.abs(self.beyond(q)[: len(q)]) <= LIMIT_SLACK)
         plan = self.plan
         return [
             plan.joint[i]
@@ -127,7 +126,7 @@ def within_limits(
     fixed = [int(plan.q_start[h.node]) + k for h in rows if h.node >= 0 for k in np.flatnonzero(h.mask)]
     flat = limits.turned(q.reshape(-1, q.shape[-1]), fixed)
     left = np.flatnonzero(~limits.keeps(flat))
-    as_given = (limits.beyond(flat[left])[:, fixed] > SLACK).any(axis=-1)
+    as_given = (limits.beyond(flat[left])[:, fixed] > LIMIT_SLACK).any(axis=-1)
     if quick is not None and all(h.node >= 0 for h in rows):
         # Nothing else keeps a limit that is broken by what is given.
         left = left[~as_given]
@@ -137,7 +136,7 @@ def within_limits(
     lost = np.flatnonzero(~limits.keeps(flat))
     if len(lost):
         where = f" in {len(lost)} of {len(flat)} states, in state {lost[0]}" if batch else ""
-        given = (limits.beyond(flat[lost[0]])[fixed] > SLACK).any() if fixed else False
+        given = (limits.beyond(flat[lost[0]])[fixed] > LIMIT_SLACK).any() if fixed else False
         why = (
             "It was given so."
             if given
@@ -158,7 +157,7 @@ def _held_at_limits(
 ) -> np.ndarray:
     """Put states `left` of q (states, nq) within limits, where loops close with the joints that are beyond at their
     limits; return which of them are."""
-    off = limits.beyond(q[left])[:, : q.shape[-1]] > SLACK
+    off = limits.beyond(q[left])[:, : q.shape[-1]] > LIMIT_SLACK
     done = np.zeros(len(left), dtype=bool)
     for pattern in np.unique(off, axis=0)[:SETS]:
         who = np.flatnonzero((off == pattern).all(axis=-1))

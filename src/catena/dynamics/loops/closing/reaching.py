@@ -15,13 +15,14 @@ from functools import cached_property
 import numpy as np
 
 from catena.descent import largest
-from catena.dynamics.loops.closing.joint_limits import SLACK, JointLimits
+from catena.dynamics.loops.closing.joint_limits import JointLimits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import frame_pose, jacobian, stacks
 from catena.kinematics.extent import characteristic_length
 from catena.kinematics.loops.goals import Goal
 from catena.kinematics.loops.held import Held, free_components
+from catena.thresholds import LIMIT_SLACK
 
 # How far starts are from the guess [rad or characteristic lengths]: the guess itself first.
 STARTS = (0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 3.0)
@@ -122,7 +123,7 @@ class Reaching(QuickAssembly):
             # What is at its goal beyond a limit is as far from being possible as it is beyond.
             beyond = limits.beyond(q)
             worst = largest(self.residual(q, states)) + beyond.max(axis=-1, initial=0.0)
-            found.take(left, q, closed & (beyond <= SLACK).all(axis=-1), worst)
+            found.take(left, q, closed & (beyond <= LIMIT_SLACK).all(axis=-1), worst)
             first += count
         self._come_near(found, columns, limits)
         return found.q, found.done
@@ -142,7 +143,7 @@ class Reaching(QuickAssembly):
         if not len(left):
             return
         self.slow = NEAREST
-        beyond = limits.beyond(found.q[left])[:, : found.q.shape[-1]] > SLACK
+        beyond = limits.beyond(found.q[left])[:, : found.q.shape[-1]] > LIMIT_SLACK
         for pattern in np.unique(beyond, axis=0)[:SETS]:
             states = left[(beyond == pattern).all(axis=-1)]
             kept = columns[~np.isin(columns, self._components(pattern))]

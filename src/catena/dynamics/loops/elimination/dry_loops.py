@@ -33,15 +33,15 @@ from catena.structure import Plan
 
 COMPONENTS = 6
 """The most velocity components that a joint has."""
-TOLD = ("loop_sense", "loop_excess", "loop_fading", "loop_fall")
+INPUTS = ("loop_sense", "loop_excess", "loop_fading", "loop_fall")
 """What loops are told of each component: its sense, by how much friction at rest is more than that of a slip, the part
 of this that fades with the slip, and how fast it does."""
-FOUND = ("rate", "rise", "hold")
-LOADED_TOLD = (*TOLD, "loop_load", *(f"loop_{name}" for name in NUMBERS))
+OUTPUTS = ("rate", "rise", "hold")
+LOADED_INPUTS = (*INPUTS, "loop_load", *(f"loop_{name}" for name in NUMBERS))
 """What loops are told besides where friction comes from load: what their load is taken to make, and `NUMBERS`."""
-LOADED_FOUND = (*FOUND, "loop_bears")
-VIEW = dict.fromkeys((*TOLD, *FOUND), ArrayView((COMPONENTS,)))
-LOADED_VIEW = dict.fromkeys((*LOADED_TOLD, *LOADED_FOUND), ArrayView((COMPONENTS,)))
+LOADED_OUTPUTS = (*OUTPUTS, "loop_bears")
+VIEW = dict.fromkeys((*INPUTS, *OUTPUTS), ArrayView((COMPONENTS,)))
+LOADED_VIEW = dict.fromkeys((*LOADED_INPUTS, *LOADED_OUTPUTS), ArrayView((COMPONENTS,)))
 """Fields of the view `multiplier` of loops besides those of the elimination."""
 
 
@@ -249,8 +249,8 @@ def holding(
 
 @lru_cache(maxsize=16)
 def with_dry_loops(base: Algorithm, loaded: bool = False) -> Algorithm:
-    """Return an elimination in which the joints of loops may stick, with the inputs `TOLD` and the results `FOUND`, or
-    with those of joints whose friction comes from load."""
+    """Return an elimination in which the joints of loops may stick, with the inputs `INPUTS` and the results `OUTPUTS`,
+    or with those of joints whose friction comes from load."""
     begin = start_with_feedback if start_with_feedback in base.sweeps else start
     steps = [sweep for sweep in base.sweeps if not isinstance(sweep, Schedule)]
     orders = [
@@ -258,7 +258,7 @@ def with_dry_loops(base: Algorithm, loaded: bool = False) -> Algorithm:
     ]
     own = LOADED_VIEW if loaded else VIEW
     views = {**base.views, "multiplier": {**base.view("multiplier"), **own}}
-    rub, told, found = (drag_loaded, LOADED_TOLD, LOADED_FOUND) if loaded else (drag_dry, TOLD, FOUND)
+    rub, told, found = (drag_loaded, LOADED_INPUTS, LOADED_OUTPUTS) if loaded else (drag_dry, INPUTS, OUTPUTS)
     end = tell_loaded if loaded else tell
     return replace(
         base, name=f"{base.name}_with_dry_loops{'_loaded' if loaded else ''}",

@@ -20,6 +20,7 @@ from catena.dynamics.loops.inertia_root import rooted
 from catena.dynamics.loops.problem import LoopProblem, row_scales
 from catena.dynamics.loops.square_root import constrained, divide_lower, solve_upper
 from catena.kinematics.stacks import apply, transposed
+from catena.thresholds import CONTRADICTION, LEFT_OF_SUMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +32,6 @@ class HybridSolution:
     tau: np.ndarray
     open_states: np.ndarray
     opening: np.ndarray
-
-
-# An acceleration that opens a loop by more than this part of what is at work in it contradicts the loop, but rounding
-# is measured by the accelerations that the forces would cause without loops, and by the products of velocities.
-CONTRADICTION, ROUNDING = 1e-6, 1e-10
 
 
 def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> HybridSolution:
@@ -85,5 +81,6 @@ def hybrid_kkt(
     tau = np.zeros_like(vdot) if problem.tau is None else problem.tau
     at_work = apply(np.abs(J), np.abs(vdot)) + np.abs(problem.gamma)
     summed = apply(np.abs(J_f), np.abs(solve_upper(L, unbound))) + problem.gamma_terms
-    allowed = CONTRADICTION * at_work + ROUNDING * summed
+    # Rounding is measured by the accelerations that forces would cause without loops, and by products of velocities.
+    allowed = CONTRADICTION * at_work + LEFT_OF_SUMS * summed
     return vdot, tau + np.where(driven, lacking, 0.0), apply(J, vdot) + problem.gamma, allowed

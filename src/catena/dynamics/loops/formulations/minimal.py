@@ -18,6 +18,7 @@ from catena.dynamics.loops.independent import component_names
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution, row_weight
 from catena.errors import LoopError, SingularDynamicsError
 from catena.kinematics.stacks import apply, transposed
+from catena.thresholds import RANK_EXACT
 
 # Pivots of the first state, as parts of the largest, that tell its rank without a doubt.
 CERTAIN, NONE = 1e-6, 1e-11
@@ -25,8 +26,6 @@ CERTAIN, NONE = 1e-6, 1e-11
 GROWTH = 1e3
 # Coordinates that a user declares independent may determine others this badly before they are refused.
 CONDITION = 1e8
-# Rows that are left out are redundant up to this, beside the gap of the loops.
-REDUNDANT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,7 @@ def _together(
         return none
     growth = np.max(np.abs(E), axis=(-1, -2), initial=1.0)
     left = np.max(np.abs(C @ E), axis=(-1, -2), initial=0.0)
-    slack = np.maximum(REDUNDANT, 10.0 * problem.closure_error) * growth
+    slack = np.maximum(RANK_EXACT, 10.0 * problem.closure_error) * growth
     if given is not None:
         _require_determined(problem, given, growth)
     fine: np.ndarray = (growth <= (GROWTH if given is None else CONDITION)) & (left <= slack)

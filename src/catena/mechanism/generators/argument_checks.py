@@ -1,4 +1,4 @@
-"""What generators are asked for: their arguments are told from what they should be by their annotations."""
+"""Checks of the arguments of generators against the annotations of their parameters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KNOWN: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def asked(generator: F) -> F:
+def checks_arguments(generator: F) -> F:
     """Make a generator refuse arguments that are not what their annotations say, with a ModelError that names them."""
     signature = inspect.signature(generator)
     wanted = {name: str(p.annotation).split(" | ") for name, p in signature.parameters.items()}
