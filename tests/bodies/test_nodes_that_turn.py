@@ -180,7 +180,7 @@ def test_they_are_kept_in_files(tmp_path):
     m.save(tmp_path / "boom.toml")
     again = ct.load(tmp_path / "boom.toml").system()
     q = m.system().neutral()
-    np.testing.assert_allclose(again.mass_matrix(q), m.system().mass_matrix(q), atol=1e-12)
+    np.testing.assert_allclose(again.mass_matrix(q), m.system().mass_matrix(q), atol=1e-11)
 
 
 def test_freedoms_in_another_order_are_refused_in_words():
@@ -202,3 +202,25 @@ def test_freedoms_in_another_order_are_refused_in_words():
         FiniteElements(M[:12, :12], K, places(one), {"root": [0]})
     with pytest.raises(ModelError, match=r"stiffness matrix has shape \(15, 15\); 5 nodes have 6 freedoms"):
         FiniteElements(M, K[:15, :15], places(one), {"root": [0]})
+
+
+def test_modes_that_are_equally_fast_come_out_alike_whatever_rounding_does():
+    """A straight boom of a round section bends along y and along z equally fast; matrices that differ by rounding."""
+    one = BeamFrame(
+        {"a": (0.0, 0.0, 0.0), "b": (1.0, 0.0, 0.0)}, [Member("a", "b", elements=8, **ROUND)], ("a",), 7
+    )
+    same = of_matrices(one)
+    tip = same.shapes((1.0, 0.0, 0.0)).S
+    for pair in (0, 2, 4):
+        # Clamped and free: every second mode has its largest motion at the tip, away from it the next smaller one.
+        np.testing.assert_allclose(tip[:, pair : pair + 2].T, [(0.0, 1.0, 0.0), (0.0, 0.0, 1.0)], atol=1e-5)
+    rng = np.random.default_rng(3)
+    M, K = one.matrices
+    for _ in range(3):
+        noise = 1e-15 * rng.standard_normal(K.shape)
+        noisy = [(A.toarray() * (1.0 + noise + noise.T)) for A in (M, K)]
+        other = FiniteElements(*noisy, places(one), {"a": [0]}, 7)
+        np.testing.assert_allclose(other.shapes((1.0, 0.0, 0.0)).S, tip, atol=1e-6)
+        # Of a pair that the number of modes cuts in two the same one is left.
+        cut = FiniteElements(*noisy, places(one), {"a": [0]}, 3)
+        np.testing.assert_allclose(cut.shapes((1.0, 0.0, 0.0)).S, tip[:, :3], atol=1e-6)

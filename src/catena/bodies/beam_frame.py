@@ -28,7 +28,7 @@ from catena.bodies.contract import (
     positive,
 )
 from catena.bodies.points import few_points
-from catena.bodies.reduction import ReducedBody, largest_motion, reduced
+from catena.bodies.reduction import ReducedBody, reduced
 from catena.errors import ModelError
 from catena.thresholds import PLACE_TOLERANCE
 from catena.validation import entries, real_array, shown
@@ -196,10 +196,7 @@ class BeamFrame(ReducedBody):
         imposed = np.zeros((self._size, 6 * (len(self.interfaces) - 1)))
         for column, row in enumerate(held[6:]):
             imposed[row, column] = 1.0
-        shapes, frequencies = reduced("BeamFrame", M, K, held, imposed, self.inner_modes)
-        moved = shapes.reshape(-1, 6, len(frequencies))
-        scale = 1.0 / largest_motion(moved[:, :3], moved[:, 3:], self.reach())
-        return shapes * scale, frequencies, scale**2
+        return reduced("BeamFrame", M, K, held, imposed, self.inner_modes, 6, self.reach())
 
     def _held(self, nodes: Sequence[str]) -> Any:
         numbers = {name: k for k, name in enumerate(self.nodes)}

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from catena.bodies.contract import Floats, Points, Shapes, count_of_modes, one_ratio
 from catena.bodies.points import points_of_products
-from catena.bodies.reduction import ReducedBody, largest_motion, reduced
+from catena.bodies.reduction import ReducedBody, reduced
 from catena.bodies.weighed_nodes import check_rigid, products_of_nodes, rigid_fields
 from catena.errors import ModelError
 from catena.spatial.vectors import skew
@@ -144,12 +144,8 @@ class FiniteElements(ReducedBody):
         held = np.array([n * k + c for some in self.interfaces.values() for k in some for c in range(n)])
         motions = [self.rigid_motions(some) for some in list(self.interfaces.values())[1:]]
         imposed = np.hstack([np.zeros((n * len(self.nodes), 0)), *motions])
-        found, frequencies = reduced(
-            "FiniteElements", self.mass, self.stiffness_matrix, held, imposed, self.inner_modes
-        )
-        moved = found.reshape(-1, n, len(frequencies))
-        scale = 1.0 / largest_motion(moved[:, :3], moved[:, 3:], self.reach())
-        return found * scale, frequencies, scale**2
+        M, K, who = self.mass, self.stiffness_matrix, "FiniteElements"
+        return reduced(who, M, K, held, imposed, self.inner_modes, n, self.reach())
 
     @cached_property
     def _moved(self) -> Floats:

@@ -34,27 +34,53 @@ class ReducedBody(FlexibleBody):
         return 2.0 * self.damping_ratio * self._reduced[1] * self._reduced[2]
 
 
-def largest_motion(moved: Floats, turned: Floats, reach: float) -> Floats:
-    """Return how far modes (k,) move nodes most, by displacements `moved` (n, 3, k) or, where next to nothing but
-    torsion moves, by rotations `turned` (n, 3 or 0, k): shapes over it have a largest displacement of 1 m or a largest
-    rotation of 1 rad."""
-    displaced = np.linalg.norm(moved, axis=1).max(axis=0)
-    found: Floats = np.maximum(displaced, 0.02 * reach * np.linalg.norm(turned, axis=1).max(axis=0))
+EQUAL = 1e-9
+"""Modes are equally fast where their frequencies differ by a smaller part."""
+TIED = 1e-6
+"""Motions are equally large where they differ by a smaller part."""
+SPARE = 3
+"""Modes with held interfaces that are found besides those wanted, lest the first of equally fast ones be missed."""
+
+
+def _settled(shapes: Floats, inverse: Floats, weights: Floats) -> Floats:
+    """Return modes (n, k) of these inverse eigenvalues (k,), the largest first, with signs and combinations of equally
+    fast ones that do not depend on rounding; `weights` (n,) say how much a motion counts."""
+    found = shapes.copy()
+    begins = np.flatnonzero(-np.diff(inverse, prepend=np.inf) > 2.0 * EQUAL * inverse + 1e-14 * inverse[:1])
+    for first, last in zip(begins, [*begins[1:], len(inverse)], strict=True):
+        rest = shapes[:, first:last] * weights[:, None]
+        along = []
+        for _ in range(first, last):
+            size = np.linalg.norm(rest, axis=1)
+            largest = int(np.argmax(size >= (1.0 - TIED) * size.max()))
+            along.append(rest[largest] / size[largest])
+            rest = rest - np.outer(rest @ along[-1], along[-1])
+        found[:, first:last] = shapes[:, first:last] @ np.transpose(along)
     return found
 
 
-def reduced(who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int) -> tuple[Floats, Floats]:
-    """Return shapes (n, k) of modal mass 1 and their frequencies (k,), the lowest first.
+def reduced(
+    who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int, freedoms: int, reach: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return shapes (n, k), their frequencies (k,), the lowest first, and modal masses (k,).
 
-    `M` and `K` are sparse (n, n), `held` are the indices of all displacements of interfaces, `imposed` (n, m) what
-    these are when an interface that is not the first moves by itself, and `count` is how many modes with held
-    interfaces there are. Of both together the modes of the reduced body are taken, so that its stiffness is diagonal.
+    `M` and `K` are sparse (n, n), with so many freedoms for each node of which the first three are displacements and
+    others rotations; `held` are the indices of all freedoms of interfaces, `imposed` (n, m) what these are when an
+    interface that is not the first moves by itself, `count` is how many modes with held interfaces there are, and
+    `reach` how long the body is. Of both together the modes of the reduced body are taken, so that its stiffness is
+    diagonal.
+
+    The largest displacement of a shape is 1 m or, where next to nothing but torsion moves, its largest rotation is
+    1 rad. Rounding leaves the sign of a mode open, and of modes that are equally fast any combination is one. So each
+    takes the sign that makes the first of its largest motions positive, and of equally fast ones the first is the one
+    that moves somewhere most, the next does not move that place.
     """
     from scipy.linalg import eigh
     from scipy.sparse import csc_array
     from scipy.sparse.linalg import eigsh, splu
 
     n = M.shape[0]
+    weights = np.tile(np.where(np.arange(freedoms) < 3, 1.0, 0.02 * reach), n // freedoms)
     inner = np.setdiff1d(np.arange(n), held)
     shapes = [np.array(imposed, dtype=np.float64)]
     if len(inner):
@@ -75,14 +101,15 @@ def reduced(who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int) ->
         )
     if count:
         k, m = csc_array(K[np.ix_(inner, inner)]), csc_array(M[np.ix_(inner, inner)])
-        if count < len(inner) - 1 and len(inner) > 200:
-            # Always from the same vector, so that modes that are equally fast come out alike.
-            _, vectors = eigsh(k, count, m, sigma=0.0, v0=np.ones(len(inner)))
+        some = min(count + SPARE, len(inner))
+        if some < len(inner) - 1 and len(inner) > 200:
+            squares, vectors = eigsh(k, some, m, sigma=0.0, v0=np.ones(len(inner)))
+            inverse = 1.0 / squares
         else:
-            _, vectors = eigh(m.toarray(), k.toarray())
-            vectors = vectors[:, ::-1][:, :count]
+            inverse, vectors = eigh(m.toarray(), k.toarray())
+        order = np.argsort(-inverse)[:some]
         moved = np.zeros((n, count))
-        moved[inner] = vectors
+        moved[inner] = _settled(vectors[:, order], inverse[order], weights[inner])[:, :count]
         shapes.append(moved)
     basis = np.hstack(shapes)
     basis /= np.sqrt(np.sum(basis * (M @ basis), axis=0))
@@ -101,4 +128,8 @@ def reduced(who: str, M: Any, K: Any, held: Any, imposed: Floats, count: int) ->
         )
     order = np.arange(len(inverse))[::-1]
     frequencies = 1.0 / np.sqrt(inverse[order])
-    return basis @ vectors[:, order] * frequencies, frequencies
+    found = _settled(basis @ vectors[:, order] * frequencies, inverse[order], weights)
+    moved = (found * weights[:, None]).reshape(-1, freedoms, len(frequencies))
+    displaced, turned = (np.linalg.norm(some, axis=1).max(axis=0) for some in (moved[:, :3], moved[:, 3:]))
+    scale = 1.0 / np.maximum(displaced, turned)
+    return found * scale, frequencies, scale**2

@@ -119,7 +119,7 @@ class Program:
         self._in_table = _table((0, 0, *self._columns[n], 0) for n in self.input_names)
         self._out_tables: dict[tuple[str, ...] | None, tuple[list[str], np.ndarray]] = {}
         self._workspaces: list[tuple[np.ndarray, int]] = []
-        self._teams: dict[tuple[int, int, int], Team | None] = {}
+        self._teams: dict[tuple[int, int, int | None], Team | None] = {}
         self._plays = 0
 
     def with_constants(self, first: np.ndarray) -> "Program":
@@ -139,10 +139,11 @@ class Program:
         count = useful_threads()
         if count < 2 or self._plays < _PLAYS_WORTH_A_TEAM or self.tape.division is None:
             return None
-        key = (count, first, len(self.tape.calls) if last is None else last)
-        if key not in self._teams:
-            self._teams[key] = team_for(self.tape, *key)
-        team = self._teams[key]
+        key = (count, first, last)
+        try:
+            team = self._teams[key]
+        except KeyError:
+            team = self._teams[key] = team_for(self.tape, *key)
         return team if team is not None and team.is_wanted(plays) else None
 
     def columns(self, name: str) -> tuple[int, int]:
@@ -324,16 +325,16 @@ class Program:
         alone = made("run_one")
         if tape.division is None or len(tape.calls) < CALLS_WORTH_SHARING:
             return alone
-        helped = made("run_helped")
+        helped, word = made("run_helped"), words.data
 
         def shared(*rows: Any) -> Any:
             """Compute one state, with the help of other threads where they are free."""
-            team, helpers = self.team(), crew()
-            if team is None or not helpers.busy.acquire(blocking=False):
-                words[_TEAM] = 0
+            team = self.team()
+            if team is None or not (helpers := crew()).busy.acquire(blocking=False):
+                word[_TEAM] = 0
                 return alone(*rows)
             try:
-                words[_TEAM] = team.address
+                word[_TEAM] = team.address
                 team.ask_for_help(helpers, "run_one")
                 return helped(*rows)
             finally:

@@ -115,8 +115,13 @@ class _Helper:
         self._lock = threading.Lock()
         self._is_there = False
 
-    def wake(self) -> None:
-        """Make the thread look into its mailbox."""
+    def wake_if_possible(self) -> None:
+        """Make the thread look into its mailbox. A system that has no more threads to give leaves the work to those
+        that are there."""
+        with contextlib.suppress(RuntimeError):
+            self._wake()
+
+    def _wake(self) -> None:
         with self._lock:
             self._calls.put(None)
             if not self._is_there:
@@ -144,6 +149,8 @@ class Crew:
         self.busy = threading.Lock()
         self._helpers: list[_Helper] = []
         self._mailboxes, self._boxes = np.zeros(0, dtype=np.int64), 0
+        # What is in the mailboxes: jobs are the same where their list is the same object.
+        self._jobs: list[int] = []
 
     def run(self, code: Code, arguments: int, jobs: list[int]) -> int:
         """Run a batch with one job (the address of its arguments) for each of the first helpers. The caller
@@ -153,8 +160,14 @@ class Crew:
 
     def prepare(self, code: Code, jobs: list[int]) -> int:
         """Prepare jobs for `assist`, which `run_helped` offers, and return where the addresses of the mailboxes lie.
-        The caller holds `busy`."""
-        return self._prepared(code, "assist", jobs)
+        The same list has the same jobs. The caller holds `busy`."""
+        if jobs is not self._jobs:
+            return self._prepared(code, "assist", jobs)
+        for k in range(len(jobs)):
+            helper = self._helpers[k]
+            if not helper.mailbox[3]:
+                helper.wake_if_possible()
+        return self._boxes
 
     def _prepared(self, code: Code, loop: str, jobs: list[int]) -> int:
         """Put jobs into mailboxes and wake who sleeps; return where the addresses of the mailboxes lie."""
@@ -162,12 +175,11 @@ class Crew:
             self._helpers.append(_Helper(code["serve"]))
             self._mailboxes = np.array([h.address for h in self._helpers], dtype=np.int64)
             self._boxes = self._mailboxes.ctypes.data
+        self._jobs = jobs
         for helper, job in zip(self._helpers, jobs):
             helper.mailbox[1], helper.mailbox[4] = job, code[loop]
             if not helper.mailbox[3]:
-                # A system that has no more threads to give leaves the work to those that are there.
-                with contextlib.suppress(RuntimeError):
-                    helper.wake()
+                helper.wake_if_possible()
         return self._boxes
 
 

@@ -45,6 +45,9 @@ class Team:
         self._addresses = [self._jobs.ctypes.data + 24 * k for k in range(count - 1)]
         # Single words are read and written more quickly through views.
         self._word, self._job = self._words.data, self._jobs.reshape(-1).data
+        self._befores = range(2, 3 * (count - 1), 3)
+        self._word[WORK + 3] = count - 1
+        self._code, self._loop = loops(self._lanes), ""
 
     def _dealt(self, tape: "Tape", schedule: "_Schedule") -> list[int]:
         """Return the number of tasks, and where they, the lists of the threads and the lengths of these lie."""
@@ -79,12 +82,14 @@ class Team:
 
     def ask_for_help(self, helpers: Crew, loop: str) -> None:
         """Make ready what `run_helped` offers: whoever of the crew is awake will come, others are woken."""
-        code, word, job = loops(self._lanes), self._word, self._job
+        word, job = self._word, self._job
         # The helpers follow plays that come after this one.
-        for k in range(2, len(job), 3):
-            job[k] = word[0]
-        word[WORK + 2] = helpers.prepare(code, self._addresses)
-        word[WORK + 3], word[WORK + 4] = self.count - 1, code[loop]
+        before = word[0]
+        for k in self._befores:
+            job[k] = before
+        word[WORK + 2] = helpers.prepare(self._code, self._addresses)
+        if loop is not self._loop:
+            word[WORK + 4], self._loop = self._code[loop], loop
 
 
 def team_for(tape: "Tape", count: int, first: int = 0, last: int | None = None) -> Team | None:

@@ -37,7 +37,9 @@ def set_threads(count: int) -> None:
 
 def useful_threads() -> int:
     """Return the number of threads that a large batch is split over."""
-    return min(threads(), available_cores())
+    asked = threads() if _count is None else _count
+    cores = available_cores()
+    return asked if asked < cores else cores
 
 
 def _openmp() -> int:
