@@ -1,5 +1,5 @@
-"""Everything a run can have, in pairs: a run against bodies in a plane that know nothing of it (`planar`), the same in
-two pieces, and the same step by step from a saved state."""
+"""Everything a run can have, in pairs, and some by threes: a run against bodies in a plane that know nothing of it
+(`planar`), the same in two pieces, and the same step by step from a saved state."""
 
 from itertools import combinations
 
@@ -80,7 +80,9 @@ def control_of(s, having):
         return tau
 
     def formula(t, q, v):
-        return [0.5 * ct.symbols.cos(5.0 * t) - q[n] if k == at else 0.0 * v[k] for k in range(s.nv)]
+        return [
+            0.5 * ct.symbols.cos(5.0 * t) - q[..., n] if k == at else 0.0 * v[..., k] for k in range(s.nv)
+        ]
 
     def plain(t, q, v):
         tau = np.zeros(v.shape)
@@ -181,10 +183,14 @@ def as_in_the_plane(run, having):
                 np.testing.assert_allclose(one[name][-1], beam[name][-1], rtol=0, atol=1e-7)
 
 
+TRIPLES = (
+    ("loop", "prescribed joint", "contact"), ("moving base", "law", "parameters"),
+    ("coupling", "contact", "structure change"), ("flexible body", "sampled controller", "contact"),
+)  # fmt: skip
 CASES = [
-    pytest.param(pair, id=" and ".join(pair), marks=[] if pair in QUICK else [pytest.mark.slow])
+    pytest.param(having, id=" and ".join(having), marks=[] if having in QUICK else [pytest.mark.slow])
     # Of families of like cases the first are the quick ones.
-    for pair in sorted(combinations(INGREDIENTS, 2), key=lambda pair: pair not in QUICK)
+    for having in [*sorted(combinations(INGREDIENTS, 2), key=lambda pair: pair not in QUICK), *TRIPLES]
 ]
 
 

@@ -4,7 +4,7 @@ names."""
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from math import prod
+from math import hypot, prod
 from operator import itemgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -46,6 +46,8 @@ Made = TypeVar("Made")
 
 # One state of a large mechanism is computed in so many lanes.
 LANES_OF_LARGE = 2
+# So many states are quicker one by one than together.
+FEW = 3
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -115,6 +117,9 @@ class Evaluator:
         self.mechanism, self.plan, self.by_state = mechanism, plan, by_state
         self._laid_out, self._special = laid_out, special
         self.constants = Constants.of(plan, plan.gravity)
+        self._one: WeakKeyDictionary[Algorithm, dict[frozenset[str], tuple[Program, Any]]] = (
+            WeakKeyDictionary()
+        )
         # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
         self._made: dict[Callable[[Evaluator], Any], Any] = {}
         self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
@@ -242,12 +247,47 @@ class Evaluator:
                 y[...] = outputs[name].reshape(y.shape)
         else:
             program = self.program(algorithm, absent, frame, forces=forces)
+            if states <= FEW and not (into or varying or frame or forces):
+                found = self._of_few(algorithm, absent, program, rows, states)
+                if found is not None:
+                    return {n: y.reshape(*batch, *y.shape[1:]) for n, y in found.items()}
             status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
         if self.plan.owner is not None and stations is None:
             outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _of_few(
+        self,
+        algorithm: Algorithm,
+        absent: frozenset[str],
+        program: Program,
+        rows: Mapping[str, np.ndarray],
+        states: int,
+    ) -> dict[str, np.ndarray] | None:
+        """Return the outputs of few states, each computed the shortest way; None where something is out of the
+        ordinary."""
+        if self.plan.owner is not None:
+            return None
+        known = self._one.get(algorithm)
+        if known is None:
+            known = self._one.setdefault(algorithm, {})
+        made = known.get(absent)
+        if made is None or made[0] is not program:
+            made = known[absent] = program, program.single()
+        given = [rows[n] for n in program.input_names]
+        found = [made[1](*[x if x.ndim == 1 else x[k] for x in given]) for k in range(states)]
+        if not found or any(one is None for one in found):
+            return None
+        (first, (shape, _)), *others = program.tape.outputs.items()
+        if not others:
+            return {first: np.array(found).reshape(states, *shape)}
+        outputs, behind, start = {first: np.array([x for x, _ in found])}, np.array([y for _, y in found]), 0
+        for name, (shape, _) in others:
+            end = start + prod(shape)
+            outputs[name], start = behind[:, start:end].reshape(states, *shape), end
+        return outputs
 
     @cached_property
     def _stations(self) -> "tuple[StationPlan, Evaluator] | None":
@@ -404,6 +444,8 @@ class Evaluator:
             kind.check(q[..., where], joint)
         for joint, first in self.plan.quaternions:
             x = q[..., first : first + 4]
+            if x.size <= 4 * FEW and all(abs(hypot(*row) - 1.0) <= 1e-6 for row in x.reshape(-1, 4).tolist()):
+                continue
             norm = np.sqrt(np.einsum("...i,...i->...", x, x))
             # Written so that NaN passes here and is named as such later.
             if np.any(np.abs(norm - 1.0) > ROTATION_TOLERANCE):

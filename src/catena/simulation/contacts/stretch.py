@@ -88,10 +88,13 @@ class ContactStretch:
         looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
         inside = Inside(self.free_motion.places)
-        self.inside = self.pushes and can_be_inside(self.free_motion.problem, self.free_motion.places)
-        asks = (self.pushes and not self.inside) or self.free_motion.problem.control is not None
+        given = self.free_motion.problem
+        # Steps of a run that know contacts are told of nothing else that acts than a controller.
+        alone = not given.motion and not given.forces
+        self.inside = self.pushes and alone and can_be_inside(given, self.free_motion.places)
+        asks = (self.pushes and not self.inside) or given.control is not None
         t, part, most = start, (FIRST if asks else FIRST_COMPILED), SOON
-        if self.free_motion.problem.integrator in SOLVERS and not self.holding.rubs:
+        if given.integrator in SOLVERS and not self.holding.rubs:
             # These begin with small steps of low order, so that they are not broken off where nothing can be stiff.
             most = PATIENT
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +14,7 @@ from catena.dynamics.loops.formulations.certified_elimination import knows_joint
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.run_part import RunPart
+from catena.structure import Plan
 from catena.system import System, restoring_acceleration, suitable_strength
 from catena.thresholds import RANK_SEARCHED
 from catena.validation import is_not_negative, is_positive, shown
@@ -193,9 +194,12 @@ _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 def loops_compile(system: System) -> bool:
     """Return whether all joints that close loops give their coordinates as formulas, so that steps can close them."""
-    return knows_joints(system.plan) and all(
-        loop.kind.finds_coordinates_of_symbols for loop in system.plan.loop_joints
-    )
+    return _all_compile(system.plan)
+
+
+@lru_cache(maxsize=64)
+def _all_compile(plan: Plan) -> bool:
+    return knows_joints(plan) and all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints)
 
 
 def _is_closed(system: System, q: np.ndarray) -> bool:

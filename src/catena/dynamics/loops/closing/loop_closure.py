@@ -13,7 +13,7 @@ from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure as compiled_closure
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.errors import CatenaError, LoopError, StateError, raise_for_states
-from catena.kernels import arrays, is_plain
+from catena.kernels import Algorithm, arrays, is_plain
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.loops.assembly import assemble as assemble_one
 from catena.kinematics.loops.coupling_states import constraint_states
@@ -120,15 +120,22 @@ def _with_rest(plan: Plan, held: Sequence[Held], resting: Set[str]) -> list[Held
 
 def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the position and velocity errors (..., m) of all constraints, in the order of the loops."""
-    plan = evaluator.plan
-    if not knows_all_coordinates(plan):
+    compiled = evaluator.once(_compiled)
+    if compiled is None:
         return _closure_of_user_kinds(evaluator, q, v)
-    result = evaluator.evaluate(compiled_closure(sort_for(plan)), {"q": q, "qd": v})
-    kept, (*batch, rows, width) = evaluator.once(kept_entries), result["position"].shape
-    position, velocity = (
-        result[x].reshape(*batch, rows * width)[..., kept] for x in ("position", "velocity")
-    )
-    return position, velocity
+    algorithm, kept = compiled
+    result = evaluator.evaluate(algorithm, {"q": q, "qd": v})
+    position, velocity = result["position"], result["velocity"]
+    flat = *position.shape[:-2], position.shape[-2] * position.shape[-1]
+    return position.reshape(flat)[..., kept], velocity.reshape(flat)[..., kept]
+
+
+def _compiled(evaluator: Evaluator) -> tuple[Algorithm, np.ndarray] | None:
+    """Return the algorithm that finds the errors of all constraints, and where they are in what it returns; None where
+    a kind of joint does not give its coordinates as formulas."""
+    if not knows_all_coordinates(evaluator.plan):
+        return None
+    return compiled_closure(sort_for(evaluator.plan)), evaluator.once(kept_entries)
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -58,11 +58,9 @@ def _openings(run: Segment) -> tuple[np.ndarray, np.ndarray, float]:
 
 def quaternions(run: Segment) -> list[AuditLine]:
     """Return how far quaternions are off length 1."""
-    starts = [start for _, start in run.system.plan.quaternions]
-    if not starts:
+    if not run.system.plan.quaternions:
         return []
-    lengths = [np.abs(np.linalg.norm(run.q[..., k : k + 4], axis=-1) - 1.0) for k in starts]
-    value, where = worst(run, np.max(lengths, axis=0))
+    value, where = worst(run, np.max(_stretched(run), axis=0))
     if value <= QUATERNION:
         text = f"Quaternions have length 1 to {value:.2g}."
         return [AuditLine("quaternions", value, QUATERNION, "", "ok", text)]
@@ -71,3 +69,14 @@ def quaternions(run: Segment) -> list[AuditLine]:
         f"from elsewhere, divide by the length."
     )
     return [AuditLine("quaternions", value, QUATERNION, "", "warn", text)]
+
+
+def are_quaternions_fine(run: Segment) -> bool:
+    """Return whether nothing need be warned of: quaternions have length 1."""
+    return all((x <= QUATERNION).all() for x in _stretched(run))
+
+
+def _stretched(run: Segment) -> list[np.ndarray]:
+    """Return how far the length of each quaternion is off 1, (..., samples)."""
+    each = (run.q[..., k : k + 4] for _, k in run.system.plan.quaternions)
+    return [np.abs(np.sqrt((x * x).sum(axis=-1)) - 1.0) for x in each]

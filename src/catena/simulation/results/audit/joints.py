@@ -24,7 +24,7 @@ def limits(run: Segment) -> list[AuditLine]:
     """Return how far joints went beyond their limits: all stops give way, those that should be rigid by very
     little."""
     most: dict[bool, tuple[float, str]] = {}
-    for name, joint, (lower, upper) in run.system.mechanics.evaluator.once(_limited):
+    for name, joint, (lower, upper) in run.system.mechanics.evaluator.once(limited):
         x = run[name]
         if joint.kind.nq != joint.kind.nv:
             rows = x.reshape(-1, joint.kind.nq)
@@ -86,7 +86,7 @@ def actuators(run: Segment) -> list[AuditLine]:
     return [AuditLine("actuators", value, np.inf, "", "note", text)]
 
 
-def _limited(evaluator: Evaluator) -> list[tuple[str, Joint, np.ndarray]]:
+def limited(evaluator: Evaluator) -> list[tuple[str, Joint, np.ndarray]]:
     """Return the joints with limits that move, and these (2, nv of the joint)."""
     moving = (*evaluator.plan.joints, *evaluator.plan.loops)
     found = evaluator.mechanism.joints.items()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from catena import dynamics
+from catena.kinematics.stacks import crossed
 from catena.simulation.results.audit.lines import AuditLine, percent, worst
 from catena.structure import Plan
 
@@ -20,30 +22,16 @@ MOMENTUM = 1e-6
 
 def momentum(run: Segment) -> list[AuditLine]:
     """Return linear momentum less the impulse of gravity, and angular momentum about the mass centre."""
-    system = run.system
-    if not _flies(system.plan) or system.variants.origin is not system:
-        # Masses and gravity may differ from state to state.
+    off = _changes(run)
+    if off is None:
         return []
-    # Of a batch that stopped early some states rest at their end while others go on.
-    mass = float(system.plan.inertia[1:, 0].sum())
-    if mass == 0.0 or (run.ended and run.batch) or not is_free_flying(run):
-        return []
-    c, h = system.center_of_mass(run.q), run.momentum
-    linear = h[..., 3:] - mass * system.plan.gravity * (run.t - run.t[0])[:, None]
-    angular = h[..., :3] - np.cross(c, h[..., 3:])
-    speed = np.sqrt(2.0 * np.max(run.kinetic_energy) / mass)
-    inside = run.kinetic_energy - np.einsum("...i,...i->...", h[..., 3:], h[..., 3:]) / (2.0 * mass)
-    # A mechanism that does not turn has no angular momentum to compare with, but for rounding of the rest.
-    turning = max(float(np.max(inside)), 1e-8 * float(np.max(run.kinetic_energy)))
-    scales = mass * speed, np.sqrt(2.0 * turning * _moment_of_inertia(run, c))
-    impulse = ", but for the impulse of gravity," if system.plan.gravity.any() else ""
+    impulse = ", but for the impulse of gravity," if run.system.plan.gravity.any() else ""
     lines = []
-    for name, what, x, scale in (
-        ("linear momentum", f"the linear momentum{impulse}", linear, scales[0]),
-        ("angular momentum", "the angular momentum about the mass centre", angular, scales[1]),
+    for name, what, x in (
+        ("linear momentum", f"the linear momentum{impulse}", off[0]),
+        ("angular momentum", "the angular momentum about the mass centre", off[1]),
     ):
-        off = np.linalg.norm(x - x[..., :1, :], axis=-1) / max(float(scale), 1e-300)
-        value, where = worst(run, off)
+        value, where = worst(run, x)
         if value <= MOMENTUM:
             text = f"Nothing outside pushes the mechanism, and {what} stays the same to {percent(value)}."
             lines.append(AuditLine(name, value, MOMENTUM, "", "ok", text))
@@ -56,11 +44,46 @@ def momentum(run: Segment) -> list[AuditLine]:
     return lines
 
 
+def is_momentum_fine(run: Segment) -> bool:
+    """Return whether nothing need be warned of: momentum stays where nothing outside acts."""
+    off = _changes(run)
+    return off is None or all((x <= MOMENTUM).all() for x in off)
+
+
+def _changes(run: Segment) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return how much linear and angular momentum differ from those at the start, (..., samples), as parts of the
+    momentum of this motion; None where something from outside may change them."""
+    system = run.system
+    if not flies(system.plan) or system.variants.origin is not system:
+        # Masses and gravity may differ from state to state.
+        return None
+    # Of a batch that stopped early some states rest at their end while others go on.
+    mass = float(system.plan.inertia[1:, 0].sum())
+    if mass == 0.0 or (run.ended and run.batch) or not is_free_flying(run):
+        return None
+    inertia = system.mechanics.evaluator.evaluate(dynamics.total_inertia, {"q": run.q})["Ic"]
+    c, h, kinetic = inertia[..., 1:4] / inertia[..., :1], run.momentum, run.kinetic_energy
+    pushed = h[..., 3:]
+    linear = pushed - mass * system.plan.gravity * (run.t - run.t[0])[:, None]
+    angular = h[..., :3] - crossed(c, pushed)
+    most = float(kinetic.max())
+    inside = kinetic - (pushed * pushed).sum(axis=-1) / (2.0 * mass)
+    # A mechanism that does not turn has no angular momentum to compare with, but for rounding of the rest.
+    turning = max(float(inside.max()), 1e-8 * most)
+    # The largest sum of the principal moments about the mass centre is a scale.
+    moments = inertia[..., 4] + inertia[..., 7] + inertia[..., 9] - 2.0 * mass * (c * c).sum(axis=-1)
+    scales = mass * sqrt(2.0 * most / mass), sqrt(2.0 * turning * max(float(moments.max()), 0.0))
+    return tuple(
+        np.sqrt(((x - x[..., :1, :]) ** 2).sum(axis=-1)) / max(scale, 1e-300)
+        for x, scale in ((linear, scales[0]), (angular, scales[1]))
+    )  # type: ignore[return-value]
+
+
 def is_free_flying(run: Segment) -> bool:
     """Return whether the mechanism touches ground through free joints only and nothing outside acts on it but
     gravity."""
     plan = run.system.plan
-    if not _flies(plan) or run.wrenches:
+    if not flies(plan) or run.wrenches:
         return False
     if any(force.is_from_outside for force in run.system.mechanics.elements.placed):
         return False
@@ -69,7 +92,7 @@ def is_free_flying(run: Segment) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _flies(plan: Plan) -> bool:
+def flies(plan: Plan) -> bool:
     """Return whether what touches ground are free joints that nothing damps."""
     for i in range(1, plan.n):
         if plan.parent[i] == 0:
@@ -83,11 +106,3 @@ def _flies(plan: Plan) -> bool:
 def _own(plan: Plan, i: int) -> slice:
     """Return the velocity components of the joint of a node."""
     return slice(int(plan.v_start[i]), int(plan.v_start[i] + plan.v_size[i]))
-
-
-def _moment_of_inertia(run: Segment, c: np.ndarray) -> float:
-    """Return the largest sum of the principal moments about the mass centre, as a scale."""
-    rows = np.ascontiguousarray(run.q.reshape(-1, run.system.nq))
-    inertia = run.system.mechanics.program(dynamics.total_inertia).run({"q": rows}, len(rows))[1]["Ic"]
-    about_ground = inertia[:, 4] + inertia[:, 7] + inertia[:, 9]
-    return float(np.max(about_ground - 2.0 * inertia[:, 0] * np.sum(c.reshape(-1, 3) ** 2, axis=-1)))

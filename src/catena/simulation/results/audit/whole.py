@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from catena.errors import CatenaError
+from catena.kernels.evaluation import Evaluator
 from catena.simulation.results.audit.changes import change_lines
-from catena.simulation.results.audit.closed import are_loops_fine, closure, quaternions
+from catena.simulation.results.audit.closed import are_loops_fine, are_quaternions_fine, closure, quaternions
 from catena.simulation.results.audit.deformation import deformation
 from catena.simulation.results.audit.energy import energy, is_energy_fine
-from catena.simulation.results.audit.joints import actuators, limits
+from catena.simulation.results.audit.joints import actuators, limited, limits
 from catena.simulation.results.audit.lines import Audit, AuditLine
-from catena.simulation.results.audit.momentum import momentum
+from catena.simulation.results.audit.momentum import flies, is_momentum_fine, momentum
 from catena.simulation.results.audit.velocities import are_velocities_fine, velocities
 from catena.simulation.results.audit.work import work
 from catena.simulation.results.batch import StateByState
@@ -28,7 +29,10 @@ CHECKS = {
     "quaternions": quaternions, "limits": limits, "actuators": actuators, "deformation": deformation,
 }  # fmt: skip
 # Of some of these a short look tells that nothing is off.
-SHORT = {"energy": is_energy_fine, "velocities": are_velocities_fine, "loops": are_loops_fine}
+SHORT = {
+    "energy": is_energy_fine, "velocities": are_velocities_fine, "momentum": is_momentum_fine, "loops": are_loops_fine,
+    "quaternions": are_quaternions_fine,
+}  # fmt: skip
 _RANK = {"ok": 0, "note": 1, "warn": 2}
 
 
@@ -57,9 +61,20 @@ def audit_of_segment(part: Segment) -> Audit:
 
 def warn_of(part: Segment) -> None:
     """Warn of what is off in a motion of one structure. What a short look finds in order is not asked in full."""
-    lines = [line for name in CHECKS if not _is_fine(name, part) for line in _checked(name, part)]
+    asked = part.system.mechanics.evaluator.once(_asked)
+    lines = [line for name in asked if not _is_fine(name, part) for line in _checked(name, part)]
     if lines:
         Audit(part.system.mechanism.name, tuple(lines)).warn()
+
+
+def _asked(evaluator: Evaluator) -> tuple[str, ...]:
+    """Return the checks that may have something to say of motions of a mechanism."""
+    plan = evaluator.plan
+    idle = {
+        "momentum": not flies(plan), "loops": not plan.total_constraints, "quaternions": not plan.quaternions,
+        "limits": not limited(evaluator), "deformation": plan.owner is None,
+    }  # fmt: skip
+    return tuple(name for name in CHECKS if not idle.get(name, False))
 
 
 def _is_fine(name: str, part: Segment) -> bool:
