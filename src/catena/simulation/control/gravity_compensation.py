@@ -10,7 +10,7 @@ from catena.errors import LoopError, StateError
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_formula_tree, required_forces
+from catena.simulation.control.mechanism_law import is_formula_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System

@@ -8,6 +8,7 @@ import numpy as np
 
 from catena.equations.building import graph_of
 from catena.equations.lanes import program_of
+from catena.equations.quick_symbols import quick_symbols
 from catena.simulation.control.protocol import Law
 from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import array
@@ -55,7 +56,7 @@ def compiled_call(law: Law, system: System) -> Any:
 
     given = {"q": symbols("q", system.nq), "v": symbols("v", system.nv), "t": symbols("t", 1)}
     inputs = symbols("x", law.inputs(0.0).shape[-1])
-    with on_symbols("a control law"):
+    with on_symbols("a control law"), quick_symbols():
         tau, _ = law.evaluate(given["t"][0], given["q"], given["v"], np.zeros(0), inputs)
     graph = graph_of("law", {**given, "inputs": inputs}, {"tau": tau})
     return program_of(graph, LANES).single([first for _, first in system.plan.quaternions])
