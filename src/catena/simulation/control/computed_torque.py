@@ -17,10 +17,10 @@ from catena.errors import StateError
 from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.mechanism_law import is_formula, mobility, required_forces, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.mechanism_law import is_formula, mobility, required_forces, way
 from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import Reference

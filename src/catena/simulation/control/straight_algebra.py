@@ -66,9 +66,7 @@ class Root:
             for j in range(i):
                 scaled = [0.0 if _is_nothing(a) else a * b for a, b in zip(self._below[j], d)]
                 met = dot(line[:j], scaled[:j])
-                line.append(
-                    0.0 if _is_nothing(row[j]) and _is_nothing(met) else (row[j] - met) * per[j]
-                )
+                line.append(0.0 if _is_nothing(row[j]) and _is_nothing(met) else (row[j] - met) * per[j])
             d.append(row[i] - dot([a * a for a in line], d[:i]))
             per.append(reciprocal(d[i]))
             self._below.append(line)

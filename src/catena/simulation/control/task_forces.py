@@ -71,7 +71,10 @@ def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> 
     weight, _, B, _ = affine(system, q, np.zeros(system.nv))
     T = rows(q) / weight[..., None, :]
     size = np.linalg.norm(T, axis=-1, keepdims=True)
-    A = np.where(size > NO_ROW * size.max(axis=-2, keepdims=True), T / np.where(size > 0.0, size, 1.0), 0.0) @ B
+    A = (
+        np.where(size > NO_ROW * size.max(axis=-2, keepdims=True), T / np.where(size > 0.0, size, 1.0), 0.0)
+        @ B
+    )
     reach = np.linalg.norm(B, axis=(-1, -2))[..., None]
     told, all_of_it = (
         np.count_nonzero(np.linalg.svd(x, compute_uv=False) > RANK_ACTUATED * reach, axis=-1) for x in (A, B)

@@ -20,9 +20,9 @@ from catena.mechanism.validation import known
 from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.mechanism_law import mobility, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.mechanism_law import mobility, way
 from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
 from catena.simulation.references.as_polynomial import InputPath
