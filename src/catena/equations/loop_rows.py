@@ -5,6 +5,7 @@ constraints. A wrench on a body, pulled from joint to joint towards the base, me
 entry of J. Joints that move both sides alike take no part.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import SimpleNamespace
@@ -95,10 +96,23 @@ def require_formulas(plan: Plan) -> None:
 
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     """The rows of all loops of a plan, in their order. Without `moving` only J is there."""
-    plan = derivation.plan
+    found = derivation.play(told_of_loops(derivation.plan), ("q", "v") if moving else ("q",))
+    result = rows_of(derivation.plan, found, derivation.arguments, moving)
+    turning = [x for rotor in result.rotors for x in (*rotor.row, rotor.drift)]
+    derivation.note("constraints", "loops", [*result.J.ravel(), *result.gamma, *result.friction, *turning])
+    return result
+
+
+def told_of_loops(plan: Plan) -> Algorithm:
+    """The algorithm that tells what rows of the loops of a plan are made of."""
     asked = any(term.loop >= 0 for coupling in plan.couplings for term in coupling.terms)
-    algorithm = loop_constraints(sort_for(plan), asked)
-    found = derivation.play(algorithm, ("q", "v") if moving else ("q",))
+    return loop_constraints(sort_for(plan), asked)
+
+
+def rows_of(
+    plan: Plan, found: dict[str, np.ndarray], arguments: Mapping[str, np.ndarray], moving: bool = True
+) -> LoopRows:
+    """The rows of all loops from what `told_of_loops` has told at the arguments q and v, numbers or symbols."""
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
         last = plan.last_common(loop.parent_node, loop.child_node)
@@ -119,32 +133,30 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
     rotors = []
     for coupling in plan.couplings:
         if coupling.acts:
-            row, bent = _coupled(derivation, coupling, found, moving)
+            row, bent = _coupled(plan, coupling, found, arguments, moving)
             if coupling.is_rotor:
                 rotors.append(RotorRow(coupling.inertia, row, bent))
             else:
                 rows.append(row[None])
                 gamma.append(array([bent]))
     J = np.concatenate([np.zeros((0, plan.nv)), *rows])
-    result = LoopRows(J, np.concatenate([np.zeros(0), *gamma]), friction, tuple(rotors))
-    turning = [x for rotor in rotors for x in (*rotor.row, rotor.drift)]
-    derivation.note("constraints", "loops", [*result.J.ravel(), *result.gamma, *result.friction, *turning])
-    return result
+    return LoopRows(J, np.concatenate([np.zeros(0), *gamma]), friction, tuple(rotors))
 
 
 def _coupled(
-    derivation: Derivation, coupling: PlannedCoupling, found: dict[str, np.ndarray], moving: bool
-) -> tuple[np.ndarray, Any]:
+    plan: Plan, coupling: PlannedCoupling, found: dict[str, np.ndarray], arguments: Mapping[str, np.ndarray],
+    moving: bool,
+) -> tuple[np.ndarray, Any]:  # fmt: skip
     """The row (nv,) of a coupling, and the acceleration of its residual when vdot is zero."""
-    plan, bent = derivation.plan, 0.0
+    bent = 0.0
     row: list[Any] = [0.0] * plan.nv
     for term in coupling.terms:
         if term.loop >= 0:
             own, drift, x, rate = _of_loop_joint(plan, found, term.loop)
         else:
             column = int(plan.v_start[term.node])
-            own, drift, x = np.zeros(plan.nv), 0.0, derivation.arguments["q"][int(plan.q_start[term.node])]
-            own[column], rate = 1.0, derivation.arguments["v"][column] if moving else 0.0
+            own, drift, x = np.zeros(plan.nv), 0.0, arguments["q"][int(plan.q_start[term.node])]
+            own[column], rate = 1.0, arguments["v"][column] if moving else 0.0
         slope = term.sign * term.profile.slope(x)
         row = [r + slope * o for r, o in zip(row, own, strict=True)]
         if moving:

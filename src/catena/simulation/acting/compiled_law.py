@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from catena.dynamics.loops.elimination.dry_loops import has_dry_friction
+from catena.equations.quick_symbols import quick_symbols
 from catena.kernels import Algorithm
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.arguments import TimeSpan
@@ -195,7 +196,8 @@ def _clipped(
     inputs: Any,
 ) -> tuple[Any, Any]:
     """Return the law, which a weak reference leads to, behind actuators with limits."""
-    tau, kept = law().evaluate(t, q, v, memory, inputs)
+    with quick_symbols():
+        tau, kept = law().evaluate(t, q, v, memory, inputs)
     pairs = zip(tau, low, high, speed, v, strict=True)
     return array([_clip(x, *_at_speed(a, b, s, rate)) for x, a, b, s, rate in pairs]), kept
 

@@ -7,6 +7,7 @@ error obeys e'' + kd e' + kp e = 0 whatever the mechanism weighs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ from catena.errors import StateError
 from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.mechanism_law import is_formula, mobility, required_forces, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.pid import is_flat
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.task_forces import MOST_COMPONENTS, MOST_ROWS, task_forces
-from catena.simulation.control.tree_law import inertia, is_formula_tree, required_forces, way
+from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import Reference
 from catena.simulation.symbols import join
@@ -59,6 +60,7 @@ class ComputedTorque(Controller):
             raise StateError(f"ComputedTorque: damping is {shown(damping)}; give 0 or more [1/s].")
         self.damping = damping
         self._followed = self.path.followed
+        self._has_loops = bool(system.plan.total_constraints)
         self._plain = not system.plan.total_constraints and bool(system.plan.actuated.all())
         self._rows = np.eye(system.nv)[self._followed]
         self._constants = join((self.kp, self.kd, [damping]))
@@ -67,12 +69,18 @@ class ComputedTorque(Controller):
         self._known = known_in_step(self.path)
         self._call = OneCall(self, system)
 
-    @property
+    @cached_property
     def compiles(self) -> bool:
-        """Return whether it controls a tree that a formula tells, of moderate size where joints have no actuator."""
-        small = self.system.nv <= MOST_COMPONENTS and len(self._rows) <= MOST_ROWS
-        small = small and bool(self.system.plan.actuated.any())
-        return (self._plain or small) and is_formula_tree(self.system)
+        """Return whether it controls a mechanism that a formula tells, of moderate size where joints have no actuator
+        or close loops."""
+        if self._plain:
+            return is_formula(self.system)
+        return is_moderate(self.system, len(self._rows))
+
+    @cached_property
+    def _is_determined(self) -> bool:
+        """Return whether the joints with a reference determine all that actuators can do."""
+        return self._has_loops and leaves_nothing(self.system, lambda q: self._rows)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("ComputedTorque", self.system, system)
@@ -131,9 +139,9 @@ class ComputedTorque(Controller):
         if self._plain:
             vdot = array([a if f else b for f, a, b in zip(self._followed, wanted, rest, strict=True)])
             return required_forces(self.system, q, v, vdot), memory
-        load = required_forces(self.system, q, v, np.zeros(nv))
         tau = task_forces(
-            inertia(self.system, q), list(load), self._rows, list(wanted[self._followed]), list(rest),
-            [1.0] * len(self._rows), RANK_ACTUATED, np.flatnonzero(self.system.plan.actuated).tolist(),
+            mobility(self.system, q, v), self._rows.tolist(), list(wanted[self._followed]),
+            None if self._is_determined else list(rest), [1.0] * len(self._rows), RANK_ACTUATED,
+            np.flatnonzero(self.system.plan.actuated).tolist(), self._has_loops,
         )  # fmt: skip
         return tau, memory

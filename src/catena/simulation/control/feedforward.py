@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
+from catena.simulation.control.mechanism_law import is_formula_tree, required_forces
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_formula_tree, required_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic

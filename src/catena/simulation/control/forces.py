@@ -39,7 +39,7 @@ def forces(
     which the actuators reach less than the part `singular` of the best one are damped, those of no reach left out. Rows
     that are rounding beside the longest, in `units` (k,), are none.
     """
-    weight, a, B, actuated = _affine(system, q, v)
+    weight, a, B, actuated = affine(system, q, v)
     T = rows / weight[..., None, :]
     size = np.linalg.norm(T, axis=-1)
     is_row = size / units > NO_ROW * np.max(size / units, axis=-1, keepdims=True, initial=0.0)
@@ -55,7 +55,7 @@ def forces(
     return tau
 
 
-def _affine(
+def affine(
     system: System, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return weight (..., nv), weight a (..., nv), weight B weight (..., nv, na), and which components are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ import numpy as np
 from catena.errors import LoopError, StateError
 from catena.kinematics.levers import levers
 from catena.kinematics.stacks import apply, transposed
+from catena.simulation.control.holding_forces import held_in_tree, holding_forces
+from catena.simulation.control.mechanism_law import is_formula, mobility, required_forces
+from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.tree_law import is_formula_tree, required_forces
+from catena.simulation.control.task_forces import is_moderate
 from catena.simulation.references.as_polynomial import InputPath
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
@@ -36,22 +40,32 @@ class GravityCompensation(Controller):
         self.system, self.partial = as_system(system, "GravityCompensation"), bool(partial)
         self.rate = checked_rate(rate, "GravityCompensation")
         self._levers = levers(system.plan)
-        self._whole = not system.plan.total_constraints and bool(system.plan.actuated.all())
+        self._has_loops = bool(system.plan.total_constraints)
+        self._whole = not self._has_loops and bool(system.plan.actuated.all())
         self._rest = np.zeros(system.nv)
+        self._call = OneCall(self, system)
 
-    @property
+    @cached_property
     def compiles(self) -> bool:
-        """Return whether it is inverse dynamics of a tree that a formula tells and that its actuators hold."""
-        return (self._whole or self.partial) and is_formula_tree(self.system)
+        """Return whether it controls a mechanism that a formula tells, with loops of moderate size."""
+        if not self._has_loops:
+            return is_formula(self.system)
+        return is_moderate(self.system, self.system.nv)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("GravityCompensation", self.system, system)
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if self._whole:
+            return self.system.inverse_dynamics(q, self._rest, self._rest)
+        return self._call(t, q, v)
+
+    def _found(self, t: float, q: np.ndarray) -> np.ndarray:
+        """Return tau (..., nv) by numbers, which any mechanism allows."""
         system, rest = self.system, self._rest
         if self._whole:
             return system.inverse_dynamics(q, rest, rest)
-        if not system.plan.total_constraints:
+        if not self._has_loops:
             whole = system.bias_force(q, rest)
             tau = whole * system.plan.actuated
             missing, load = (np.abs(x).max(axis=-1, initial=0.0) for x in (whole - tau, whole))
@@ -80,10 +94,15 @@ class GravityCompensation(Controller):
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
     ) -> tuple[Any, Any]:
-        """Return tau (..., nv) at rest."""
+        """Return tau (..., nv) at rest. As a formula it is not a number where the mechanism is not held."""
         if not is_symbolic(q):
-            return self(t, q, v), memory
-        return required_forces(self.system, q, self._rest, self._rest) * self.system.plan.actuated, memory
+            return self._found(t, q), memory
+        system, rest = self.system, self._rest
+        actuated, most_left = system.plan.actuated, np.inf if self.partial else HELD
+        if not self._has_loops:
+            return held_in_tree(required_forces(system, q, rest, rest), actuated, most_left), memory
+        acting = np.flatnonzero(actuated).tolist()
+        return holding_forces(mobility(system, q, rest), self._levers.tolist(), acting, most_left), memory
 
     def _least(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return tau (..., nv) of least size, what is left of the accelerations, and what the weight would do to the

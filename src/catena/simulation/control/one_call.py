@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from catena.equations.building import graph_of
 from catena.equations.lanes import program_of
+from catena.equations.quick_symbols import quick_symbols
 from catena.simulation.control.protocol import Law
 from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import array
@@ -32,10 +34,18 @@ class OneCall:
         self.law, self.system = law, system
         self._call: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: machine code is made again."""
+        return {**self.__dict__, "_call": None}
+
+    @cached_property
+    def _compiles(self) -> bool:
+        return self.law.compiles
+
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return tau (..., nv)."""
         inputs = self.law.inputs(t)
-        if np.ndim(q) == 1 and self.law.compiles:
+        if np.ndim(q) == 1 and self._compiles:
             if self._call is None:
                 self._call = compiled_call(self.law, self.system)
             tau: np.ndarray | None = self._call(q, v, np.array([t], dtype=np.float64), inputs)
@@ -54,8 +64,12 @@ def compiled_call(law: Law, system: System) -> Any:
         return array([casadi.SX.sym(f"{name}_{k}") for k in range(count)])
 
     given = {"q": symbols("q", system.nq), "v": symbols("v", system.nv), "t": symbols("t", 1)}
-    inputs = symbols("x", law.inputs(0.0).shape[-1])
-    with on_symbols("a control law"):
+    width = law.inputs(0.0).shape[-1]
+    inputs = symbols("x", width)
+    with on_symbols("a control law"), quick_symbols():
         tau, _ = law.evaluate(given["t"][0], given["q"], given["v"], np.zeros(0), inputs)
-    graph = graph_of("law", {**given, "inputs": inputs}, {"tau": tau})
-    return program_of(graph, LANES).single([first for _, first in system.plan.quaternions])
+    told = {**given, "inputs": inputs} if width else given
+    call = program_of(graph_of("law", told, {"tau": tau}), LANES).single(
+        [first for _, first in system.plan.quaternions]
+    )
+    return call if width else lambda q, v, t, inputs: call(q, v, t)

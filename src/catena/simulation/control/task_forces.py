@@ -1,100 +1,159 @@
-"""Which forces make a frame of a tree accelerate as wanted, as a formula: what `forces` finds by decompositions,
-without branches, for the compiled step.
+"""Which forces make a mechanism accelerate as wanted, as a formula: what `forces` finds by decompositions, without
+branches, for the compiled step.
 
-With w the square roots of the diagonal of the joint-space inertia, h = H / (w w^T) has ones on its diagonal, and in
-x = tau / w the rows J of the frame read A x = b with A = (J / w) h^-1, each divided by its size. Rotations of pairs of
-rows (one-sided Jacobi) make them orthogonal, so that row r of length s is a direction of its own, whose part of x is
-r b / s^2, or r b over the square of the least length that is not damped. What is left free is the null space, in which
+In the units of `Mobility`, y = a + M x with a = drift - M load, and rows J of what is asked for read A x = b with
+A = (J / w) M, each divided by its size. Rotations of pairs of rows, or of columns where these are fewer (one-sided
+Jacobi), are a singular value decomposition: a direction of length s has the part b s of x over s^2, or over the square
+of the least length that is not damped. What is left free is the null space, in which M x comes near to what is left of
+`rest`. In a tree whose joints are all driven M = h^-1, and
 
     min | h^-1 x2 - l |  with  V^T x2 = 0    has the solution    x2 = h (l - P mu),   P = h V
 
 with mu that is best for P mu = l: all that it takes is l less what the columns of P span, by Gram and Schmidt's method.
-Where only some joints have actuators, G, their columns of h^-1, is no square matrix. With G = Q U, U upper triangular,
-U x2 = y is what the columns of U^-T V leave of Q^T l.
+Where only some joints of a tree have actuators, G, their columns of h^-1, is no square matrix. With G = Q U, U upper
+triangular, U x2 = y is what the columns of U^-T V leave of Q^T l. With loops columns may depend on each other, and
+another decomposition by rotations tells which do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from catena.simulation.control.forces import NO_ROW
-from catena.spatial.scalars import absolute, array, less, reciprocal, sqrt, where
+import numpy as np
+
+from catena.errors import CatenaError
+from catena.simulation.control.forces import NO_ROW, affine
+from catena.simulation.control.mechanism_law import is_formula
+from catena.simulation.control.mobility import Mobility
+from catena.simulation.control.straight_algebra import (
+    TINY,
+    Row,
+    Singular,
+    among,
+    beyond,
+    dot,
+    largest,
+    less_along,
+)
+from catena.spatial.scalars import array, less, reciprocal, sqrt, where
+from catena.system import System
 from catena.thresholds import RANK_ACTUATED
 
-Row = list[Any]
-# It grows with the square of the velocity components and of the rows; beyond so many it takes long to compile.
+# It grows with the square of the velocity components and of the rows, or of the actuators if these are fewer; beyond so
+# many it takes long to compile.
 MOST_COMPONENTS, MOST_ROWS = 12, 6
-# How often all pairs of rows are turned: they are orthogonal to rounding after five or six, whatever they were.
-SWEEPS = {1: 0, 2: 2, 3: 5}
-MOST_SWEEPS = 7
-# Added to squares whose root is divided by.
-TINY = 1e-200
+# In so many places besides the first, so far from it [rad or lengths], it is looked whether something is left free.
+LOOKS, LOOK = 3, 0.05
+
+
+def is_moderate(system: System, rows: int) -> bool:
+    """Return whether forces for so many rows of a system are a formula of moderate length."""
+    if not is_formula(system):
+        return False
+    acting = int(np.count_nonzero(system.plan.actuated))
+    has_loops = bool(system.plan.total_constraints)
+    small = 0 < acting <= MOST_ROWS if has_loops else acting and system.nv <= MOST_COMPONENTS
+    return bool(small) and min(acting, rows) <= MOST_ROWS
+
+
+def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> bool:
+    """Return whether rows (..., k, nv) at q (..., nq) determine all that the actuators of a mechanism with loops can
+    do, wherever it is looked at, so that nothing is left free."""
+    try:
+        first = system.assemble()
+        ways = np.random.default_rng(0).normal(size=(LOOKS, system.nv))
+        ways = system.project(np.tile(first, (LOOKS, 1)), ways)[1]
+        ways *= LOOK / np.maximum(np.abs(ways).max(axis=-1, keepdims=True), 1e-300)
+        q = np.stack([first, *(system.mechanics.moved(first, way) for way in ways)])
+    except CatenaError:
+        return False
+    weight, _, B, _ = affine(system, q, np.zeros(system.nv))
+    T = rows(q) / weight[..., None, :]
+    size = np.linalg.norm(T, axis=-1, keepdims=True)
+    A = (
+        np.where(size > NO_ROW * size.max(axis=-2, keepdims=True), T / np.where(size > 0.0, size, 1.0), 0.0)
+        @ B
+    )
+    reach = np.linalg.norm(B, axis=(-1, -2))[..., None]
+    told, all_of_it = (
+        np.count_nonzero(np.linalg.svd(x, compute_uv=False) > RANK_ACTUATED * reach, axis=-1) for x in (A, B)
+    )
+    return bool(np.all(told == all_of_it))
 
 
 def task_forces(
-    H: Any,
-    bias: Sequence[Any],
+    mobility: Mobility,
     J: Any,
     wanted: Sequence[Any],
-    rest: Sequence[Any],
+    rest: Sequence[Any] | None,
     units: Sequence[float],
     singular: float,
     acting: Sequence[int],
+    has_loops: bool = False,
 ) -> Any:
-    """Return tau (nv,) for the inertia H (nv, nv), the bias forces (nv,), rows J (k, nv), their accelerations `wanted`
-    (k,) without bias, and accelerations `rest` (nv,) that what is left free comes near to. Rows that are rounding
-    beside the longest, in `units` (k,), are none. Components that are not among those `acting` get nothing."""
-    n, k, whole = len(bias), len(wanted), len(acting) == len(bias)
-    w = [sqrt(H[i, i]) for i in range(n)]
-    per = [reciprocal(x) for x in w]
-    h = [[H[i, j] * per[i] * per[j] if i != j else 1.0 for j in range(n)] for i in range(n)]
-    solve = _factored(h)
-    T = [[J[r, i] * per[i] for i in range(n)] for r in range(k)]
-    sizes = [sqrt(_dot(row, row) + TINY) for row in T]
-    longest = _largest([size / unit for size, unit in zip(sizes, units, strict=True)])
-    per_size = [
+    """Return tau (nv,) for rows J (k, nv), their accelerations `wanted` (k,) without bias, and accelerations `rest`
+    (nv,) that what is left free comes near to; None where nothing is. Rows that are rounding beside the longest, in
+    `units` (k,), are none. Components that are not among those `acting` get nothing."""
+    n, per, load = len(mobility.load), mobility.per, mobility.load
+    T = [[a * b for a, b in zip(row, per, strict=True)] for row in J]
+    per_size = _per_size(T, units)
+    A, goals = [], []
+    for row, scale, goal in zip(T, per_size, wanted, strict=True):
+        line = [scale * x for x in row]
+        moved = mobility.moved(line)
+        A.append([moved[i] for i in acting])
+        met = dot(moved, load)
+        goals.append(scale * goal + (met - dot(line, mobility.drift) if has_loops else met))
+    found = Singular(A, goals)
+    whole = len(acting) == n and not has_loops
+    B = [] if whole else [mobility.moved(among(n, [i], [1.0])) for i in acting]
+    # How far actuators reach at all, by which directions that they reach are told from rounding.
+    most = largest(found.squares)
+    reach = most if whole else sum((dot(g, g) for g in B), 0.0)
+    most, reach = largest([most, RANK_ACTUATED**2 * reach]), largest([most, reach])
+    kept = [less(RANK_ACTUATED**2 * reach, square) for square in found.squares]
+    x, left_out = found.smallest(kept, singular**2 * most)
+    given = among(n, acting, x)
+    if rest is not None:
+        free = mobility.moved([a - b for a, b in zip(load, given, strict=True)])
+        left = [a * b + c for a, b, c in zip(mobility.weights, rest, free, strict=True)]
+        if has_loops:
+            left = [a - b for a, b in zip(left, mobility.drift, strict=True)]
+            more = among(n, acting, _nearest_of_any(B, left, left_out, reach))
+        elif whole:
+            left = beyond(left, [[dot(line, v) for line in mobility.h] for v in left_out])
+            more = [dot(line, left) for line in mobility.h]
+        else:
+            more = among(n, acting, _nearest(B, left, left_out))
+        given = [a + b for a, b in zip(given, more, strict=True)]
+    return array([scale * a for scale, a in zip(mobility.weights, given, strict=True)])
+
+
+def _per_size(T: list[Row], units: Sequence[float]) -> Row:
+    """Return one over the length of each row; zero for one that is rounding."""
+    sizes = [sqrt(dot(row, row) + TINY) for row in T]
+    longest = largest([size / unit for size, unit in zip(sizes, units, strict=True)])
+    return [
         where(less(NO_ROW * longest, size / unit), reciprocal(size), 0.0)
         for size, unit in zip(sizes, units, strict=True)
     ]
-    load = [c * x for c, x in zip(bias, per, strict=True)]
-    rows = []
-    for row, scale, goal in zip(T, per_size, wanted, strict=True):
-        a = solve([scale * x for x in row])
-        rows.append([*(a[i] for i in acting), scale * goal + _dot(a, load)])
-    m = len(acting)
-    rows = _orthogonal(rows, m)
-    squares = [_dot(row[:m], row[:m]) for row in rows]
-    most = _largest(squares)
-    G = [] if whole else [solve([float(i == j) for j in range(n)]) for i in acting]
-    # How far actuators reach at all, by which directions that they reach are told from rounding.
-    reach = most if whole else sum((_dot(g, g) for g in G), 0.0)
-    most, reach = _largest([most, RANK_ACTUATED**2 * reach]), _largest([most, reach])
-    x, left_out = [0.0] * m, []
-    for row, square in zip(rows, squares, strict=True):
-        kept = less(RANK_ACTUATED**2 * reach, square)
-        least = singular**2 * most
-        part = where(kept, row[m] / where(less(square, least), least + TINY, square + TINY), 0.0)
-        x = [a + part * b for a, b in zip(x, row)]
-        unit = where(kept, reciprocal(sqrt(square + TINY)), 0.0)
-        left_out.append([unit * b for b in row[:m]])
-    given = _among(n, acting, x)
-    free = solve([a - b for a, b in zip(load, given, strict=True)])
-    left = [a * b + c for a, b, c in zip(w, rest, free, strict=True)]
-    if whole:
-        left = _beyond(left, [[_dot(line, v) for line in h] for v in left_out])
-        more = [_dot(line, left) for line in h]
-    else:
-        more = _among(n, acting, _nearest(G, left, left_out))
-    return array([scale * (a + b) for scale, a, b in zip(w, given, more, strict=True)])
 
 
-def _among(n: int, acting: Sequence[int], x: Sequence[Any]) -> Row:
-    """Return n entries, those of x at places `acting` and zeros elsewhere."""
-    found: Row = [0.0] * n
-    for i, value in zip(acting, x, strict=True):
-        found[i] = value
-    return found
+def _nearest_of_any(columns: list[Row], left: Row, left_out: list[Row], reach: Any) -> Row:
+    """Return the smallest x (m,) with which columns (m of n entries) come nearest to a vector (n,), orthogonal to
+    vectors (m,) that are left out; what is rounding beside their `reach` does not count."""
+    m, n = len(columns), len(left)
+    for direction in left_out:
+        along = [dot([column[i] for column in columns], direction) for i in range(n)]
+        columns = [less_along(column, part, along) for column, part in zip(columns, direction, strict=True)]
+    found = Singular([[column[i] for column in columns] for i in range(n)], left)
+    kept = [less(RANK_ACTUATED**2 * reach, square) for square in found.squares]
+    x, _ = found.smallest(kept, 0.0)
+    for direction in left_out:
+        x = less_along(x, dot(direction, x), direction)
+    assert len(x) == m
+    return x
 
 
 def _nearest(columns: list[Row], left: Row, left_out: list[Row]) -> Row:
@@ -105,9 +164,9 @@ def _nearest(columns: list[Row], left: Row, left_out: list[Row]) -> Row:
     Q: list[Row] = []
     for j, column in enumerate(columns):
         for i, other in enumerate(Q):
-            U[i][j] = _dot(other, column)
-            column = [a - U[i][j] * b for a, b in zip(column, other, strict=True)]
-        U[j][j] = sqrt(_dot(column, column))
+            U[i][j] = dot(other, column)
+            column = less_along(column, U[i][j], other)
+        U[j][j] = sqrt(dot(column, column))
         per = reciprocal(U[j][j])
         Q.append([per * a for a in column])
 
@@ -117,77 +176,8 @@ def _nearest(columns: list[Row], left: Row, left_out: list[Row]) -> Row:
             y.append((r[j] - sum((U[i][j] * y[i] for i in range(j)), 0.0)) / U[j][j])
         return y
 
-    y = _beyond([_dot(column, left) for column in Q], [transposed_solve(v) for v in left_out])
+    y = beyond([dot(column, left) for column in Q], [transposed_solve(v) for v in left_out])
     x: Row = [0.0] * m
     for j in reversed(range(m)):
-        x[j] = (y[j] - _dot(U[j][j + 1 :], x[j + 1 :])) / U[j][j]
+        x[j] = (y[j] - dot(U[j][j + 1 :], x[j + 1 :])) / U[j][j]
     return x
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)
-
-
-def _largest(entries: Sequence[Any]) -> Any:
-    found = entries[0]
-    for x in entries[1:]:
-        found = where(less(found, x), x, found)
-    return found
-
-
-def _factored(h: list[Row]) -> Any:
-    """Return what solves h x = r for a positive definite matrix, by its factors L D L^T."""
-    n = len(h)
-    L: list[Row] = [[] for _ in range(n)]
-    d: Row = []
-    per: Row = []
-    for i in range(n):
-        for j in range(i):
-            scaled = [a * b for a, b in zip(L[j], d)]
-            L[i].append((h[i][j] - _dot(L[i][:j], scaled[:j])) * per[j])
-        d.append(h[i][i] - sum((a * a * b for a, b in zip(L[i], d)), 0.0))
-        per.append(reciprocal(d[i]))
-
-    def solve(r: Sequence[Any]) -> Row:
-        y = list(r)
-        for i in range(n):
-            y[i] = y[i] - _dot(L[i], y[:i])
-        y = [a * b for a, b in zip(y, per, strict=True)]
-        for i in reversed(range(n)):
-            y[i] = y[i] - _dot([L[j][i] for j in range(i + 1, n)], y[i + 1 :])
-        return y
-
-    return solve
-
-
-def _orthogonal(rows: list[Row], n: int) -> list[Row]:
-    """Return rows turned in pairs until their first n entries are orthogonal to each other."""
-    rows = list(rows)
-    for _ in range(SWEEPS.get(len(rows), MOST_SWEEPS)):
-        for i in range(len(rows)):
-            for j in range(i + 1, len(rows)):
-                a, b = rows[i][:n], rows[j][:n]
-                twice, more = 2.0 * _dot(a, b), _dot(b, b) - _dot(a, a)
-                root = sqrt(more * more + twice * twice + TINY)
-                tangent = twice * where(less(more, 0.0), -1.0, 1.0) / (absolute(more) + root)
-                c = reciprocal(sqrt(1.0 + tangent * tangent))
-                s = c * tangent
-                pairs = list(zip(rows[i], rows[j], strict=True))
-                rows[i], rows[j] = [c * x - s * y for x, y in pairs], [s * x + c * y for x, y in pairs]
-    return rows
-
-
-def _beyond(left: Row, columns: list[Row]) -> Row:
-    """Return a vector less what columns span; those that are zero span nothing."""
-    spanned: list[Row] = []
-    for column in columns:
-        for other in spanned:
-            part = _dot(other, column)
-            column = [a - part * b for a, b in zip(column, other, strict=True)]
-        square = _dot(column, column)
-        scale = where(less(TINY, square), reciprocal(sqrt(square + TINY)), 0.0)
-        column = [scale * a for a in column]
-        spanned.append(column)
-        part = _dot(column, left)
-        left = [a - part * b for a, b in zip(left, column, strict=True)]
-    return left

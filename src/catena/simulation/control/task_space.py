@@ -7,6 +7,7 @@ redundant arm) is brought to rest, or to a posture.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from catena.mechanism.validation import known
 from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
+from catena.simulation.control.mechanism_law import mobility, way
 from catena.simulation.control.one_call import OneCall
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
-from catena.simulation.control.task_forces import MOST_COMPONENTS, task_forces
-from catena.simulation.control.tree_law import inertia, is_formula_tree, required_forces, way
+from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references import Constant, PosePath, ReferenceMotion, is_reference
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.in_step import in_step
@@ -69,6 +70,7 @@ class TaskSpace(Controller):
             path = PosePath(path.p, path.quat)
         self.path = path if is_reference(path) else Constant(path)
         self._task = FrameTask(system, frame, self.path)
+        self._has_loops = bool(system.plan.total_constraints)
         self.kp = _gain("kp", kp)
         self.kd = 2.0 * np.sqrt(self.kp) if kd is None else _gain("kd", kd)
         self.damping = _gain("damping", damping)
@@ -84,11 +86,15 @@ class TaskSpace(Controller):
         self._known = in_step(self.path)
         self._call = OneCall(self, system)
 
-    @property
+    @cached_property
     def compiles(self) -> bool:
-        """Return whether it controls a tree of moderate size that a formula tells."""
-        small = self.system.nv <= MOST_COMPONENTS and bool(self.system.plan.actuated.any())
-        return small and is_formula_tree(self.system)
+        """Return whether it controls a mechanism of moderate size that a formula tells."""
+        return is_moderate(self.system, 6 if self._task.whole else 3)
+
+    @cached_property
+    def _is_determined(self) -> bool:
+        """Return whether the frame determines all that actuators can do."""
+        return self._has_loops and leaves_nothing(self.system, self._task.rows)
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("TaskSpace", self.system, system)
@@ -164,10 +170,9 @@ class TaskSpace(Controller):
         rest = -damping * v
         if self.posture is not None:
             rest = rest + constants[3 + nq :] * way(system, q, constants[3 : 3 + nq])
-        load = required_forces(system, q, v, np.zeros(system.nv))
         return task_forces(
-            inertia(system, q), list(load), J if task.whole else J[3:], wanted, rest, task.units.tolist(), SINGULAR,
-            np.flatnonzero(plan.actuated).tolist(),
+            mobility(system, q, v), J if task.whole else J[3:], wanted, None if self._is_determined else rest,
+            task.units.tolist(), SINGULAR, np.flatnonzero(plan.actuated).tolist(), self._has_loops,
         )  # fmt: skip
 
 

@@ -342,6 +342,8 @@ class CompiledSteps:
         if self.law is not None and not self.law.holds:
             tau[who] = out[self.target][:, -1]
             self.law.remember(active, out)
+            if status:
+                self.progress.ask_law(active, out, t, q, v)
         self.keep(who, t, q, v, {name: x[:, -1] for name, x in out.items()})
         if (out["halt"][:, -1, 0] > 0.5).any():
             self._go_on_behind(active, t, q, v, tau, ends, nodes, out, sparse)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.errors import SimulationError
+from catena.errors import CatenaError, SimulationError
+from catena.simulation.acting.compiled_law import CompiledLaw
 from catena.simulation.stepping.faults import RUNAWAY, collapse_message, crawling_message, lost_states
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # A step below this part of the time passed makes no progress.
 COLLAPSE = 1e-14
+# So far ahead at least [s] a law is asked what it has to say of steps that collapsed.
+AHEAD = 1e-6
 # What a function could not answer is why steps collapse where both happen within this part of the time passed.
 TOGETHER = 1e-12
 # What steps cost, in steps of the compiled loop: with Python in between, and with care where the loop cannot vouch (100
@@ -36,6 +39,8 @@ class ProgressOfSteps:
         # Cost, attempts and time when progress was judged last.
         self._watched = np.zeros((states, 3))
         self._watched[:, 2] = start
+        self._said: dict[int, str] = {}
+        """What the controller said of states in which its law found no number."""
 
     def count(self, who: np.ndarray | slice, steps: float | np.ndarray, cost: float = 1.0) -> None:
         """Count steps of the states `who` (n,), each of a cost."""
@@ -54,13 +59,49 @@ class ProgressOfSteps:
             self.steps.failing.setdefault(state, words)
             t[state] = np.inf
 
+    def said_by_law(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
+        """Return what the controller says when Python asks it what the compiled law found no number for, at q (nq,) and
+        v (nv,) or, if it is asked always, within a step from there; nothing where it finds some. It is raised as it is
+        where one state ends the run."""
+        steps = self.steps
+        if not isinstance(steps.law, CompiledLaw):
+            return ""
+        own, ahead = steps.owner[state : state + 1], [0.0]
+        if steps.law.asked == "always":
+            ahead.append(0.5 * max(float(steps.kept["h"][state, 0]), AHEAD))
+        try:
+            for h in ahead:
+                there = steps.system.integrate(q, v, h)
+                steps.acting.command(t + h, there[None], v[None], own)
+        except CatenaError as error:
+            if self.steps.failing is None:
+                raise
+            return str(error)
+        return ""
+
+    def ask_law(
+        self, who: np.ndarray, out: Mapping[str, np.ndarray], t: np.ndarray, q: np.ndarray, v: np.ndarray
+    ) -> None:
+        """Ask the controller of those of the states `who` (n,), at t, q and v before a call, that are not finite any
+        more behind some step of its results `out`, (n, steps, ...): where they were finite last."""
+        finite = np.isfinite(out["q"]).all(axis=-1) & np.isfinite(out["qd"]).all(axis=-1)
+        for k in np.flatnonzero(~finite.all(axis=-1)):
+            state, first = int(who[k]), int(np.argmin(finite[k]))
+            at = (t[state], q[state], v[state])
+            if first:
+                at = (out["t"][k, first - 1, 0], out["q"][k, first - 1], out["qd"][k, first - 1])
+            words = self.said_by_law(state, float(at[0]), *at[1:])
+            if words:
+                self._said[state] = words
+
     def leave_lost(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Give up those of the states `who` (n,) that have run away."""
         # Squares that are finite and small tell the same of all entries at once.
         if np.vdot(v, v) <= SLOW and np.vdot(q, q) < np.inf:
             return
         suspect = self.steps.drift.suspect
-        self.give_up(lost_states(self.steps.system, who, t[who], q[who], v[who], suspect), t)
+        lost = lost_states(self.steps.system, who, t[who], q[who], v[who], suspect)
+        self.give_up(((state, self._said.get(state, words)) for state, words in lost), t)
 
     def require(self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
         """Give up states `who` (n,) that have run away, or do not get on."""
@@ -106,6 +147,10 @@ class ProgressOfSteps:
             state, fault = int(k), self.steps.acting.fault
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
+                continue
+            words = self.said_by_law(state, float(t[state]), q[state], v[state])
+            if words:
+                yield state, words
                 continue
             own = self.steps.system.variants.state(int(self.steps.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
