@@ -100,7 +100,7 @@ class GravityCompensation(Controller):
         system, rest = self.system, self._rest
         actuated, most_left = system.plan.actuated, np.inf if self.partial else HELD
         if not self._has_loops:
-            return held_in_tree(required_forces(system, q, rest, rest), actuated, most_left), memory
+            return held_in_tree(list(required_forces(system, q, rest, rest)), actuated, most_left), memory
         acting = np.flatnonzero(actuated).tolist()
         return holding_forces(mobility(system, q, rest), self._levers.tolist(), acting, most_left), memory
 

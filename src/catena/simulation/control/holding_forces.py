@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from catena.simulation.control.mobility import Mobility
+from catena.simulation.control.mobility import JointMobility
 from catena.simulation.control.straight_algebra import Singular, among, dot, largest
 from catena.spatial.scalars import absolute, array, less, where
 from catena.thresholds import RANK_ACTUATED
 
 
 def holding_forces(
-    mobility: Mobility, lever: Sequence[float], acting: Sequence[int], most_left: float
+    mobility: JointMobility, lever: Sequence[float], acting: Sequence[int], most_left: float
 ) -> Any:
     """Return tau (nv,) of the components `acting`, the smallest beside levers (nv,), under which a mechanism with loops
     accelerates least at rest; not a number where more than the part `most_left` of the load is left."""

@@ -17,7 +17,7 @@ from catena.equations.loop_rows import rows_of, told_of_loops
 from catena.forces.placed import LOOP
 from catena.kernels.plain import play
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.control.mobility import Mobility
+from catena.simulation.control.mobility import JointMobility
 from catena.spatial.scalars import array
 from catena.system import System
 
@@ -71,18 +71,18 @@ def inertia(system: System, q: Any) -> np.ndarray:
     return with_rotors(plan, play(composite_body, plan, plan.gravity, {"q": q})["H"])
 
 
-def mobility(system: System, q: Any, v: Any) -> Mobility:
+def mobility(system: System, q: Any, v: Any) -> JointMobility:
     """Return how joint forces accelerate the mechanism at q (nq,) and v (nv,), symbols, its loops closed."""
     H, load = inertia(system, q), required_forces(system, q, v, np.zeros(system.nv))
     if not system.plan.total_constraints:
-        return Mobility(H, list(load))
+        return JointMobility(H, list(load))
     plan = system.mechanics.effective_plan
     told = play(told_of_loops(plan), plan, plan.gravity, {"q": q, "qd": v})
     rows = rows_of(plan, told, {"q": q, "v": v})
     per = 1.0 / scales_of(plan).rows
     G = [[float(unit) * x for x in row] for unit, row in zip(per, rows.J, strict=True)]
     gamma = [float(unit) * x for unit, x in zip(per, rows.gamma, strict=True)]
-    return Mobility(H, list(load - rows.friction), G, gamma)
+    return JointMobility(H, list(load - rows.friction), G, gamma)
 
 
 def way(system: System, q: Any, goal: Any) -> np.ndarray:

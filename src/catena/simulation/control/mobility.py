@@ -25,7 +25,7 @@ from catena.spatial.scalars import less, reciprocal, sqrt, where
 REDUNDANT = 1e-9
 
 
-class Mobility:
+class JointMobility:
     """Of accelerations and forces in units of the inertia of each component: `weights` (n,) are w, `load` (n,) is what
     acts at rest, `drift` (n,) the accelerations that loops ask for by themselves."""
 

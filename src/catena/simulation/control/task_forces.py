@@ -1,7 +1,7 @@
 """Which forces make a mechanism accelerate as wanted, as a formula: what `forces` finds by decompositions, without
 branches, for the compiled step.
 
-In the units of `Mobility`, y = a + M x with a = drift - M load, and rows J of what is asked for read A x = b with
+In the units of `JointMobility`, y = a + M x with a = drift - M load, and rows J of what is asked for read A x = b with
 A = (J / w) M, each divided by its size. Rotations of pairs of rows, or of columns where these are fewer (one-sided
 Jacobi), are a singular value decomposition: a direction of length s has the part b s of x over s^2, or over the square
 of the least length that is not damped. What is left free is the null space, in which M x comes near to what is left of
@@ -25,7 +25,7 @@ import numpy as np
 from catena.errors import CatenaError
 from catena.simulation.control.forces import NO_ROW, affine
 from catena.simulation.control.mechanism_law import is_formula
-from catena.simulation.control.mobility import Mobility
+from catena.simulation.control.mobility import JointMobility
 from catena.simulation.control.straight_algebra import (
     TINY,
     Row,
@@ -83,7 +83,7 @@ def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> 
 
 
 def task_forces(
-    mobility: Mobility,
+    mobility: JointMobility,
     J: Any,
     wanted: Sequence[Any],
     rest: Sequence[Any] | None,

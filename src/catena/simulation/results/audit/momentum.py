@@ -76,7 +76,7 @@ def _changes(run: Segment) -> tuple[np.ndarray, np.ndarray] | None:
     return tuple(
         np.sqrt(((x - x[..., :1, :]) ** 2).sum(axis=-1)) / max(scale, 1e-300)
         for x, scale in ((linear, scales[0]), (angular, scales[1]))
-    )  # type: ignore[return-value]
+    )
 
 
 def is_free_flying(run: Segment) -> bool:
