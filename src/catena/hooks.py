@@ -24,6 +24,6 @@ _WHERE = {
 
 
 def hook(name: str) -> Any:
-    """The function or class that a method of a lower room calls, imported now."""
+    """Return the function or class that a method of a lower room calls, imported now."""
     module, attribute = _WHERE[name]
     return getattr(import_module(module), attribute)

@@ -30,7 +30,7 @@ class Bridged:
         return sum(size for _, size in self.parameters)
 
     def at(self, p: np.ndarray) -> System:
-        """The system whose parameters have the values p (width,)."""
+        """Return the system whose parameters have the values p (width,)."""
         if not self.parameters:
             return self.system
         if p.shape != (self.width,):
@@ -51,7 +51,7 @@ class Bridged:
     def pullback(
         self, q: np.ndarray, v: np.ndarray, x: np.ndarray, p: np.ndarray, g: np.ndarray
     ) -> tuple[np.ndarray, ...]:
-        """The gradients by q, v and x as `pullback` tells, and by p (width,), summed up over all states."""
+        """Return the gradients by q, v and x as `pullback` tells, and by p (width,), summed up over all states."""
         system = self.at(p)
         found = pullback(system, self.name, q, v, x, g)
         if not self.parameters:
@@ -63,7 +63,7 @@ class Bridged:
 
 
 def bridged(system: System, name: str, parameters: Sequence[str]) -> Bridged:
-    """The function, if everything is known."""
+    """Return the function, if everything is known."""
     known("function", name, CALLS, "the bridges")
     if name == "inverse_dynamics" and system.mechanics.constrained:
         raise StateError(
@@ -86,7 +86,7 @@ def value(system: System, name: str, q: np.ndarray, v: np.ndarray, x: np.ndarray
 def pullback(
     system: System, name: str, q: np.ndarray, v: np.ndarray, x: np.ndarray, g: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The gradients (..., nq), (..., nv), (..., nv) by q, v and x of a number that depends on the result by g
+    """Return the gradients (..., nq), (..., nv), (..., nv) by q, v and x of a number that depends on the result by g
     (..., nv)."""
     if name == "forward_dynamics":
         by_q, by_v, by_x = system.forward_dynamics_derivatives(q, v, x)
@@ -97,7 +97,7 @@ def pullback(
 
 
 def by_entries(system: System, q: np.ndarray, by_steps: np.ndarray) -> np.ndarray:
-    """The gradient (..., nq) by the entries of q from that by steps along the velocity components (..., nv).
+    """Return the gradient (..., nq) by the entries of q from that by steps along the velocity components (..., nv).
 
     Where v is not dq/dt, dq/dt = E v with E of full rank; a gradient by entries has no part across E's columns, which
     no motion has."""

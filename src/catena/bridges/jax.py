@@ -17,7 +17,8 @@ from catena.system import System
 def dynamics(
     system: System, name: str = "forward_dynamics", parameters: Sequence[str] = ()
 ) -> Callable[..., Any]:
-    """The function of arrays q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau), (..., nv).
+    """Return the function of arrays q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau),
+    (..., nv).
 
     `name` is "forward_dynamics" or "inverse_dynamics" (of trees). Batch dimensions are broadcast. Gradients by q are by
     its entries, along motions. With names of `parameters`, such as "load.mass", the function takes a fourth array with

@@ -31,7 +31,8 @@ class _Dynamics(torch.autograd.Function):
 def dynamics(
     system: System, name: str = "forward_dynamics", parameters: Sequence[str] = ()
 ) -> Callable[..., Any]:
-    """The function of tensors q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau), (..., nv).
+    """Return the function of tensors q (..., nq), v (..., nv) and tau (or vdot) (..., nv) that gives vdot (or tau),
+    (..., nv).
 
     `name` is "forward_dynamics" or "inverse_dynamics" (of trees). Gradients by q are by its entries, along motions.
     With names of `parameters`, such as "load.mass", the function takes a fourth tensor with their values one after the

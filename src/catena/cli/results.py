@@ -88,7 +88,8 @@ class Outputs:
                 self._attempt(named, lambda path, words=words: run.plot(*words, path=own_name(path)), console)  # type: ignore[misc]
 
     def _of_file(self, named: bool) -> list[Plot]:
-        """The pictures that the file of a scenario says, those with or without names, if pictures are asked for."""
+        """Return the pictures that the file of a scenario says, those with or without names, if pictures are asked
+        for."""
         return [plot for plot in self.plots if bool(plot.file) is named] if self.plot == "" else []
 
     def _choices(self) -> dict[str, Any]:
@@ -220,7 +221,7 @@ def _as_file_name(run: Trajectory) -> str:
 
 
 def _final(run: Trajectory) -> Any:
-    """The last state of a run, whatever its structure is by then."""
+    """Return the last state of a run, whatever its structure is by then."""
     last = run.segments[-1]
     return describe_state(last.system, last.q[-1], last.v[-1])
 

@@ -21,8 +21,8 @@ MOST_FACTORS = 8
 
 
 def unrolled_graph(unrolled: Unrolled, shared: bool = True) -> ExpressionGraph:
-    """The graph of an unrolled algorithm. Unless it is `shared`, a call of a step does for itself what another happens
-    to do as well, so that calls wait for each other only where one needs the other's results."""
+    """Return the graph of an unrolled algorithm. Unless it is `shared`, a call of a step does for itself what another
+    happens to do as well, so that calls wait for each other only where one needs the other's results."""
     inputs = {**unrolled.inputs, **unrolled.parameters}
     graph = graph_of(unrolled.name, inputs, unrolled.outputs, unrolled.calls, unrolled.made, shared=shared)
     return replace(graph, parameters=frozenset(unrolled.parameters))
@@ -37,10 +37,10 @@ def graph_of(
     literal: bool = False,
     shared: bool = True,
 ) -> ExpressionGraph:
-    """The graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays of
-    expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal` graph
-    does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor shares
-    reciprocals. One that is not `shared` besides does twice what is written twice."""
+    """Return the graph of CasADi expressions: `inputs` maps names to arrays (n,) of symbols, `outputs` names to arrays
+    of expressions or numbers. `made` are the expressions that each of the `calls` made first, in order. A `literal`
+    graph does what is written: it drops zeros and ones and does nothing twice, but it neither adds like terms nor
+    shares reciprocals. One that is not `shared` besides does twice what is written twice."""
     builder = GraphBuilder(inputs, literal, shared)
     groups = [list(expressions) for expressions in made]
     flat = [entry for where in outputs.values() for entry in np.asarray(where, dtype=object).ravel()]
@@ -104,13 +104,13 @@ class GraphBuilder:
         return results[len(results) - len(groups[-1]) :] if groups[-1] else []
 
     def apply(self, op: str, *operands: int) -> int:
-        """The node of a CasADi operation on nodes."""
+        """Return the node of a CasADi operation on nodes."""
         if op not in RULES:
             raise KernelError(f"An expression uses the operation {op[3:].lower()}, which graphs do not know.")
         return RULES[op](self, *operands)
 
     def constant(self, x: float) -> int:
-        """The node of a number."""
+        """Return the node of a number."""
         whole = round(x) if abs(x) < 3.0 else 0
         if whole and abs(x - whole) <= ROUNDING:
             x = float(whole)
@@ -120,18 +120,18 @@ class GraphBuilder:
         return self._known[key]
 
     def number(self, k: int) -> float | None:
-        """The number that a node is, or None."""
+        """Return the number that a node is, or None."""
         return self.value[k] if self.op[k] == CONSTANT else None
 
     def node(self, op: str, a: int, b: int = -1) -> int:
-        """The node of an operation as it is, the one there is already if there is one."""
+        """Return the node of an operation as it is, the one there is already if there is one."""
         key = (op, a, b)
         if key not in self._known or (self.literal and not self.shared):
             self._known[key] = self._node(op, a, b)
         return self._known[key]
 
     def has(self, op: str, a: int, b: int = -1) -> bool:
-        """Whether there is such a node."""
+        """Return whether there is such a node."""
         return (op, a, b) in self._known
 
     def _node(self, op: str, a: int, b: int, value: float = 0.0) -> int:
@@ -171,7 +171,7 @@ class GraphBuilder:
         calls: Sequence[UnrolledCall] = (),
         parameters: frozenset[str] = frozenset(),
     ) -> ExpressionGraph:
-        """The graph of what the results need."""
+        """Return the graph of what the results need."""
         needed = np.zeros(len(self.op), dtype=bool)
         needed[results] = True
         for k in range(len(self.op) - 1, -1, -1):

@@ -47,7 +47,7 @@ class CSource:
 
 
 def c_source(equations: "Equations", name: str, single: bool = False) -> CSource:
-    """The equations as a C function called `name`, in float if `single`, else in double."""
+    """Return the equations as a C function called `name`, in float if `single`, else in double."""
     graph = equations.graph
     return CSource(
         name, _source(graph, name, single), _header(equations, name, single), _test(equations, name, single)
@@ -65,7 +65,7 @@ def _prototype(
 
 
 def _result(name: str) -> str:
-    """A result that is called as an argument is (tau of bias forces) has another name in C."""
+    """Return a result that is called as an argument is (tau of bias forces) has another name in C."""
     return f"result_{identifier(name)}"
 
 
@@ -87,8 +87,8 @@ LONGEST = 250
 def function_text(
     graph: ExpressionGraph, name: str, real: str, single: bool = False, static: bool = False
 ) -> str:
-    """The definition of a C function called `name` that computes a graph in numbers of the type `real`, `static` or
-    for all. It takes the graph's arguments, then the parameters if there are some, and pointers to its results. What
+    """Return the definition of a C function called `name` that computes a graph in numbers of the type `real`, `static`
+    or for all. It takes the graph's arguments, then the parameters if there are some, and pointers to its results. What
     is long is cut into parts, which hand each other numbers in an array."""
     values, operations = _values(graph, single), graph.operations.tolist()
     parts = [operations[k : k + LONGEST] for k in range(0, len(operations), LONGEST)]
@@ -131,7 +131,7 @@ def function_text(
 def _statements(
     graph: ExpressionGraph, operations: list[int], values: dict[int, str], real: str, single: bool
 ) -> list[str]:
-    """A line for every operation."""
+    """Return a line for every operation."""
     return [
         f"    const {real} t{k} = {_operation(graph.op[k], [values[o] for o in graph.operands(k)], single)};"
         for k in operations
@@ -139,7 +139,7 @@ def _statements(
 
 
 def _handed_on(graph: ExpressionGraph, parts: list[list[int]]) -> dict[int, int]:
-    """The operations whose numbers other parts or the results need, each with a place of its own."""
+    """Return the operations whose numbers other parts or the results need, each with a place of its own."""
     part_of = {k: number for number, part in enumerate(parts) for k in part}
     wanted = {k for where in graph.outputs.values() for k in where.ravel().tolist() if k in part_of}
     wanted |= {
@@ -149,13 +149,13 @@ def _handed_on(graph: ExpressionGraph, parts: list[list[int]]) -> dict[int, int]
 
 
 def _split(graph: ExpressionGraph) -> tuple[list[str], bool]:
-    """The names of the arguments, and whether there are parameters after them."""
+    """Return the names of the arguments, and whether there are parameters after them."""
     count = sum(1 for n in graph.inputs if n in graph.parameters)
     return _arguments(graph, count), count > 0
 
 
 def _values(graph: ExpressionGraph, single: bool) -> dict[int, str]:
-    """How each node is written where it is used."""
+    """Return how each node is written where it is used."""
     names = list(graph.inputs)
     starts, at = {}, 0
     for n in names:

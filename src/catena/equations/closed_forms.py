@@ -37,8 +37,8 @@ class ConstraintChoice:
 
 
 def choose(evaluator: Evaluator, q: np.ndarray, names: str | Iterable[str] | None = None) -> ConstraintChoice:
-    """The choice of the running code at a closed configuration q (nq,); coordinates of the joints `names` are the
-    independent ones, if these are given."""
+    """Return the choice of the running code at a closed configuration q (nq,); coordinates of the joints `names` are
+    the independent ones, if these are given."""
     problem = motion_problem(evaluator, q)
     rank, nv = int(problem.rank[0]), evaluator.plan.nv
     unit = 1.0 / np.linalg.norm(problem.equations[0][0], axis=-1)
@@ -76,7 +76,7 @@ class JointForm:
 
 
 def joint_form(derivation: Derivation) -> JointForm:
-    """The equations of motion of the tree and the constraints of its loops."""
+    """Return the equations of motion of the tree and the constraints of its loops."""
     H = with_rotors(derivation.plan, derivation.play(composite_body, ("q",))["H"])
     bias = derivation.play(newton_euler, ("q", "v", "base_acceleration"))["tau"]
     rows = loop_rows(derivation)
@@ -124,8 +124,8 @@ def _transformation(form: JointForm, choice: ConstraintChoice) -> tuple[np.ndarr
 def least_forces(
     derivation: Derivation, choice: ConstraintChoice, actuated: np.ndarray, lever: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The least forces tau (nv,) of the `actuated` components (nv,) that produce a vdot which opens no loop, moments
-    being divided by their `lever` (nv,)."""
+    """Return the least forces tau (nv,) of the `actuated` components (nv,) that produce a vdot which opens no loop,
+    moments being divided by their `lever` (nv,)."""
     form = joint_form(derivation)
     E, _ = _transformation(form, choice)
     vdot = derivation.arguments["vdot"]
@@ -150,7 +150,7 @@ class MinimalForm:
 
 
 def minimal_form(derivation: Derivation, choice: ConstraintChoice) -> MinimalForm:
-    """The equations of motion of the independent coordinates."""
+    """Return the equations of motion of the independent coordinates."""
     form = joint_form(derivation)
     E, drift = _transformation(form, choice)
     d = E.shape[1]
@@ -174,7 +174,7 @@ def minimal(derivation: Derivation, choice: ConstraintChoice) -> dict[str, np.nd
 
 
 def _eliminate(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A^-1 B by elimination without pivoting."""
+    """Return A^-1 B by elimination without pivoting."""
     a, b = A.tolist(), B.tolist()
     n = len(a)
     inverse = []

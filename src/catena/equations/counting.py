@@ -72,7 +72,7 @@ FREE = frozenset({CONSTANT, INPUT, "neg"})
 
 
 def count_operations(operations: Iterable[str]) -> OperationCount:
-    """How many operations of each sort there are among operations by name."""
+    """Return how many operations of each sort there are among operations by name."""
     found = {f.name: 0 for f in fields(OperationCount)}
     for op in operations:
         if op not in FREE:
@@ -113,7 +113,7 @@ class Counts:
 def count_graph(
     graph: ExpressionGraph,
 ) -> tuple[OperationCount, dict[str, OperationCount], dict[str, OperationCount]]:
-    """The operations of a graph in all, by body, and by step."""
+    """Return the operations of a graph in all, by body, and by step."""
     bodies: dict[str, list[str]] = {}
     steps: dict[str, list[str]] = {}
     for k, op in enumerate(graph.op):
@@ -131,7 +131,7 @@ def count_graph(
 def count_equations(
     name: str, plan: Plan, graph: ExpressionGraph, played: Iterable[Played], outside: OperationCount
 ) -> Counts:
-    """The counts of equations that come from these algorithms, and from operations `outside` their steps."""
+    """Return the counts of equations that come from these algorithms, and from operations `outside` their steps."""
     general, by_body = outside, {"between algorithms": outside} if outside.total else {}
     for one in played:
         for who, count in count_general(plan, one).items():
@@ -142,7 +142,7 @@ def count_equations(
 
 
 def count_general(plan: Plan, played: Played) -> dict[str, OperationCount]:
-    """The operations of an algorithm's tape on a plan, by body, by loop, and for "ground", "multipliers" and
+    """Return the operations of an algorithm's tape on a plan, by body, by loop, and for "ground", "multipliers" and
     "frame"."""
     algorithm, absent, lanes = played.algorithm, played.absent, target().lanes
     place = plan.body_pose[played.frame] if played.frame is not None else None
@@ -185,7 +185,7 @@ def count_general(plan: Plan, played: Played) -> dict[str, OperationCount]:
 
 
 def count_step(step: TracedStep) -> OperationCount:
-    """The operations of one traced step, each done once."""
+    """Return the operations of one traced step, each done once."""
     inputs = {"slots": np.array(list(step.loads.values()), dtype=object)}
     outputs = {"results": np.array(list(step.stores.values()), dtype=object)}
     return count_operations(graph_of("step", inputs, outputs).op)

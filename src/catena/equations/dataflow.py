@@ -37,7 +37,7 @@ class Costs:
     named: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def of(self, op: str) -> float:
-        """How long an operation takes, by its name in a graph; `named` goes before the sorts."""
+        """Return how long an operation takes, by its name in a graph; `named` goes before the sorts."""
         if op in self.named:
             return self.named[op]
         if op in FREE:
@@ -132,8 +132,8 @@ class DataFlow:
         return most
 
     def schedule(self, processors: int) -> OperationSchedule:
-        """What so many processors reach by list scheduling: whenever one is free it takes the task that is ready and
-        has the longest chain after it."""
+        """Return what so many processors reach by list scheduling: whenever one is free it takes the task that is ready
+        and has the longest chain after it."""
         if processors < 1:
             raise EquationsError(f"A schedule needs at least 1 processor, not {processors}.")
         waits = np.array([len(b) for b in self.before])
@@ -186,8 +186,8 @@ class DataFlow:
 def dataflow(
     graph: ExpressionGraph, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN
 ) -> DataFlow:
-    """The data flow of a graph at the grain of "operations" or of "steps". `sums` are taken as "written", "in turn" or
-    as "trees"."""
+    """Return the data flow of a graph at the grain of "operations" or of "steps". `sums` are taken as "written", "in
+    turn" or as "trees"."""
     if grain not in (OPERATIONS, STEPS):
         raise EquationsError(f"The grain is {grain!r}; choose {OPERATIONS!r} or {STEPS!r}.")
     if sums not in ORDERS:
@@ -210,7 +210,7 @@ def _of_operations(graph: ExpressionGraph, costs: Costs) -> DataFlow:
 
 
 def _owners(calls: Sequence[UnrolledCall | None]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The bodies and the steps that tasks belong to."""
+    """Return the bodies and the steps that tasks belong to."""
     return tuple(c.who if c else "results" for c in calls), tuple(c.step if c else "results" for c in calls)
 
 

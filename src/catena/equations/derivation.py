@@ -49,8 +49,8 @@ class Derivation:
         self, algorithm: Algorithm, names: Iterable[str], frame: str | None = None,
         forces: tuple[PlacedForce, ...] = (),
     ) -> dict[str, np.ndarray]:  # fmt: skip
-        """The outputs of an algorithm for the arguments `names`; those that this derivation does not have are zero, and
-        forces of the mechanism are among those at the joints."""
+        """Return the outputs of an algorithm for the arguments `names`; those that this derivation does not have are
+        zero, and forces of the mechanism are among those at the joints."""
         given = {INSIDE.get(n, n): self.arguments[n] for n in names if n in self.arguments}
         if "tau" in given:
             given["tau"] = self.joint_forces
@@ -80,7 +80,7 @@ class Derivation:
         return tau if own is None else array([a + b for a, b in zip(tau, own, strict=True)])
 
     def besides_forces(self, taken: np.ndarray) -> np.ndarray:
-        """What is left of joint forces (nv,) that a motion takes, besides those of the mechanism."""
+        """Return what is left of joint forces (nv,) that a motion takes, besides those of the mechanism."""
         own = self.own_forces
         return taken if own is None else array([a - b for a, b in zip(taken, own, strict=True)])
 
@@ -101,7 +101,7 @@ class Derivation:
         self.made.append([x for x in values if is_symbolic(x) and not x.is_constant()])
 
     def unrolled(self, outputs: dict[str, np.ndarray]) -> Unrolled:
-        """What was derived, with these outputs."""
+        """Return what was derived, with these outputs."""
         inputs = {**self.arguments, **{f"f_ext.{f}": w for f, w in self.wrenches.items()}}
         return Unrolled(
             self.name,

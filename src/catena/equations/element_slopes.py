@@ -43,7 +43,7 @@ class ElementSlopes:
         self._function = casadi.Function("slopes", [at, rates], [casadi.cse(casadi.densify(told))])
 
     def at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives (states, nv, nv) by steps and by velocities at q (states, nq) and v (states, nv)."""
+        """Return the derivatives (states, nv, nv) by steps and by velocities at q (states, nq) and v (states, nv)."""
         by_q, by_v = np.zeros((2, len(q), self._nv, self._nv))
         count = len(self._places[0][0])
         if len(q) and count + len(self._places[1][0]):
@@ -56,19 +56,21 @@ class ElementSlopes:
 
 
 def _places(matrix: Any) -> tuple[list[int], list[int]]:
-    """The rows and columns of the entries that are kept of a sparse matrix, in the order in which they are kept."""
+    """Return the rows and columns of the entries that are kept of a sparse matrix, in the order in which they are
+    kept."""
     rows, columns = matrix.sparsity().get_triplet()
     return list(rows), list(columns)
 
 
 def placed_symbols(symbolic: SymbolicPlan, placing: Placing | None) -> tuple[PlacedForce, ...]:
-    """The forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without `placing`."""
+    """Return the forces of a mechanism on a plan with symbols, with symbols in their kinds too; none without
+    `placing`."""
     placed = placing(symbolic.plan) if placing else ()
     return tuple(replace(force, kind=_kind_of(force, symbolic)) for force in placed)
 
 
 def _kind_of(force: PlacedForce, symbolic: SymbolicPlan) -> ForceKind:
-    """The kind of a force with the symbols that are asked for."""
+    """Return the kind of a force with the symbols that are asked for."""
     found = symbolic.kinds.get(force.whole)
     if force.kind.described is not force.kind:
         return replace(force.kind, whole=found) if isinstance(found, LineForce) else force.kind  # type: ignore[type-var]

@@ -57,7 +57,7 @@ class Equations:
         return unrolled_graph(self.unrolled)
 
     def __call__(self, *arguments: Any, parameters: Mapping[str, Any] | None = None) -> Any:
-        """The results for one state or a batch: an array (..., *shape), or a tuple of arrays where there are
+        """Return the results for one state or a batch: an array (..., *shape), or a tuple of arrays where there are
         several."""
         names = list(self.arguments)
         if len(arguments) != len(names):
@@ -118,7 +118,7 @@ class Equations:
         return values
 
     def casadi(self) -> Any:
-        """The equations as a CasADi `Function` of the arguments and then of the parameters, with derivatives."""
+        """Return the equations as a CasADi `Function` of the arguments and then of the parameters, with derivatives."""
         return self.graph.function
 
     def count(self) -> Counts:
@@ -131,7 +131,8 @@ class Equations:
         return count_equations(title, self.plan, self.graph, self.unrolled.played, count_operations(owned))
 
     def dataflow(self, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN) -> DataFlow:
-        """What waits for what: critical path, width, largest speed-up, and schedules on any number of processors.
+        """Return what waits for what: critical path, width, largest speed-up, and schedules on any number of
+        processors.
 
         The `grain` is "operations", or "steps" for one body in one sweep; `costs` say how long operations take; `sums`
         are taken as "written", "in turn" (one term after the other) or as "trees".
@@ -141,23 +142,24 @@ class Equations:
         return dataflow(graph, grain, costs, sums)
 
     def sympy(self, simplify: bool = True, numbered: bool = False) -> Any:
-        """The equations in SymPy: a Matrix, an expression for a single number, or a tuple where there are several
-        results. Symbols are called q_A, v_A, tau_A after joints, or q_1, q_2, ... if `numbered`. Unless `simplify` is
-        False, small equations are brought into a form to read, with sines and cosines of sums of angles."""
+        """Return the equations in SymPy: a Matrix, an expression for a single number, or a tuple where there are
+        several results. Symbols are called q_A, v_A, tau_A after joints, or q_1, q_2, ... if `numbered`. Unless
+        `simplify` is False, small equations are brought into a form to read, with sines and cosines of sums of
+        angles."""
         results = list(sympy_results(self, simplify, numbered).values())
         return results[0] if len(results) == 1 else tuple(results)
 
     def latex(self, numbered: bool = False) -> str:
-        """The equations in LaTeX; symbols as for `sympy`."""
+        """Return the equations in LaTeX; symbols as for `sympy`."""
         return latex_text(self, numbered)
 
     def python(self, name: str | None = None) -> str:
-        """The equations as the text of a Python module that needs only NumPy; its function is called `name`."""
+        """Return the equations as the text of a Python module that needs only NumPy; its function is called `name`."""
         return python_source(self, name or self.name)
 
     def c(self, name: str | None = None, single: bool = False) -> CSource:
-        """The equations as standalone C99: a function called `name`, its header with a description of the arguments,
-        and a test program. With `single` in single precision."""
+        """Return the equations as standalone C99: a function called `name`, its header with a description of the
+        arguments, and a test program. With `single` in single precision."""
         return c_source(self, identifier(name or self.name), single)
 
     def save(self, path: str | PathLike[str]) -> list[Path]:

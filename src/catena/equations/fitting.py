@@ -20,7 +20,7 @@ class Fit:
     terms: Mapping[Exponents, Fraction]
 
     def __call__(self, *values: int) -> Fraction:
-        """The value for numbers in the order of the variables."""
+        """Return the value for numbers in the order of the variables."""
         total = Fraction(0)
         for exponents, coefficient in self.terms.items():
             term = coefficient
@@ -30,7 +30,7 @@ class Fit:
         return total
 
     def degree(self, variable: str) -> int:
-        """The highest power of a variable."""
+        """Return the highest power of a variable."""
         k = self.variables.index(variable)
         return max((e[k] for e in self.terms), default=0)
 
@@ -51,7 +51,8 @@ class Fit:
 def fit(
     counts: Mapping[tuple[int, ...], int], variables: Sequence[str], most: int = 3, slack: int = 0
 ) -> Fit:
-    """The polynomial through counts {values of the variables: count}, of as low a degree in each variable as possible.
+    """Return the polynomial through counts {values of the variables: count}, of as low a degree in each variable as
+    possible.
 
     There must be more counts than coefficients, so that a count which does not follow the polynomial is noticed.
     Numbers of a mechanism that cancel but for rounding may leave an operation behind: with `slack`, whole

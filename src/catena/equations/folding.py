@@ -23,7 +23,7 @@ Rule = Callable[..., int]
 
 
 def _negated(g: "GraphBuilder", a: int) -> int | None:
-    """The node whose negative a is, or None."""
+    """Return the node whose negative a is, or None."""
     return g.left[a] if g.op[a] == "neg" else None
 
 
@@ -139,7 +139,7 @@ def _div(g: "GraphBuilder", a: int, b: int) -> int:
 
 
 def _folded(name: str, f: Callable[..., float]) -> Rule:
-    """A rule that computes with numbers and does nothing else."""
+    """Return a rule that computes with numbers and does nothing else."""
 
     def rule(g: "GraphBuilder", *operands: int) -> int:
         numbers = [g.number(k) for k in operands]

@@ -49,13 +49,13 @@ class ExpressionGraph:
         return np.array([k for k, op in enumerate(self.op) if op not in (CONSTANT, INPUT)], dtype=np.int64)
 
     def operands(self, k: int) -> tuple[int, ...]:
-        """The nodes that an operation needs."""
+        """Return the nodes that an operation needs."""
         if self.op[k] in (CONSTANT, INPUT):
             return ()
         return (int(self.left[k]),) if self.right[k] < 0 else (int(self.left[k]), int(self.right[k]))
 
     def expressions(self, symbols: Mapping[str, Sequence[Any]] | None = None) -> dict[str, np.ndarray]:
-        """The outputs as CasADi expressions of `symbols`, or of the graph's own `symbols`."""
+        """Return the outputs as CasADi expressions of `symbols`, or of the graph's own `symbols`."""
         import casadi
 
         entries = list((self.symbols if symbols is None else symbols).values())
@@ -105,7 +105,7 @@ class ExpressionGraph:
         return casadi.Function(identifier(self.name), arguments, outputs, *names)
 
     def evaluate(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs (states, *shape) for inputs (states, n) or (n,)."""
+        """Return the outputs (states, *shape) for inputs (states, n) or (n,)."""
         rows = [np.atleast_2d(np.asarray(values[name], dtype=float)) for name in self.inputs]
         states = max((len(r) for r in rows if r.shape[1]), default=1)
         if states == 0:
@@ -158,7 +158,7 @@ _CASADI: dict[str, Callable[..., Any]] = dict(_casadi_operations())
 
 
 def _matrix(x: np.ndarray) -> Any:
-    """An array of one or two dimensions as a dense CasADi matrix; one with more becomes a column."""
+    """Return an array of one or two dimensions as a dense CasADi matrix; one with more becomes a column."""
     import casadi
 
     if x.ndim != 2:
@@ -170,7 +170,7 @@ def _matrix(x: np.ndarray) -> Any:
 
 
 def identifier(name: str) -> str:
-    """A name that programming languages accept."""
+    """Return a name that programming languages accept."""
     text = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
     while "__" in text:
         text = text.replace("__", "_")

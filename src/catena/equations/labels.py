@@ -7,8 +7,8 @@ from catena.structure import Plan
 
 
 def entry_names(plan: Plan, name: str, size: int, parameters: tuple[str, ...] = ()) -> list[str]:
-    """A short name for every entry of an argument or a parameter: joint names with a number where a joint has several,
-    or the names of a parameter's entries."""
+    """Return a short name for every entry of an argument or a parameter: joint names with a number where a joint has
+    several, or the names of a parameter's entries."""
     if parameters:
         return list(parameters)
     if name == "q" or size == plan.nv:
@@ -25,14 +25,15 @@ def entry_names(plan: Plan, name: str, size: int, parameters: tuple[str, ...] = 
 
 
 def _entry_name(joint: str, k: int, count: int) -> str:
-    """The name of coordinate k of a joint: of a flexible body that of its mode, as tables and files have it."""
+    """Return the name of coordinate k of a joint: of a flexible body that of its mode, as tables and files have it."""
     if joint.endswith(MODES):
         return f"{joint.removesuffix(MODES)}.mode{k + 1}"
     return joint if count == 1 else f"{joint}.{k}"
 
 
 def owner_of(plan: Plan, entry: str) -> tuple[str, str]:
-    """The joint of the plan that an entry of `entry_names` belongs to, and its component, "" where it has one only."""
+    """Return the joint of the plan that an entry of `entry_names` belongs to, and its component, "" where it has one
+    only."""
     if entry in plan.joint:
         return entry, ""
     owner, _, component = entry.rpartition(".")
@@ -41,7 +42,7 @@ def owner_of(plan: Plan, entry: str) -> tuple[str, str]:
 
 
 def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
-    """A sentence for every entry of an argument."""
+    """Return a sentence for every entry of an argument."""
     if name == "base_acceleration":
         return [f"acceleration of the ground, {_SIX[k]}" for k in range(6)]
     if name.startswith("f_ext."):
@@ -59,13 +60,13 @@ def entry_meanings(plan: Plan, name: str, size: int) -> list[str]:
 
 
 def rates_are_derivatives(plan: Plan, joint: str) -> bool:
-    """Whether a joint's velocities are the derivatives of its positions."""
+    """Return whether a joint's velocities are the derivatives of its positions."""
     kind = plan.joint_kind(plan.joint.index(joint))
     return kind.nq == kind.nv
 
 
 def result_index(shape: tuple[int, ...], k: int) -> str:
-    """The index of entry k of a result, as a reader writes it."""
+    """Return the index of entry k of a result, as a reader writes it."""
     if not shape:
         return ""
     index = []

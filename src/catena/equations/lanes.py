@@ -50,13 +50,13 @@ class LaneCode:
 
 
 def program_of(graph: ExpressionGraph, lanes: int | None = None) -> Program:
-    """The graph compiled, now or at an earlier time, and ready to run on batches and single states."""
+    """Return the graph compiled, now or at an earlier time, and ready to run on batches and single states."""
     code = lane_code(graph, lanes or target().lanes)
     return load(compiled_object(code.text)[1], code.description())
 
 
 def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
-    """The program of compiled pieces."""
+    """Return the program of compiled pieces."""
     names = [f"piece_{k}" for k in range(description["pieces"])]
     code = engine.load_object("graph", machine_code, names) if names else None
     lanes = int(description["lanes"])
@@ -93,7 +93,7 @@ def load(machine_code: bytes, description: Mapping[str, Any]) -> Program:
 
 
 def lane_code(graph: ExpressionGraph, lanes: int) -> LaneCode:
-    """The LLVM text of a graph for so many lanes."""
+    """Return the LLVM text of a graph for so many lanes."""
     return _Layout(graph, lanes).code()
 
 
@@ -122,8 +122,8 @@ class _Layout:
         return first
 
     def _between(self) -> dict[int, int]:
-        """The slots of what one piece leaves for a later one. A slot is free again after the last piece that reads
-        it."""
+        """Return the slots of what one piece leaves for a later one. A slot is free again after the last piece that
+        reads it."""
         graph = self.graph
         made = {k: p for p, piece in enumerate(self.pieces) for k in piece}
         last: dict[int, int] = {}
@@ -145,7 +145,7 @@ class _Layout:
         return slot
 
     def code(self) -> LaneCode:
-        """The text of all pieces."""
+        """Return the text of all pieces."""
         pieces = [self._function(p) for p in range(len(self.pieces))]
         unmade = [k for k in self.result_slots if self.graph.op[k] in (CONSTANT, INPUT)]
         if unmade:
@@ -204,7 +204,7 @@ class _Layout:
 
 
 def _cut(graph: ExpressionGraph) -> list[list[int]]:
-    """The operations in pieces: sines of inputs, and then some hundred at a time."""
+    """Return the operations in pieces: sines of inputs, and then some hundred at a time."""
     operations = graph.operations.tolist()
     sines = [k for k in operations if graph.op[k] in ("sin", "cos") and graph.op[graph.left[k]] == INPUT]
     first = set(sines)

@@ -33,7 +33,7 @@ class LoopOpening:
 
 
 def counted_positions(plan: Plan) -> tuple[Loop, ...]:
-    """The loop joints whose positions are plain numbers that formulas find."""
+    """Return the loop joints whose positions are plain numbers that formulas find."""
     return tuple(
         loop
         for loop in plan.loop_joints
@@ -42,7 +42,7 @@ def counted_positions(plan: Plan) -> tuple[Loop, ...]:
 
 
 def loop_opening(derivation: Derivation, near: Mapping[str, Any]) -> LoopOpening:
-    """The errors and positions of a plan; angles of loop joints are counted on from the positions `near`."""
+    """Return the errors and positions of a plan; angles of loop joints are counted on from the positions `near`."""
     plan = derivation.plan
     require_formulas(plan)
     closing = [loop for loop in plan.loop_joints if loop.constraints]
@@ -83,7 +83,7 @@ def loop_opening(derivation: Derivation, near: Mapping[str, Any]) -> LoopOpening
 
 
 def _between(plan: Plan, X: np.ndarray, loop: Loop) -> Transform:
-    """The transform from the frame of a loop joint on its parent's side to that on its child's side."""
+    """Return the transform from the frame of a loop joint on its parent's side to that on its child's side."""
     last = plan.last_common(loop.parent_node, loop.child_node)
     sides = []
     for node, pose in ((loop.child_node, loop.child_pose), (loop.parent_node, loop.parent_pose)):

@@ -64,7 +64,7 @@ class Request:
         return self.derivation.symbolic.values
 
     def choice(self) -> ConstraintChoice:
-        """The independent constraints and coordinates at the configuration that was given for it."""
+        """Return the independent constraints and coordinates at the configuration that was given for it."""
         if self.at is None:
             name = self.derivation.name
             other = ", or take method='elimination', which has no such branch" * (name == "forward_dynamics")
@@ -247,7 +247,7 @@ def _kinematics(request: Request) -> Outputs:
 
 
 def _kinetic_energy(request: Request) -> Outputs:
-    """The energy of bodies and of rotors, of loop joints too."""
+    """Return the energy of bodies and of rotors, of loop joints too."""
     d = request.derivation
     T = d.play(dynamics.kinetic_energy, ("q", "v"))["T"][0]
     if any(coupling.is_rotor for coupling in d.plan.couplings):
@@ -259,7 +259,7 @@ def _kinetic_energy(request: Request) -> Outputs:
 
 
 def _potential_energy(request: Request) -> Outputs:
-    """The energy of gravity, of strain in flexible bodies, and what forces of the mechanism store."""
+    """Return the energy of gravity, of strain in flexible bodies, and what forces of the mechanism store."""
     d = request.derivation
     energy = d.play(dynamics.potential_energy, ("q",))["V"][0]
     if d.plan.owner is not None:
@@ -270,7 +270,7 @@ def _potential_energy(request: Request) -> Outputs:
 
 
 def _force_outputs(request: Request) -> Outputs:
-    """What the kinds of forces record, the energies that they store and their powers, force after force."""
+    """Return what the kinds of forces record, the energies that they store and their powers, force after force."""
     if not request.forces:
         return {name: np.zeros(0) for name in ("outputs", "energy", "power")}
     found = request.derivation.play(force_report, ("q", "v"), forces=request.forces)

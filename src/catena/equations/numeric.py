@@ -24,5 +24,5 @@ ALL: dict[str, Callable[..., float]] = {
 
 
 def apply(op: str, *operands: float) -> float:
-    """The value of an operation, by its name in a graph."""
+    """Return the value of an operation, by its name in a graph."""
     return float(ALL[op](*operands))

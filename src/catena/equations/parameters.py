@@ -118,8 +118,8 @@ class SymbolicPlan:
 def symbolic_plan(
     mechanism: Mechanism, values: Plan, names: Iterable[str] = (), exact: bool = True
 ) -> SymbolicPlan:
-    """The plan of a mechanism with the named parameters as symbols. Where that is to be `exact`, rotations that are
-    those by a right angle but for rounding become so, and what they multiply by zero vanishes."""
+    """Return the plan of a mechanism with the named parameters as symbols. Where that is to be `exact`, rotations that
+    are those by a right angle but for rounding become so, and what they multiply by zero vanishes."""
     import casadi
 
     wanted = list(names)
@@ -144,12 +144,12 @@ def symbolic_plan(
 
 
 def find_parameters(mechanism: Mechanism, names: Iterable[str]) -> tuple[Parameter, ...]:
-    """The parameters of these names, with the values that they have in the mechanism."""
+    """Return the parameters of these names, with the values that they have in the mechanism."""
     return tuple(_find(_Parts(mechanism, False), name)[0] for name in names)
 
 
 def with_values(mechanism: Mechanism, values: Mapping[str, np.ndarray]) -> Mechanism:
-    """The mechanism with other numbers (n,) for these parameters; nothing is checked but their names."""
+    """Return the mechanism with other numbers (n,) for these parameters; nothing is checked but their names."""
     parts = _Parts(mechanism, False)
     for name, numbers in values.items():
         _find(parts, name)[1](np.asarray(numbers, dtype=float))
@@ -159,7 +159,7 @@ def with_values(mechanism: Mechanism, values: Mapping[str, np.ndarray]) -> Mecha
 
 
 def plan_in_numbers(values: Plan) -> SymbolicPlan:
-    """A plan without any symbol, rotations by right angles made exact."""
+    """Return a plan without any symbol, rotations by right angles made exact."""
     return SymbolicPlan(_exact(values), values, (), {})
 
 
@@ -184,18 +184,18 @@ class _Parts:
             self.frames = {n: replace(f, pose=_right_angles(f.pose)) for n, f in self.frames.items()}
 
     def description(self) -> Description:
-        """What planning reads."""
+        """Return what planning reads."""
         return Description(
             self.name, self.revision, self.gravity, self.bodies, self.joints, self.frames, *self.ties
         )
 
     def kind(self, name: str) -> ForceKind:
-        """The kind of a force, with what was replaced in it, and all its numbers, also those that are zero."""
+        """Return the kind of a force, with what was replaced in it, and all its numbers, also those that are zero."""
         found = self.kinds.get(name)
         return self.elements[name].whole_kind if found is None else found
 
     def changed_kinds(self) -> dict[str, ForceKind]:
-        """The forces, by name, in which something was replaced."""
+        """Return the forces, by name, in which something was replaced."""
         return dict(self.kinds)
 
     def body(self, name: str, **changes: Any) -> None:
@@ -208,7 +208,7 @@ class _Parts:
 
 
 def _find(parts: _Parts, name: str) -> tuple[Parameter, Put]:
-    """The parameter of this name, and the function that puts symbols in its place."""
+    """Return the parameter of this name, and the function that puts symbols in its place."""
     if name == "gravity" or name.startswith("gravity."):
 
         def put_gravity(entries: np.ndarray) -> None:
@@ -225,7 +225,7 @@ def _find(parts: _Parts, name: str) -> tuple[Parameter, Put]:
 
 
 def _of_force(parts: "_Parts", name: str) -> "Found":
-    """A number of a force's kind, a row of numbers, or one entry of it."""
+    """Return a number of a force's kind, a row of numbers, or one entry of it."""
     for owner in sorted(parts.elements, key=len, reverse=True):
         if name.startswith(f"{owner}."):
             what, _, place = name.removeprefix(f"{owner}.").partition(".")
@@ -283,7 +283,7 @@ def _complain(parts: _Parts, name: str) -> tuple[Parameter, Put]:
 
 
 def _vector(name: str, component: str, value: np.ndarray, put: Put) -> tuple[Parameter, Put]:
-    """A vector (3,), one of its entries, or its length."""
+    """Return a vector (3,), one of its entries, or its length."""
     full = f"{name}.{component}" if component else name
     if component == "":
         _require_numbers(full, value)
@@ -425,7 +425,7 @@ def _rounded(R: np.ndarray) -> np.ndarray:
 
 
 def _exact(symbolic: Plan) -> Plan:
-    """The plan with rotations and vanishing inertias made exact."""
+    """Return the plan with rotations and vanishing inertias made exact."""
     loops = [
         replace(loop, parent_R=_rounded(loop.parent_R), child_R=_rounded(loop.child_R))
         for loop in symbolic.loop_joints

@@ -17,7 +17,7 @@ _NUMPY = {
 
 
 def python_source(equations: "Equations", name: str) -> str:
-    """The text of a module with a function `name` of arrays with leading batch dimensions."""
+    """Return the text of a module with a function `name` of arrays with leading batch dimensions."""
     graph = equations.graph
     called = graph.words
     arguments = list(equations.arguments)

@@ -45,7 +45,7 @@ the modes of a plan."""
 
 
 def algorithm_named(name: str, plan: Plan) -> Algorithm:
-    """The algorithm of this name for a plan."""
+    """Return the algorithm of this name for a plan."""
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     own = dynamics.tree_dynamics(plan)
@@ -72,8 +72,8 @@ class Order:
         return machine_code, {**code.description(), "seconds": time.perf_counter() - begun}
 
     def entry(self) -> str | None:
-        """The name under which the result is kept, None if it depends on code that is in no file, or not in the files
-        that were loaded."""
+        """Return the name under which the result is kept, None if it depends on code that is in no file, or not in the
+        files that were loaded."""
         algorithm = algorithm_named(self.algorithm, self.plan)
         plan = self.plan
         kinds = [k for k in (*plan.kind, *(loop.kind for loop in plan.loop_joints)) if k is not None]
@@ -128,7 +128,7 @@ class Specialiser:
         """Why a program could not be made; the general one serves on."""
 
     def program(self, algorithm: Algorithm, absent: frozenset[str]) -> Program | None:
-        """The specialised program, or None while it is being made."""
+        """Return the specialised program, or None while it is being made."""
         key = (algorithm.name, absent)
         found = self._programs.get(key)
         if found is None:
@@ -179,8 +179,8 @@ _CHILD = (
 
 
 def _in_another_process(order: Order) -> tuple[bytes, dict[str, Any]] | None:
-    """The order made by a process of its own, so that neither Python's lock nor LLVM's is held here; None if there can
-    be no such process, as for a joint kind that was typed at a prompt."""
+    """Return the order made by a process of its own, so that neither Python's lock nor LLVM's is held here; None if
+    there can be no such process, as for a joint kind that was typed at a prompt."""
     try:
         message = pickle.dumps(order)
     except Exception:

@@ -19,8 +19,8 @@ ORDERS = (WRITTEN, IN_TURN, TREES)
 
 
 def with_sums(graph: ExpressionGraph, order: str, cost: Cost) -> ExpressionGraph:
-    """The graph with its sums taken `in turn` or as `trees`; values change by rounding only. `cost` says how long an
-    operation takes, which trees depend on."""
+    """Return the graph with its sums taken `in turn` or as `trees`; values change by rounding only. `cost` says how
+    long an operation takes, which trees depend on."""
     if order == WRITTEN:
         return graph
     return _Resummed(graph, order == TREES, cost).graph()
@@ -48,7 +48,7 @@ class _Resummed:
         }  # fmt: skip
 
     def graph(self) -> ExpressionGraph:
-        """Every operation again, sums in the order asked for."""
+        """Return every operation again, sums in the order asked for."""
         old, new = self.old, {}
         for k, op in enumerate(old.op):
             self.builder.set_owner(int(old.owner[k]))
@@ -67,7 +67,7 @@ class _Resummed:
         return self.builder.finish(old.name, shapes, results, old.calls, old.parameters)
 
     def _terms(self, k: int, sign: int, new: Mapping[int, int]) -> list[tuple[int, int]]:
-        """The terms of a sum with their signs, in the order in which they are written."""
+        """Return the terms of a sum with their signs, in the order in which they are written."""
         op, terms = self.old.op[k], []
         for position, operand in enumerate(self.old.operands(k)):
             inner = -sign if op == "neg" or (op == "sub" and position == 1) else sign

@@ -47,7 +47,7 @@ def require_size(equations: Equations, what: str) -> None:
 
 
 def sympy_results(equations: Equations, simplify: bool, numbered: bool) -> dict[str, Any]:
-    """The results by name: a SymPy Matrix each, or an expression for a single number."""
+    """Return the results by name: a SymPy Matrix each, or an expression for a single number."""
     sympy = sympy_module()
     require_size(equations, "sympy")
     _require_exact(equations)
@@ -80,8 +80,8 @@ def _require_exact(equations: Equations) -> None:
 
 
 def sympy_symbols(equations: Equations, numbered: bool) -> dict[str, list[Any]]:
-    """The symbols of all arguments and parameters, entry by entry: q_A, v_A, tau_A, and parameters as they are called
-    with underscores for points. With `numbered`, coordinates are q_1, q_2, ... in their order."""
+    """Return the symbols of all arguments and parameters, entry by entry: q_A, v_A, tau_A, and parameters as they are
+    called with underscores for points. With `numbered`, coordinates are q_1, q_2, ... in their order."""
     sympy = sympy_module()
     graph, plan = equations.graph, equations.plan
     symbols = {}
@@ -105,7 +105,7 @@ def _shaped(sympy: Any, where: np.ndarray, expression: Callable[[int], Any]) -> 
 
 
 def _plain(graph: ExpressionGraph, symbols: dict[str, list[Any]]) -> list[Any]:
-    """Every node as an expression, as it was computed."""
+    """Return every node as an expression, as it was computed."""
     sympy = sympy_module()
     entries = list(symbols.values())
     nodes: list[Any] = []
@@ -120,7 +120,7 @@ def _plain(graph: ExpressionGraph, symbols: dict[str, list[Any]]) -> list[Any]:
 
 
 def _applied(sympy: Any, op: str, x: list[Any]) -> Any:
-    """A SymPy expression for an operation."""
+    """Return a SymPy expression for an operation."""
     simple: dict[str, Callable[..., Any]] = {
         "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
         "neg": lambda a: -a, "inv": lambda a: 1 / a, "fabs": sympy.Abs, "fmin": sympy.Min, "fmax": sympy.Max,
@@ -137,7 +137,7 @@ def _applied(sympy: Any, op: str, x: list[Any]) -> Any:
 
 
 def _nice(sympy: Any, x: Fraction) -> Any:
-    """A whole number or a simple fraction as such, everything else as a decimal number."""
+    """Return a whole number or a simple fraction as such, everything else as a decimal number."""
     if x.denominator in (1, 2, 3, 4, 6, 8):
         return sympy.Rational(x.numerator, x.denominator)
     return sympy.Float(f"{float(x):.15g}", 15)
@@ -203,7 +203,7 @@ class _Readable:
         return Quotient(self._term((angle, 1), coefficient=forth) + self._term((angle, -1), coefficient=back))
 
     def expression(self, k: int) -> Any:
-        """The node as a SymPy expression."""
+        """Return the node as a SymPy expression."""
         value = self.nodes[k]
         top = self._sum(value.top)
         below = self.sympy.Integer(1)
@@ -266,12 +266,12 @@ def _squares(waves: dict[Any, dict[tuple[int, ...], tuple[Fraction, Fraction]]])
 
 
 def _split(wave: Any) -> tuple[Any, ...]:
-    """The angles of a wave, and after them the name of its square if it is one."""
+    """Return the angles of a wave, and after them the name of its square if it is one."""
     return wave if len(wave) == 2 and isinstance(wave[1], str) else (wave,)
 
 
 def _collected(sympy: Any, expression: Any, atoms: Iterable[Any]) -> Any:
-    """The sum with masses, or else what most terms share, taken out, where that is shorter."""
+    """Return the sum with masses, or else what most terms share, taken out, where that is shorter."""
     if not expression.is_Add:
         return expression
     masses = [a for a in atoms if a is not None and str(a).endswith("_mass") and expression.has(a)]
@@ -305,7 +305,7 @@ _LEFT = {
 
 
 def latex_text(equations: Equations, numbered: bool) -> str:
-    """The results as LaTeX equations, one after the other."""
+    """Return the results as LaTeX equations, one after the other."""
     sympy = sympy_module()
     require_size(equations, "latex")
     names = _latex_names(equations, numbered)
@@ -328,7 +328,8 @@ def latex_text(equations: Equations, numbered: bool) -> str:
 
 
 def _rank(name: str) -> int:
-    """Where a symbol stands in a product or a sum: inertias, masses, gravity, lengths, then angles and their rates."""
+    """Return where a symbol stands in a product or a sum: inertias, masses, gravity, lengths, then angles and their
+    rates."""
     letter = name.split("_")[0]
     return _ORDER.index(letter) if letter in _ORDER else len(_ORDER)
 
@@ -337,7 +338,7 @@ _ORDER = ("I", "m", "g", "l", "p", "r", "c")
 
 
 def _latex_names(equations: Equations, numbered: bool) -> dict[Any, str]:
-    """How each symbol is written."""
+    """Return how each symbol is written."""
     plan, names = equations.plan, {}
     for name, entries in sympy_symbols(equations, numbered).items():
         if name in equations.parameters:
@@ -358,14 +359,14 @@ def _latex_names(equations: Equations, numbered: bool) -> dict[Any, str]:
 
 
 def _words(text: str) -> str:
-    """A name as a subscript: upright if it is longer than a letter or a number."""
+    """Return a name as a subscript: upright if it is longer than a letter or a number."""
     plain = "".join(map(_letter, text))
     return plain if len(text) == 1 or text.isdigit() else rf"\mathrm{{{plain}}}"
 
 
 def _letter(letter: str) -> str:
-    """A character as it is written inside of a formula. What LaTeX gives a meaning to is escaped, because a stranger's
-    model may call a joint anything, and what it does not know is told by its number."""
+    """Return a character as it is written inside of a formula. What LaTeX gives a meaning to is escaped, because a
+    stranger's model may call a joint anything, and what it does not know is told by its number."""
     if letter in _ESCAPED:
         return _ESCAPED[letter]
     return (
@@ -381,7 +382,7 @@ _AS_THEY_ARE = frozenset("!()*+,-/:;<=>?@[]|")
 
 
 def _parameter_name(entry: str) -> str:
-    """The usual letter for a parameter, with its owner as a subscript."""
+    """Return the usual letter for a parameter, with its owner as a subscript."""
     gravity = _GRAVITY.fullmatch(entry)
     if gravity is not None:
         return "g" if gravity[1] == "length" else f"g_{{{gravity[1]}}}"

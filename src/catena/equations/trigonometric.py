@@ -69,17 +69,17 @@ class TrigonometricPolynomial:
         return not self.terms
 
     def leading(self) -> tuple[Key, Coefficient]:
-        """The term with the largest exponents, in the order of the exponents."""
+        """Return the term with the largest exponents, in the order of the exponents."""
         key = max(self.terms)
         return key, self.terms[key]
 
     def content(self) -> Key:
-        """The symbols that all terms have in common; exponentials are left alone."""
+        """Return the symbols that all terms have in common; exponentials are left alone."""
         columns = list(zip(*self.terms, strict=True))
         return (0,) * self.angles + tuple(min(c) for c in columns[self.angles :])
 
     def divided_by(self, other: TrigonometricPolynomial) -> TrigonometricPolynomial | None:
-        """The quotient where there is no remainder, else None."""
+        """Return the quotient where there is no remainder, else None."""
         low = [min(a) - min(b) for a, b in zip(zip(*self.terms), zip(*other.terms))]
         high = [max(a) - max(b) for a, b in zip(zip(*self.terms), zip(*other.terms))]
         quotient, rest = TrigonometricPolynomial({}, self.angles), self
@@ -95,7 +95,7 @@ class TrigonometricPolynomial:
         return quotient
 
     def frozen(self) -> frozenset[tuple[Key, Coefficient]]:
-        """The terms as something that can be compared and looked up."""
+        """Return the terms as something that can be compared and looked up."""
         return frozenset(self.terms.items())
 
 
@@ -154,7 +154,7 @@ class Quotient:
         return self + (-other)
 
     def _over(self, common: dict[Any, tuple[TrigonometricPolynomial, int]]) -> TrigonometricPolynomial:
-        """The numerator when these factors are taken out."""
+        """Return the numerator when these factors are taken out."""
         top = self.top
         for name, (polynomial, power) in common.items():
             for _ in range(self.factors.get(name, (polynomial, 0))[1] - power):
@@ -162,7 +162,7 @@ class Quotient:
         return top
 
     def _cancelled(self) -> Quotient:
-        """The same with denominators that divide the numerator gone."""
+        """Return the same with denominators that divide the numerator gone."""
         if self.top.is_zero:
             return Quotient(self.top)
         top, factors = self.top, dict(self.factors)

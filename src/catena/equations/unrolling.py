@@ -61,7 +61,7 @@ class Unrolled:
     played: tuple[Played, ...] = ()
 
     def only(self, outputs: Collection[str]) -> "Unrolled":
-        """The same with these outputs only, so that what others need is not counted."""
+        """Return the same with these outputs only, so that what others need is not counted."""
         return replace(self, outputs={name: self.outputs[name] for name in outputs})
 
 
@@ -73,7 +73,8 @@ def unroll(
     calls: bool = False,
     forces: Sequence[PlacedForce] = (),
 ) -> Unrolled:
-    """The outputs of an algorithm on a plan as expressions of the inputs in `given`; the others are absent (zero).
+    """Return the outputs of an algorithm on a plan as expressions of the inputs in `given`; the others are absent
+    (zero).
 
     `given` are names of inputs as the algorithm has them ("q", "qd", "tau", "qdd", "f_ext", "a_base"), or a mapping of
     them to symbols that exist already. `frame` is the frame asked for. With `calls` the calls of steps are noted.
@@ -104,14 +105,14 @@ def symbols_for(algorithm: Algorithm, plan: SymbolicPlan, names: Collection[str]
 
 
 def new_symbols(name: str, size: int) -> np.ndarray:
-    """An array (size,) of new symbols."""
+    """Return an array (size,) of new symbols."""
     import casadi
 
     return array([casadi.SX.sym(f"{name}_{k}") for k in range(size)])
 
 
 def input_size(algorithm: Algorithm, plan: SymbolicPlan, name: str) -> int:
-    """How many numbers an input of an algorithm has for one state."""
+    """Return how many numbers an input of an algorithm has for one state."""
     if name in algorithm.ground_inputs:
         return int(algorithm.ground_inputs[name].size)
     extent = algorithm.inputs[name]
@@ -135,7 +136,8 @@ class _SymbolicRun(PlainRun):
         super().__init__(algorithm, plan.plan, plan.plan.gravity, inputs, frame, forces)
 
     def mobility(self, loop: Loop | None = None) -> np.ndarray:
-        """What a usual body yields, or one that a loop holds; a scale, so numbers serve where masses are symbols."""
+        """Return what a usual body yields, or one that a loop holds; a scale, so numbers serve where masses are
+        symbols."""
         return np.array(mobility_scale(self._values, loop))
 
 

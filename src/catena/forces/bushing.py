@@ -69,14 +69,14 @@ class Bushing(FrameForce):
 
 
 def _times(matrix: tuple[Any, ...], x: Any) -> np.ndarray:
-    """The product of a matrix, given by its diagonal or by rows, with a vector."""
+    """Return the product of a matrix, given by its diagonal or by rows, with a vector."""
     if len(matrix) == 6:
         return array([m * e for m, e in zip(matrix, x, strict=True)])
     return array([sum(m * e for m, e in zip(matrix[6 * i : 6 * i + 6], x, strict=True)) for i in range(6)])
 
 
 def _matrix(name: str, value: Any) -> tuple[float, ...]:
-    """The entries of a diagonal (6,) or of a whole matrix (36,); none if all are zero."""
+    """Return the entries of a diagonal (6,) or of a whole matrix (36,); none if all are zero."""
     if is_symbolic(value):
         return tuple(value)
     try:

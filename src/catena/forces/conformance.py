@@ -71,8 +71,8 @@ def _states(kind: ForceKind, joint: JointKind | None, rng: np.random.Generator) 
 
 
 def _fitting(kind: JointForce) -> list[JointKind]:
-    """The usual joints that a force may act at. One that gives equally many numbers at all of them is for joints that
-    have as many freedoms."""
+    """Return the usual joints that a force may act at. One that gives equally many numbers at all of them is for joints
+    that have as many freedoms."""
     sizes = {j: _size(kind, j) for j in JOINTS if _fits(kind, j)}
     assert sizes, f"{kind!r}: it fits none of the usual joints; say which with joint=..."
     numbers = {n for n in sizes.values() if n is not None}
@@ -88,7 +88,8 @@ def _fitting(kind: JointForce) -> list[JointKind]:
 
 
 def _size(kind: JointForce, joint: JointKind) -> int | None:
-    """How many numbers the load has at a joint; None where it fails there, as one does that wants another freedom."""
+    """Return how many numbers the load has at a joint; None where it fails there, as one does that wants another
+    freedom."""
     try:
         return int(
             np.size(kind.load(AtJoint(joint, joint.neutral(), np.ones(joint.nv), np.zeros(kind.inputs))))
@@ -119,7 +120,7 @@ def _velocity(at: Any) -> np.ndarray:
 
 
 def _moved(at: Any, h: float) -> Any:
-    """Where the motion leads in the time h."""
+    """Return where the motion leads in the time h."""
     if isinstance(at, Relative):
         return Relative(exp(at.v * h) * at.X, at.v, at.inputs)
     return AtJoint(at.joint, at.joint.integrate(at.q, h * at.v), at.v, at.inputs)

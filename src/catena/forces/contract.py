@@ -45,11 +45,11 @@ class Relative:
         return self.X.p
 
     def in_b(self, x: Any) -> np.ndarray:
-        """A vector (3,) in a's axes, in b's."""
+        """Return a vector (3,) in a's axes, in b's."""
         return self.X.R @ x
 
     def at_rest(self) -> Relative:
-        """The same place, without motion."""
+        """Return the same place, without motion."""
         return replace(self, v=Motion.zero())
 
 
@@ -64,12 +64,12 @@ class AtJoint:
     inputs: Any = None
 
     def deflection(self, origin: Any = None) -> tuple[Any, np.ndarray | None]:
-        """How far the joint is from a position (nq,), its neutral one by default: d (nv,), and the matrix A (nv, nv) of
-        d' = A v, None where it is 1. A force y against the deflection is the joint force A^T y."""
+        """Return how far the joint is from a position (nq,), its neutral one by default: d (nv,), and the matrix A (nv,
+        nv) of d' = A v, None where it is 1. A force y against the deflection is the joint force A^T y."""
         return deflection(self.joint, self.joint.neutral() if origin is None else origin, self.q)
 
     def at_rest(self) -> AtJoint:
-        """The same position, without motion."""
+        """Return the same position, without motion."""
         return replace(self, v=np.zeros(self.joint.nv))
 
 

@@ -22,7 +22,7 @@ _SMALL = 0.05
 
 
 def is_vector(kind: JointKind) -> bool:
-    """Whether the positions of a kind are vectors, so that a deflection is q - origin."""
+    """Return whether the positions of a kind are vectors, so that a deflection is q - origin."""
     return type(_described(kind)).difference is JointKind.difference
 
 
@@ -44,7 +44,7 @@ def deflection(kind: JointKind, origin: Any, q: Any) -> tuple[Any, np.ndarray | 
 
 
 def _described(kind: JointKind) -> JointKind:
-    """The kind as its joint was described: seen from the other side it has the same coordinates."""
+    """Return the kind as its joint was described: seen from the other side it has the same coordinates."""
     found = described(kind)
     assert found is not None
     return found

@@ -117,7 +117,7 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 def _length(x: Any) -> Any:
-    """The length of a vector, with a slope where it is zero."""
+    """Return the length of a vector, with a slope where it is zero."""
     square = _dot(x, x)
     moves = less(0.0, square)
     return where(moves, sqrt(where(moves, square, 1.0)), 0.0)
@@ -136,6 +136,6 @@ def _fourth(x: Any) -> Any:
 
 
 def _largest_two(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
-    """The largest of three numbers, and the second of them."""
+    """Return the largest of three numbers, and the second of them."""
     high, low = where(less(a, b), b, a), where(less(a, b), a, b)
     return where(less(high, c), c, high), where(less(c, low), low, where(less(high, c), high, c))

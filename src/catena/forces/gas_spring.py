@@ -59,7 +59,8 @@ class GasSpring(LineForce):
         return self.force / (part if self.is_isothermal else power(part, self.exponent))
 
     def _part(self, line: LineOfAction) -> tuple[Any, Any]:
-        """The gas column as a part of `column`, no shorter than the shortest, and how much is missing to that [m]."""
+        """Return the gas column as a part of `column`, no shorter than the shortest, and how much is missing to that
+        [m]."""
         part = 1.0 + (line.length - self.length) / self.column
         kept = where(less(part, SHORTEST), SHORTEST, part)
         return kept, (part - kept) * self.column

@@ -90,7 +90,7 @@ class JointSpring(JointForce):
 
 
 def joint_outputs(deflection: Any, force: Any) -> dict[str, Any]:
-    """The deflection and the force of a joint, numbered where there is more than one component."""
+    """Return the deflection and the force of a joint, numbered where there is more than one component."""
     words = [("deflection", deflection), ("force", force)]
     if len(force) == 1:
         return {word: values[0] for word, values in words}

@@ -26,7 +26,7 @@ class LineOfAction:
 
     @classmethod
     def between(cls, at: Relative) -> LineOfAction:
-        """The line between the origins of the two frames."""
+        """Return the line between the origins of the two frames."""
         x, y, z = span = at.in_b(at.span)
         square = x * x + y * y + z * z
         apart = less(0.0, square)
@@ -35,7 +35,7 @@ class LineOfAction:
         return cls(length, along @ at.v.linear, along)
 
     def pull(self, tension: Any) -> Force:
-        """The wrench on b of a force that pulls the two points together."""
+        """Return the wrench on b of a force that pulls the two points together."""
         return Force(array([0.0, 0.0, 0.0, *(-tension * x for x in self.along)]))
 
 

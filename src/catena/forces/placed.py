@@ -76,12 +76,13 @@ class PlacedForce:
         return self.site != LOOP or self.joint is None or self.joint.finds_coordinates_of_symbols
 
     def constants(self) -> list[float]:
-        """The numbers that the code reads: both transforms (12 each), the parameters of the kind and of the joint."""
+        """Return the numbers that the code reads: both transforms (12 each), the parameters of the kind and of the
+        joint."""
         joint = self.joint.params() if self.joint is not None else ()
         return [*self.on_a.entries(), *self.on_b.entries(), *self.kind.params(), *joint]
 
     def with_constants(self, numbers: Sequence[float]) -> PlacedForce:
-        """The same force with other numbers, in the order of `constants`."""
+        """Return the same force with other numbers, in the order of `constants`."""
         at = 24 + len(self.kind.params())
         return replace(
             self, on_a=Transform.from_entries(numbers[:12]), on_b=Transform.from_entries(numbers[12:24]),

@@ -82,7 +82,7 @@ class PolynomialJointSpring(JointForce):
 
 
 def _value(coefficients: Any, x: Any) -> Any:
-    """The polynomial c0 + c1 x + c2 x^2 + ... by Horner's scheme."""
+    """Return the polynomial c0 + c1 x + c2 x^2 + ... by Horner's scheme."""
     total = 0.0
     for c in reversed(coefficients):
         total = total * x + c

@@ -74,7 +74,7 @@ class Servo(JointForce):
         return effort
 
     def law(self, q: Any, v: Any, signal: Any) -> Any:
-        """The effort of the motor at a position and velocity of the joint under a signal, without limits."""
+        """Return the effort of the motor at a position and velocity of the joint under a signal, without limits."""
         x, rate = self.gear * q, self.gear * v
         (g0, g1, g2), (b0, b1, b2) = self.gain, self.bias
         return (g0 + g1 * x + g2 * rate) * signal + b0 + b1 * x + b2 * rate

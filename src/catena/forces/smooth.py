@@ -16,23 +16,24 @@ jump."""
 
 
 def smooth_sign(v: Any, width: float = STANDSTILL) -> Any:
-    """The sign of v, which may be a number, a symbol, or an array of either: exactly -1 or 1 from |v| = `width` on, and
-    between them the odd polynomial x (15 - 10 x^2 + 3 x^4) / 8 of x = v / width, twice continuously differentiable."""
+    """Return the sign of v, which may be a number, a symbol, or an array of either: exactly -1 or 1 from |v| = `width`
+    on, and between them the odd polynomial x (15 - 10 x^2 + 3 x^4) / 8 of x = v / width, twice continuously
+    differentiable."""
     x = _clipped(v / width)
     square = x * x
     return x * (15.0 - square * (10.0 - 3.0 * square)) / 8.0
 
 
 def smooth_sign_slope(v: Any, width: float = STANDSTILL) -> Any:
-    """The derivative of `smooth_sign` by v."""
+    """Return the derivative of `smooth_sign` by v."""
     x = _clipped(v / width)
     left = 1.0 - x * x
     return left * left * (15.0 / (8.0 * width))
 
 
 def push_back(beyond: Any, rate: Any, stiffness: Any, damping: Any) -> Any:
-    """The force of a spring with a damper that acts only where `beyond` is positive, by so much deflected at this rate:
-    damping sets in over the first `ONSET_DEPTH`, and the force is never negative."""
+    """Return the force of a spring with a damper that acts only where `beyond` is positive, by so much deflected at
+    this rate: damping sets in over the first `ONSET_DEPTH`, and the force is never negative."""
     depth = positive(beyond)
     return positive(stiffness * depth + damping * smooth_sign(depth, ONSET_DEPTH) * rate)
 

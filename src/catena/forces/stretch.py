@@ -56,7 +56,7 @@ class LineSection(FrameForce):
         return self.part in (FIRST, NEXT)
 
     def measured(self, at: Relative, length: Any, rate: Any) -> tuple[Any, Any]:
-        """The length of the line up to the end of this stretch, and its rate, from those up to its beginning."""
+        """Return the length of the line up to the end of this stretch, and its rate, from those up to its beginning."""
         line = LineOfAction.between(at)
         if self.part == FIRST:
             return self.fixed + line.length, line.rate
@@ -79,5 +79,5 @@ class LineSection(FrameForce):
 
 
 def _whole(at: Relative, own: LineOfAction) -> LineOfAction:
-    """The whole line in the direction of one stretch, of which that is all where nothing else was measured."""
+    """Return the whole line in the direction of one stretch, of which that is all where nothing else was measured."""
     return LineOfAction(at.length, at.rate, own.along) if isinstance(at, OnPath) else own

@@ -46,17 +46,18 @@ class Table(Parametric):
         )
 
     def value(self, at: Any) -> Any:
-        """The value at a number or symbol."""
+        """Return the value at a number or symbol."""
         d, (_, y, *slopes) = self._piece(at)
         return _polynomial(d, [y, *slopes])
 
     def integral(self, at: Any) -> Any:
-        """The integral from the first point to a number or symbol."""
+        """Return the integral from the first point to a number or symbol."""
         d, (before, *coefficients) = self._piece(at)
         return before + d * _polynomial(d, [c / (k + 1.0) for k, c in enumerate(coefficients)])
 
     def _piece(self, at: Any) -> tuple[Any, list[Any]]:
-        """How far `at` is from where its piece begins, and the integral up to there with the piece's coefficients."""
+        """Return how far `at` is from where its piece begins, and the integral up to there with the piece's
+        coefficients."""
         width = len(self.coefficients) // (len(self.x) + 1)
         rows = [self.coefficients[k : k + width] for k in range(0, len(self.coefficients), width)]
         start, chosen = self.x[0], list(rows[0])
@@ -109,7 +110,7 @@ def _monotone_slopes(h: np.ndarray, rise: np.ndarray) -> np.ndarray:
 
 
 def _end_slope(h0: float, h1: float, r0: float, r1: float) -> float:
-    """The slope of a parabola at its end, made to fit the chord next to it."""
+    """Return the slope of a parabola at its end, made to fit the chord next to it."""
     slope = ((2.0 * h0 + h1) * r0 - h0 * r1) / (h0 + h1)
     if slope * r0 <= 0.0:
         return 0.0

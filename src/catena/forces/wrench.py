@@ -52,5 +52,5 @@ class AppliedWrench(FrameForce):
 
 
 def turned(at: Relative, wrench: Any) -> Force:
-    """The wrench with these six entries in a's axes, in b's."""
+    """Return the wrench with these six entries in a's axes, in b's."""
     return Force(array([*at.in_b(array(wrench[:3])), *at.in_b(array(wrench[3:]))]))

@@ -70,7 +70,7 @@ def _inertia(mechanism: Mechanism, body: Body, source: Source) -> Iterator[Findi
 
 
 def _nearest(moments: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The closest inertia that a body can have, or None if it is so far away that another one may be meant.
+    """Return the closest inertia that a body can have, or None if it is so far away that another one may be meant.
 
     Where a body's mass is, along its principal axes, is J = trace(I) / 2 - I; these must not be negative.
     """
@@ -83,7 +83,7 @@ def _nearest(moments: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray
 
 
 def _extents(mechanism: Mechanism) -> dict[str, float]:
-    """How far from each other the joints, the mass centre and the shapes of a body are, 0 if nothing tells."""
+    """Return how far from each other the joints, the mass centre and the shapes of a body are, 0 if nothing tells."""
     points: dict[str, list[NDArray[np.float64]]] = {name: [] for name in mechanism.bodies}
     for joint in mechanism.joints.values():
         points[joint.parent].append(joint.in_parent.p)

@@ -90,7 +90,7 @@ class _Counting:
             raise ValueError("there are no triangles in its scene")
 
     def _shown(self) -> Element | None:
-        """The scene that the file shows."""
+        """Return the scene that the file shows."""
         scene = self.root.first("scene")
         chosen = None if scene is None else scene.first("instance_visual_scene")
         return None if chosen is None else self.ids.get(chosen.get("url")[1:])

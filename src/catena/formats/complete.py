@@ -12,7 +12,7 @@ from catena.validation import shown
 
 
 def file_path(path: Any) -> Path:
-    """The path of a file as users give it."""
+    """Return the path of a file as users give it."""
     try:
         return Path(path)
     except (TypeError, ValueError):
@@ -20,7 +20,7 @@ def file_path(path: Any) -> Path:
 
 
 def is_device(file: Path) -> bool:
-    """Whether this is a device that takes what is written to it, such as /dev/stdout."""
+    """Return whether this is a device that takes what is written to it, such as /dev/stdout."""
     try:
         return file.is_char_device()
     except (OSError, ValueError):
@@ -88,5 +88,5 @@ def _for_me_alone(path: str, flags: int) -> int:
 
 
 def reason(error: Exception) -> str:
-    """What the operating system says, as part of a sentence."""
+    """Return what the operating system says, as part of a sentence."""
     return (getattr(error, "strerror", None) or str(error)).lower().rstrip(".")

@@ -63,14 +63,14 @@ def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
 
 
 def _link(mechanism: Mechanism, name: str) -> str:
-    """The body of a link; the link called world is ground, which no file calls so."""
+    """Return the body of a link; the link called world is ground, which no file calls so."""
     return (
         name if name in mechanism.bodies or name in mechanism.frames else {"world": "ground"}.get(name, name)
     )
 
 
 def _kind(word: str, where: str, joint: str) -> JointKind:
-    """The kind of joint of a word such as SPHERICAL, FIXED or UJOINT_XY."""
+    """Return the kind of joint of a word such as SPHERICAL, FIXED or UJOINT_XY."""
     upper = word.upper()
     if upper in ("SPHERICAL", "FIXED"):
         return Spherical() if upper == "SPHERICAL" else Fixed()
@@ -84,7 +84,7 @@ def _kind(word: str, where: str, joint: str) -> JointKind:
 
 
 def _with_motors(mechanism: Mechanism, content: _Content, source: Source) -> Mechanism:
-    """The mechanism in which the joints with motors are driven and no others."""
+    """Return the mechanism in which the joints with motors are driven and no others."""
     motors = set()
     for name, line in content.words(MOTORS):
         motors.add(name)
@@ -139,15 +139,15 @@ class _Content:
                 source.note(Severity.NOTE, "", message, key.start_mark.line + 1, "unread")
 
     def has(self, key: str) -> bool:
-        """Whether a key is there."""
+        """Return whether a key is there."""
         return key in self._nodes
 
     def words(self, key: str) -> list[tuple[str, int]]:
-        """The words of a list with their lines, none where the key is missing."""
+        """Return the words of a list with their lines, none where the key is missing."""
         return [(self._word(key, node), node.start_mark.line + 1) for node in self._entries(key)]
 
     def pairs(self, key: str) -> list[tuple[tuple[str, str], int]]:
-        """The pairs of words of a list with their lines."""
+        """Return the pairs of words of a list with their lines."""
         found = []
         for node in self._entries(key):
             line = node.start_mark.line + 1

@@ -117,7 +117,7 @@ def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
 
 
 def _write_toml(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    """The text of a native model file, which keeps what it can of the file that is there, or of the one that the
+    """Return the text of a native model file, which keeps what it can of the file that is there, or of the one that the
     mechanism comes from; and by their endings the texts of files with matrices that lie beside it."""
     text = None
     matrices = matrices_beside(mechanism)
@@ -137,7 +137,7 @@ def _text_of(mechanism: Mechanism) -> str:
 
 
 def _existing(mechanism: Mechanism, file: Path) -> str:
-    """The text of a file that is there already and has a mechanism of the same name; empty if there is none."""
+    """Return the text of a file that is there already and has a mechanism of the same name; empty if there is none."""
     if not os.path.isfile(file):
         return ""
     try:
@@ -149,7 +149,7 @@ def _existing(mechanism: Mechanism, file: Path) -> str:
 
 
 def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
-    """What a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
+    """Return what a text stands for if it lies at a path, where it may use the kinds that a mechanism has."""
     kinds: set[type[Any]] = {type(joint.kind) for joint in mechanism.joints.values()}
     kinds |= {type(force.kind) for force in mechanism.forces.values()}
     search = mechanism.origin.search if mechanism.origin is not None else ()
@@ -181,8 +181,8 @@ def load(
     macros: bool = False,
     parameters: Mapping[str, float | str] | None = None,
 ) -> Mechanism:
-    """Read a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml (MJCF),
-    .usda or .xacro.
+    """Read and return a mechanism from a model file; the ending of its name says the format: .toml, .urdf, .sdf, .xml
+    (MJCF), .usda or .xacro.
 
     `search` are folders besides its own in which meshes, packages and included files may lie. `kinds` are classes of
     joints and forces of your own that the file may use, or their names "module:Class"; nothing is imported otherwise.
@@ -235,7 +235,7 @@ def with_parameters(mechanism: Mechanism, given: Mapping[str, float | str]) -> M
 
 
 def _read_again(origin: Origin) -> Mechanism:
-    """The mechanism of a text that was read before."""
+    """Return the mechanism of a text that was read before."""
     source = Source(
         origin.name, origin.folder, origin.search, origin.kinds, origin.fix, open_file=open_beside
     )
@@ -305,7 +305,7 @@ def read_and_check(
 
 
 def _given_parameters(given: Mapping[str, float | str] | None, file: Path) -> Mapping[str, float | str]:
-    """The parameters that a caller gives for a file, if it is one that has parameters."""
+    """Return the parameters that a caller gives for a file, if it is one that has parameters."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -320,7 +320,7 @@ def _given_parameters(given: Mapping[str, float | str] | None, file: Path) -> Ma
 
 
 def _readable(findings: list[Finding], source: Source) -> list[Finding]:
-    """The findings, of very many those that matter most."""
+    """Return the findings, of very many those that matter most."""
     if len(findings) <= MOST_FINDINGS:
         return findings
     order = list(Severity)
@@ -395,7 +395,8 @@ def _encoded(file: Path, text: str) -> bytes:
 
 
 def _with_what_lies_beside(mechanism: Mechanism, file: Path, source: Source) -> Mechanism:
-    """The mechanism with what is read by itself: a file beside a tree file, and frames whose names close loops."""
+    """Return the mechanism with what is read by itself: a file beside a tree file, and frames whose names close
+    loops."""
     beside, companion = _beside(file), _companion(file, source)
     if beside is not None:
         mechanism = _with_side_file(mechanism, beside, source)
@@ -410,7 +411,7 @@ def _with_what_lies_beside(mechanism: Mechanism, file: Path, source: Source) -> 
 
 
 def _with_side_file(mechanism: Mechanism, beside: Path, source: Source) -> Mechanism:
-    """The mechanism with what another file adds to it: one of our own, or one of Extended URDF."""
+    """Return the mechanism with what another file adds to it: one of our own, or one of Extended URDF."""
     more = replace(source, name=str(beside), folder=beside.absolute().parent, places={}, parameters={})
     is_companion = beside.suffix.lower() in COMPANIONS
     read_into = extended_urdf.read_into if is_companion else toml.read_into
@@ -420,15 +421,15 @@ def _with_side_file(mechanism: Mechanism, beside: Path, source: Source) -> Mecha
 
 
 def _beside(file: Path) -> Path | None:
-    """The file beside a tree file that is read with it, None where there is none."""
+    """Return the file beside a tree file that is read with it, None where there is none."""
     side = _format(file).side
     beside = file.with_suffix(side) if side else None
     return beside if beside is not None and os.path.isfile(beside) else None
 
 
 def _companion(file: Path, source: Source) -> Path | None:
-    """The file of Extended URDF beside a tree file, None where there is none. It lies there, links followed, and looks
-    like one: other files of such names are none of ours."""
+    """Return the file of Extended URDF beside a tree file, None where there is none. It lies there, links followed, and
+    looks like one: other files of such names are none of ours."""
     for ending in _format(file).companions:
         beside = file.with_suffix(ending)
         if not os.path.isfile(beside) or os.path.getsize(beside) > extended_urdf.LARGEST:
@@ -445,7 +446,7 @@ def _companion(file: Path, source: Source) -> Path | None:
 
 
 def _format(file: Path) -> Format:
-    """The format that the ending of a name says, in either case."""
+    """Return the format that the ending of a name says, in either case."""
     try:
         return FORMATS[file.suffix.lower()]
     except KeyError:
@@ -485,7 +486,7 @@ def _real(file: Path) -> Path:
 
 
 def _similar(file: Path) -> str:
-    """What to say after a missing file: names in its folder that are close, or that the folder is missing."""
+    """Return what to say after a missing file: names in its folder that are close, or that the folder is missing."""
     folder = file.parent
     try:
         names = [entry.name for entry in folder.iterdir() if entry.suffix.lower() in FORMATS]

@@ -37,7 +37,7 @@ def plain_glb(content: bytes) -> bytes:
 
 
 def _checked(text: bytes) -> dict[str, Any]:
-    """The header without images, after its sizes were counted."""
+    """Return the header without images, after its sizes were counted."""
     try:
         header = json.loads(text)
     except RecursionError:
@@ -61,7 +61,7 @@ def _checked(text: bytes) -> dict[str, Any]:
 
 
 def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A list of tables in a table, empty where there is none."""
+    """Return a list of tables in a table, empty where there is none."""
     found = table.get(key, [])
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise ValueError(f"its {key} are no list of tables")

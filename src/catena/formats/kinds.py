@@ -28,7 +28,7 @@ def reference_of(made: type[Any]) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text has the form "module:Class"."""
+    """Return whether a text has the form "module:Class"."""
     return _REFERENCE.fullmatch(text) is not None
 
 

@@ -54,26 +54,26 @@ class Element:
         raise ElementFault(self, called, message) from error
 
     def all(self, tag: str) -> Iterator[Element]:
-        """The children with a tag."""
+        """Return the children with a tag."""
         return (child for child in self.children if child.tag == tag)
 
     def first(self, tag: str) -> Element | None:
-        """The first child with a tag, None if there is none."""
+        """Return the first child with a tag, None if there is none."""
         return next(self.all(tag), None)
 
     def get(self, key: str, default: str = "") -> str:
-        """An attribute, or the default."""
+        """Return an attribute, or the default."""
         return self.attributes.get(key, default)
 
     def needed(self, key: str) -> str:
-        """An attribute that must be there and not empty."""
+        """Return an attribute that must be there and not empty."""
         found = self.attributes.get(key, "").strip()
         if not found:
             self.fail(f'the attribute {key!r} is missing: write {key}="..."')
         return found
 
     def number(self, key: str, default: float | None = None) -> float:
-        """An attribute that is one number."""
+        """Return an attribute that is one number."""
         text = self.attributes.get(key)
         if text is None or not text.strip():
             if default is None:
@@ -82,7 +82,7 @@ class Element:
         return self._numbers(key, text, 1)[0]
 
     def numbers(self, key: str, count: int, default: Sequence[float] | None = None) -> list[float]:
-        """An attribute that is several numbers with blanks between them."""
+        """Return an attribute that is several numbers with blanks between them."""
         text = self.attributes.get(key)
         if text is None or not text.strip():
             if default is None:
@@ -91,14 +91,14 @@ class Element:
         return self._numbers(key, text, count)
 
     def content(self, default: str | None = None) -> str:
-        """The text inside the element."""
+        """Return the text inside the element."""
         found = self.text.strip()
         if not found and default is None:
             self.fail("it is empty: give a value")
         return found or str(default)
 
     def value(self, tag: str, default: float | None = None) -> float:
-        """The number inside the child with a tag."""
+        """Return the number inside the child with a tag."""
         child = self.first(tag)
         if child is None or not child.text.strip():
             if default is None:
@@ -107,7 +107,7 @@ class Element:
         return child._numbers("its value", child.text, 1)[0]
 
     def values(self, tag: str, count: int, default: Sequence[float] | None = None) -> list[float]:
-        """The numbers inside the child with a tag."""
+        """Return the numbers inside the child with a tag."""
         child = self.first(tag)
         if child is None or not child.text.strip():
             if default is None:
@@ -211,8 +211,8 @@ _DECLARATION = re.compile(r"\s*<\?xml\b.*?\?>", re.DOTALL)
 
 
 def _without_declaration(text: str) -> str:
-    """The text with its XML declaration blanked out: the text is decoded already, and files with something in front
-    of the declaration are common. Lines stay where they are."""
+    """Return the text with its XML declaration blanked out: the text is decoded already, and files with something in
+    front of the declaration are common. Lines stay where they are."""
     found = _DECLARATION.match(text)
     return text if found is None else "\n" * found.group().count("\n") + text[found.end() :]
 

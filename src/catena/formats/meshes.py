@@ -151,12 +151,12 @@ def _by_library(content: bytes, word: str, file: Path, turn: NDArray[Any] | None
 
 
 def reason_of(error: Exception) -> str:
-    """The words of an error of somebody else, on one short line."""
+    """Return the words of an error of somebody else, on one short line."""
     return " ".join(str(error).split())[:200]
 
 
 def _parts(scene: Any, surface: type, turn: NDArray[Any]) -> list[MeshPart]:
-    """The surfaces of a scene, each as often as the scene has it."""
+    """Return the surfaces of a scene, each as often as the scene has it."""
     found, corners = [], 0
     for node in scene.graph.nodes_geometry:
         placed, name = scene.graph[node]
@@ -179,7 +179,7 @@ def _parts(scene: Any, surface: type, turn: NDArray[Any]) -> list[MeshPart]:
 
 
 def _colour(visual: Any) -> Colour | None:
-    """The colour that a part has most of, where the file says one."""
+    """Return the colour that a part has most of, where the file says one."""
     if not visual.defined:
         return None
     material = getattr(visual, "material", None)

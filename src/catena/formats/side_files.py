@@ -21,8 +21,8 @@ EARTH = (0.0, 0.0, -9.81)
 def with_friction_apart(
     mechanism: Mechanism, lost: NamedParts, types: tuple[str, ...] = (FREE,)
 ) -> Mechanism:
-    """The mechanism with forces that do what joints of some simple motions do by damping and friction: a floating
-    joint of URDF has a place and nothing else, nor has a ball of SDF, and the side file has the forces."""
+    """Return the mechanism with forces that do what joints of some simple motions do by damping and friction: a
+    floating joint of URDF has a place and nothing else, nor has a ball of SDF, and the side file has the forces."""
     changed = mechanism.copy()
     for joint in mechanism.joints.values():
         if not any(map(joint.kind.consists_of, types)):
@@ -40,7 +40,7 @@ def with_friction_apart(
 
 
 def referred_joints(mechanism: Mechanism) -> set[str]:
-    """The joints that the side file names, which therefore have to be there under their own name."""
+    """Return the joints that the side file names, which therefore have to be there under their own name."""
     named = {force.at_joint for force in mechanism.force_elements.values() if force.at_joint is not None}
     named |= {actuator.joint for actuator in mechanism.actuators.values()}
     named |= {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
@@ -49,7 +49,7 @@ def referred_joints(mechanism: Mechanism) -> set[str]:
 
 
 def is_plain_limit(mechanism: Mechanism, actuator: Actuator) -> bool:
-    """Whether an actuator is no more than a limit of the effort of its joint, which is all that URDF says."""
+    """Return whether an actuator is no more than a limit of the effort of its joint, which is all that URDF says."""
     joint = mechanism.joints[actuator.joint]
     low, high = actuator.limits[0]
     is_alone = actuator.name == actuator.joint and joint.kind.nv == 1 and actuator.gear[0] == 1.0
@@ -57,8 +57,8 @@ def is_plain_limit(mechanism: Mechanism, actuator: Actuator) -> bool:
 
 
 def mimics_of(mechanism: Mechanism, said: set[str]) -> dict[str, Any]:
-    """The couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset. Both
-    joints must be among those that are `said`, in the file by themselves."""
+    """Return the couplings that a <mimic> can say, by the joint that follows: the other joint, multiplier and offset.
+    Both joints must be among those that are `said`, in the file by themselves."""
     found: dict[str, Any] = {}
     for coupling in mechanism.couplings.values():
         if isinstance(coupling, LinearCoupling) and len(coupling.coefficients) == 2:
@@ -70,6 +70,6 @@ def mimics_of(mechanism: Mechanism, said: set[str]) -> dict[str, Any]:
 
 
 def is_mimic(coupling: Coupling, mimics: dict[str, Any]) -> bool:
-    """Whether a <mimic> says a coupling."""
+    """Return whether a <mimic> says a coupling."""
     joint = coupling.joints[0]
     return joint in mimics and coupling.name == f"{joint} mimics {mimics[joint][0]}"

@@ -68,7 +68,7 @@ class Source:
             self.findings.append(Finding(severity, place, _cut(who), _cut(message), what, _cut(repaired)))
 
     def place(self, what: str, name: str) -> str:
-        """The place of a part as messages tell it: the file, and its line where known."""
+        """Return the place of a part as messages tell it: the file, and its line where known."""
         line = self.places.get((what, name))
         return self.name if line is None else f"{self.name}:{line}"
 
@@ -111,7 +111,7 @@ class Source:
         return next((path for path in allowed if os.path.exists(path)), allowed[0] if allowed else None)
 
     def _in_package(self, rest: str, refused: FormatError) -> Path | None:
-        """The file of package://name/rest: below a search folder, or in the package that the text lies in."""
+        """Return the file of package://name/rest: below a search folder, or in the package that the text lies in."""
         name, _, inside = rest.partition("/")
         if not self._roots:
             return None
@@ -148,12 +148,12 @@ class Source:
 
 
 def _cut(text: str) -> str:
-    """A text that holds what a file says, as much of it as can be read."""
+    """Return a text that holds what a file says, as much of it as can be read."""
     return text if len(text) <= LONGEST_FINDING else f"{text[:LONGEST_FINDING]} ..."
 
 
 def search_folders(given: Any) -> tuple[Path, ...]:
-    """The folders that a caller allows a model to reach besides its own."""
+    """Return the folders that a caller allows a model to reach besides its own."""
     listed: Iterable[Any] = (given,) if isinstance(given, str | os.PathLike) else given
     try:
         return tuple(Path(folder).absolute() for folder in entries(listed))
@@ -162,7 +162,7 @@ def search_folders(given: Any) -> tuple[Path, ...]:
 
 
 def _is_below(path: Path, roots: list[str]) -> bool:
-    """Whether a path, with all links followed, lies in one of some folders."""
+    """Return whether a path, with all links followed, lies in one of some folders."""
     try:
         real = os.path.realpath(path)
         return any(os.path.commonpath([real, root]) == root for root in roots)

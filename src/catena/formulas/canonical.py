@@ -26,7 +26,7 @@ def canonical(steps: Sequence[Step]) -> str:
 
 
 def _written(step: Step, given: list[tuple[str, int]]) -> tuple[str, int]:
-    """The text of a step and how strongly it holds together."""
+    """Return the text of a step and how strongly it holds together."""
     word, strength = step.word, STRENGTH.get(step.word, ATOM)
 
     def inside(k: int, least: int) -> str:

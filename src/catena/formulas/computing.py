@@ -121,7 +121,7 @@ def _first(inputs: Sequence[FormulaEntry]) -> tuple[Step, str] | None:
 
 
 def _chosen(condition: FormulaEntry, a: FormulaEntry, b: FormulaEntry) -> FormulaEntry:
-    """The one of two values that a condition chooses, with its fault; of what is not chosen nothing is asked."""
+    """Return the one of two values that a condition chooses, with its fault; of what is not chosen nothing is asked."""
     if not isinstance(condition.value, np.ndarray):
         chosen = a if condition.value else b
         return FormulaEntry(chosen.value, condition.fault or chosen.fault)
@@ -133,7 +133,7 @@ def _chosen(condition: FormulaEntry, a: FormulaEntry, b: FormulaEntry) -> Formul
 
 
 def _operation(step: Step, floats: bool) -> Callable[..., Any]:
-    """The function of a step for numbers."""
+    """Return the function of a step for numbers."""
     word = step.word
     if word in FUNCTIONS:
         return FUNCTIONS[word].floats if floats else FUNCTIONS[word].arrays
@@ -207,5 +207,5 @@ def _of_symbols(step: Step, casadi: Any) -> Callable[..., Any]:
 
 
 def names(steps: Sequence[Step]) -> Iterator[Name]:
-    """The names in a program."""
+    """Return the names in a program."""
     return (step.value for step in steps if step.word == "name")

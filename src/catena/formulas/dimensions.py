@@ -84,7 +84,7 @@ class _Checker:
         return self._alike(step, numbers)
 
     def _alike(self, step: Step, numbers: Sequence[Dimension | None]) -> Dimension | None:
-        """The one dimension of several numbers."""
+        """Return the one dimension of several numbers."""
         known = [one for one in numbers if one is not None]
         for one in known[1:]:
             if one != known[0]:

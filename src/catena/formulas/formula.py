@@ -81,7 +81,7 @@ class ParsedFormula:
         return Writing(self.text, self.where)
 
     def _known(self, values: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
-        """The values, after a look at whether a word could be a unit and a name."""
+        """Return the values, after a look at whether a word could be a unit and a name."""
         found = {} if values is None else values
         for word in self._program.doubtful:
             if word in found:

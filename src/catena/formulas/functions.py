@@ -38,7 +38,7 @@ def _named(name: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _all(name: str) -> Callable[[Any], Callable[..., Any]]:
-    """A function of two for symbols, taken one argument after the other."""
+    """Return a function of two for symbols, taken one argument after the other."""
 
     def of(casadi: Any) -> Callable[..., Any]:
         function = getattr(casadi, name)

@@ -235,7 +235,7 @@ class _Reader:
         self._write("unit", start.start, 1, (words, unit))
 
     def _joins_units(self, bracket: bool) -> Token | None:
-        """The sign between this unit and the next, None if there is none."""
+        """Return the sign between this unit and the next, None if there is none."""
         sign, word = self.tokens[self.at], self.tokens[min(self.at + 1, len(self.tokens) - 1)]
         if sign.kind != "sign" or sign.text not in ("*", "/"):
             return None

@@ -210,12 +210,13 @@ class JointKind(ABC):
         return np.array_equal(here, self.motion_space(there).array)
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return dq/dt at velocity `v`; by default v itself."""
+        """Return dq/dt (nq,) at q (nq,) with velocity `v` (nv,); by default v itself."""
         self._plain("rate")
         return v
 
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return q (+) v, the position reached from q with constant `v` in unit time; by default q + v."""
+        """Return q (+) v (nq,), the position reached from q (nq,) with constant `v` (nv,) in unit time; by default q +
+        v."""
         self._plain("integrate")
         return q + v
 
@@ -237,7 +238,7 @@ class JointKind(ABC):
         return q1 - q0
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        """Return the q whose transform is nearest to `X`. Numbers. By default found by Newton iterations."""
+        """Return the q (nq,) whose transform is nearest to `X`. Numbers. By default found by Newton iterations."""
         from catena.joints import nearest
 
         return nearest.coordinates(self, X)
@@ -264,7 +265,7 @@ class JointKind(ABC):
         return array([counted_on(x, near[k]) if k in self.wraps else x for k, x in enumerate(q)])
 
     def neutral(self) -> np.ndarray:
-        """Return the q at which both joint frames coincide. Numbers."""
+        """Return the q (nq,) at which both joint frames coincide. Numbers."""
         return np.zeros(self.nq)
 
     def flip(self) -> JointKind:

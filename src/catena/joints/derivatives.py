@@ -153,7 +153,7 @@ class Tangents:
 
 
 def tangents(kind: JointKind, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> Tangents:
-    """The derivatives of S v, of S w, and of the bias by steps along each component, and of the bias by v."""
+    """Return the derivatives of S v, of S w, and of the bias by steps along each component, and of the bias by v."""
     n = kind.nv
     symbolic = is_symbolic(q) or is_symbolic(v) or is_symbolic(w)
     source = _tangent_expression(kind) if symbolic else _tangent_function(kind)
@@ -162,7 +162,8 @@ def tangents(kind: JointKind, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> Ta
 
 
 def force_tangent(kind: JointKind, q: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """The derivative (nv, nv) of S^T f, f (6,) in child-side coordinates, by steps along each component (columns)."""
+    """Return the derivative (nv, nv) of S^T f, f (6,) in child-side coordinates, by steps along each component
+    (columns)."""
     n = kind.nv
     symbolic = is_symbolic(q) or is_symbolic(force)
     source = _force_expression(kind) if symbolic else _force_function(kind)
@@ -170,7 +171,7 @@ def force_tangent(kind: JointKind, q: np.ndarray, force: np.ndarray) -> np.ndarr
 
 
 def _along(kind: JointKind, expression: Any, q_column: Any, q: np.ndarray) -> list[Any]:
-    """The derivative of an expression of q along each velocity component."""
+    """Return the derivative of an expression of q along each velocity component."""
     import casadi
 
     return [

@@ -185,13 +185,13 @@ class Modal(JointKind):
         return bool(self.bends or self.fourths)
 
     def _half(self, q: Any) -> list[Any]:
-        """Half of the rotation vector."""
+        """Return half of the rotation vector."""
         k = self.modes
         return [0.5 * _dot(self.turns[i * k : (i + 1) * k], q) for i in range(3)] if self.turns else [0.0] * 3
 
     @staticmethod
     def _rotation(a: Sequence[Any]) -> Any:
-        """The matrix (3, 3) that takes coordinates of the floating frame to those of the turned one."""
+        """Return the matrix (3, 3) that takes coordinates of the floating frame to those of the turned one."""
         if all(isinstance(x, float) and x == 0.0 for x in a):
             return np.eye(3).tolist()
         twice = 2.0 / (1.0 + _dot(a, a))
@@ -247,7 +247,7 @@ class Modal(JointKind):
         return found
 
     def _quartics(self, q: Any) -> list[tuple[int, _Quartic]]:
-        """The components of the displacement that have terms of fourth order, and these."""
+        """Return the components of the displacement that have terms of fourth order, and these."""
         n = len(self.products)
         return [
             (i, _Quartic(self.products, self.fourths[n * j : n * (j + 1)], q))
@@ -279,7 +279,7 @@ class _Quartic:
         return total
 
     def slopes(self) -> list[Any]:
-        """The derivatives (k,) by the amplitudes."""
+        """Return the derivatives (k,) by the amplitudes."""
         found: list[Any] = [0.0] * len(self.q)
         for (a, b), times in self._times(self.z).items():
             found[a] = found[a] + times * self.q[b]
@@ -287,7 +287,7 @@ class _Quartic:
         return found
 
     def curving(self, v: Any) -> Any:
-        """The second derivative by time while the amplitudes change at constant rates v."""
+        """Return the second derivative by time while the amplitudes change at constant rates v."""
         q = self.q
         rates = {(a, b): q[a] * v[b] + v[a] * q[b] for a, b in self.pairs}
         total: Any = 0.0

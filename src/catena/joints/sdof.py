@@ -140,14 +140,14 @@ class Sdof(JointKind):
         return len(turns) <= 3 and followed and all(x != y for x, y in zip(names, names[1:]))
 
     def coordinates(self, X: Transform) -> np.ndarray:
-        """Return the angles from the rotation alone, then the displacements by linear least squares."""
+        """Return the q (nq,) with the angles from the rotation alone, then displacements by linear least squares."""
         if not self.finds_coordinates_of_symbols:
             return nearest.coordinates(self, X)
         return self._turned(X, angles_of_turns(self._turn_axes, X))
 
     def coordinates_near(self, X: Transform, near: np.ndarray) -> np.ndarray:
-        """Return the angles counted on from those of `near`; three of them reach each place in two ways, of which the
-        nearer one is taken."""
+        """Return the q (nq,) with angles counted on from those of `near`; three of them reach each place in two ways,
+        of which the nearer one is taken."""
         if not self.finds_coordinates_of_symbols:
             q = nearest.coordinates(self, X, start=near)
             return array([counted_on(x, near[k]) if k in self.wraps else x for k, x in enumerate(q)])

@@ -22,7 +22,7 @@ def body_jacobians(plan: Plan, motions: Motions, a_ground: np.ndarray) -> tuple[
 
 
 def summed_up(plan: Plan, J: np.ndarray) -> np.ndarray:
-    """The magnitudes (..., 6, nv) of what the entries of a Jacobian J (..., 6, nv) were summed up from.
+    """Return the magnitudes (..., 6, nv) of what the entries of a Jacobian J (..., 6, nv) were summed up from.
 
     A displacement is a sum of products of rotations and coordinates. Where an axis passes through the point they
     cancel, and what is left is their rounding.

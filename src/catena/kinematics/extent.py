@@ -18,14 +18,14 @@ ROUNDING = 1e-12
 
 @lru_cache(maxsize=64)
 def extent(plan: Plan) -> float:
-    """The size of a mechanism [m], whichever way it is planned: the largest distance of a joint from the middle of all
-    joints on its body, or the largest radius of gyration of a body about that middle, whichever is more; 1 if there
-    is no length at all."""
+    """Return the size of a mechanism [m], whichever way it is planned: the largest distance of a joint from the middle
+    of all joints on its body, or the largest radius of gyration of a body about that middle, whichever is more; 1 if
+    there is no length at all."""
     return float(extents(plan))
 
 
 def extents(plan: Plan) -> np.ndarray:
-    """The sizes (...) [m] of mechanisms that differ in the numbers (..., n) of a plan."""
+    """Return the sizes (...) [m] of mechanisms that differ in the numbers (..., n) of a plan."""
     places: list[list[np.ndarray]] = [[] for _ in range(plan.n)]
     # Joints that hold nothing are nowhere, so a pinned root or a floating base changes nothing.
     for i in range(1, plan.n):
@@ -54,7 +54,7 @@ def extents(plan: Plan) -> np.ndarray:
 
 
 def characteristic_length(plan: Plan) -> float:
-    """A length typical of the mechanism [m]: the largest offset of a joint in its node, or 1."""
+    """Return a length typical of the mechanism [m]: the largest offset of a joint in its node, or 1."""
     offsets = [np.linalg.norm(plan.placement_p, axis=1).max(initial=0.0)]
     for loop in plan.loop_joints:
         offsets += [np.linalg.norm(loop.parent_p), np.linalg.norm(loop.child_p)]
@@ -62,13 +62,14 @@ def characteristic_length(plan: Plan) -> float:
 
 
 def significant(plan: Plan, length: float) -> float:
-    """A length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
+    """Return a length [m] found from the coordinates of a plan, or 1 if it is nothing but their rounding."""
     return length if length > ROUNDING * largest_coordinate(plan) else 1.0
 
 
 @lru_cache(maxsize=64)
 def largest_coordinate(plan: Plan) -> float:
-    """The largest coordinate [m] by which a plan places joints and bodies: what lengths are rounded to a part of."""
+    """Return the largest coordinate [m] by which a plan places joints and bodies: what lengths are rounded to a part
+    of."""
     return _largest(plan)
 
 

@@ -59,8 +59,8 @@ def kind_values(kind: JointKind, q: np.ndarray, v: np.ndarray) -> KindValues:
 
 
 def nearest_coordinates(kind: JointKind, X: np.ndarray, near: np.ndarray | None = None) -> np.ndarray:
-    """The coordinates (..., nq) of the configurations nearest to relative transforms X (..., 6, 6); angles with the
-    whole turns that bring them next to the positions `near` (..., nq), where these are given."""
+    """Return the coordinates (..., nq) of the configurations nearest to relative transforms X (..., 6, 6); angles with
+    the whole turns that bring them next to the positions `near` (..., nq), where these are given."""
     batch = X.shape[:-2]
     R, p = stacks.parts(X.reshape(-1, 6, 6))
     q = np.zeros((len(R), kind.nq))
@@ -108,8 +108,8 @@ _remembered = lru_cache(maxsize=512)(_build)
 
 @lru_cache(maxsize=512)
 def _coordinates(kind: JointKind, counts: bool) -> Any:
-    """The coordinates of a kind as a function of the twelve entries of a transform; where turns are counted, also of a
-    position that they are near."""
+    """Return the coordinates of a kind as a function of the twelve entries of a transform; where turns are counted,
+    also of a position that they are near."""
     import casadi
 
     from catena.spatial.scalars import array

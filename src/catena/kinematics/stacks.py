@@ -12,7 +12,7 @@ from catena.thresholds import RANK_EXACT
 
 
 def transposed(A: np.ndarray) -> np.ndarray:
-    """A^T of every matrix in the stack."""
+    """Return A^T of every matrix in the stack."""
     return np.swapaxes(A, -1, -2)
 
 
@@ -47,7 +47,7 @@ def from_entries(entries: np.ndarray) -> np.ndarray:
 
 
 def to_frame(pose: Pose) -> np.ndarray:
-    """The motion matrix (..., 6, 6) from a reference frame to the frame that `pose` places in it."""
+    """Return the motion matrix (..., 6, 6) from a reference frame to the frame that `pose` places in it."""
     return motion_matrices(
         transposed(np.asarray(pose.R, dtype=np.float64)), np.asarray(pose.p, dtype=np.float64)
     )
@@ -62,7 +62,7 @@ def inverse(X: np.ndarray) -> np.ndarray:
 
 
 def parts(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rotations R (..., 3, 3) and origins p (..., 3) of motion matrices."""
+    """Return the rotations R (..., 3, 3) and origins p (..., 3) of motion matrices."""
     R = X[..., :3, :3]
     P = transposed(R) @ X[..., 3:, :3]  # -p~
     return R, np.stack([P[..., 1, 2], P[..., 2, 0], P[..., 0, 1]], axis=-1)
@@ -74,7 +74,7 @@ def apply(X: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The cross products of vectors (..., 3), in a third of the time that NumPy's own takes for few."""
+    """Return the cross products of vectors (..., 3), in a third of the time that NumPy's own takes for few."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     p, q, r = b[..., 0], b[..., 1], b[..., 2]
     first = y * r - z * q
@@ -84,15 +84,15 @@ def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def cross(v: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The cross product of motions, shape (..., 6)."""
+    """Return the cross product of motions, shape (..., 6)."""
     angular = crossed(v[..., :3], w[..., :3])
     linear = crossed(v[..., :3], w[..., 3:]) + crossed(v[..., 3:], w[..., :3])
     return np.concatenate([angular, linear], axis=-1)
 
 
 def pseudo_inverse(S: np.ndarray) -> np.ndarray:
-    """The matrices (..., n, 6) that find coordinates from motions S (..., 6, n), zero along coordinates that move
-    nothing, as in gimbal lock."""
+    """Return the matrices (..., n, 6) that find coordinates from motions S (..., 6, n), zero along coordinates that
+    move nothing, as in gimbal lock."""
     if S.shape[-1] == 0:
         return transposed(S)
     if S.shape[-1] > 1:
@@ -102,7 +102,7 @@ def pseudo_inverse(S: np.ndarray) -> np.ndarray:
 
 
 def logarithm(X: np.ndarray) -> np.ndarray:
-    """The body twists (..., 6) that lead along the transforms in unit time, with angles up to pi."""
+    """Return the body twists (..., 6) that lead along the transforms in unit time, with angles up to pi."""
     R, p = parts(X)
     w = _rotation_vector(transposed(R))
     square = np.sum(w * w, axis=-1, keepdims=True)

@@ -87,7 +87,7 @@ class Coupling(ABC):
 
 
 def _straight(profile: Profile) -> tuple[float, float] | None:
-    """The constant and the slope of a profile that is a straight line, None for others."""
+    """Return the constant and the slope of a profile that is a straight line, None for others."""
     if isinstance(profile, Line):
         return 0.0, profile.coefficient
     if isinstance(profile, Polynomial) and len(profile.coefficients) == 2:
@@ -169,7 +169,7 @@ class CamCoupling(Coupling):
 
 
 def _polynomial_in_words(coefficients: tuple[float, ...], joint: str) -> str:
-    """The terms of a polynomial of the position of a joint that are not zero."""
+    """Return the terms of a polynomial of the position of a joint that are not zero."""
     powers = ["", f" {joint}", *(f" {joint}^{k}" for k in range(2, len(coefficients)))]
     terms = [f"{c:g}{power}" for c, power in zip(coefficients, powers, strict=False) if c]
     return " + ".join(terms).replace("+ -", "- ") or "0"
@@ -241,5 +241,5 @@ def make_cam(
 
 
 def _linear(name: str, coefficients: dict[str, float], offset: float) -> LinearCoupling:
-    """A coupling from a pickle."""
+    """Return a coupling from a pickle."""
     return LinearCoupling(name, MappingProxyType(coefficients), offset)

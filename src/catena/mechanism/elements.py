@@ -55,8 +55,8 @@ class Actuator:
 
 
 def driven(joint: Joint, actuators: Mapping[str, Actuator]) -> NDArray[np.bool_]:
-    """Which velocity components (nv,) of a joint something drives: those of its actuators, or all that are powered
-    where it has none."""
+    """Return which velocity components (nv,) of a joint something drives: those of its actuators, or all that are
+    powered where it has none."""
     own = [actuator.components for actuator in actuators.values() if actuator.joint == joint.name]
     if not own:
         return joint.powered
@@ -78,7 +78,7 @@ class ForceElement(ABC):
 
     @abstractmethod
     def with_kind(self, kind: Any) -> ForceElement:
-        """The same force at the same place with the numbers of a kind that differs in these only."""
+        """Return the same force at the same place with the numbers of a kind that differs in these only."""
 
     @property
     def whole_kind(self) -> forces.ForceKind:
@@ -282,7 +282,7 @@ class InitialState:
 def _restored(
     q: dict[str, Floats], v: dict[str, Floats], signals: dict[str, float] | None = None
 ) -> InitialState:
-    """An initial state from a pickle."""
+    """Return an initial state from a pickle."""
     for value in (*q.values(), *v.values()):
         value.setflags(write=False)
     return InitialState(MappingProxyType(q), MappingProxyType(v), MappingProxyType(signals or {}))

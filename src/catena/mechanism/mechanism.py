@@ -232,7 +232,7 @@ class Mechanism:
         flexible: FlexibleBody | None = None,
         euler_tensor: ArrayLike | None = None,
     ) -> Body:
-        """Add a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
+        """Add and return a body with its mass [kg], mass centre (3,) [m] in the body frame and inertia [kg m^2] about
         that centre.
 
         The inertia is in body axes: three moments, a symmetric 3x3 matrix, or one number for all three axes. What is
@@ -267,11 +267,11 @@ class Mechanism:
         self._revision += 1
 
     def add_visual(self, body: str, *shapes: Shape) -> Body:
-        """Add shapes that a body, or ground, is drawn with."""
+        """Add shapes that a body, or ground, is drawn with, and return the body as it is then."""
         return self._with_shapes(body, as_shapes(f"body {shown(body)}", "visuals", shapes), ())
 
     def add_collision(self, body: str, *shapes: Shape) -> Body:
-        """Add shapes that a body, or ground, may touch others with."""
+        """Add shapes that a body, or ground, may touch others with, and return the body as it is then."""
         return self._with_shapes(body, (), as_shapes(f"body {shown(body)}", "collisions", shapes))
 
     def add_joint(
@@ -294,7 +294,7 @@ class Mechanism:
         stribeck_velocity: ArrayLike | None = None,
         load_friction: LoadFriction | Iterable[LoadFriction | None] | None = None,
     ) -> Joint:
-        """Add a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
+        """Add and return a joint between two bodies; pose(child) = pose(parent) * in_parent * motion(q) *
         inverse(in_child). `parent` and `child` may be frames, from which the poses then count.
 
         `damping` and `friction` are one number or one for each velocity coordinate; `limits` is (low, high)
@@ -317,7 +317,7 @@ class Mechanism:
         return joint
 
     def add_frame(self, name: str, body: str, pose: Pose = _IDENTITY) -> Frame:
-        """Add a named frame that moves with a body, placed by its pose in the body frame."""
+        """Add and return a named frame that moves with a body, placed by its pose in the body frame."""
         naming.require_new_frame(self, "frame", name)
         frame = make_frame(self, name, body, pose)
         self._frames[name] = frame
@@ -333,8 +333,8 @@ class Mechanism:
         limits: ArrayLike | None = None,
         no_load_speed: ArrayLike | None = None,
     ) -> Actuator:
-        """Add a motor that drives a joint: all of its actuated velocity components, or those given by number from 0.
-        Of a joint with motors only the components that these drive are powered.
+        """Add and return a motor that drives a joint: all of its actuated velocity components, or those given by number
+        from 0. Of a joint with motors only the components that these drive are powered.
 
         `gear` is how often the motor turns for one turn of the joint, so its effort acts multiplied by that.
         `limits` bound the motor's effort: one number for both directions, (low, high), or a pair for each
@@ -350,8 +350,8 @@ class Mechanism:
     def add_sensor(
         self, name: str, kind: str, at: str, frame: str = "", component: int | None = None
     ) -> MountedSensor:
-        """Add a sensor: an "imu" in a frame, an "encoder" at a joint or at one `component` of it, a "force" sensor in
-        a joint, which may tell its wrench in a `frame` of the joint's child, or a "gauge" of a force."""
+        """Add and return a sensor: an "imu" in a frame, an "encoder" at a joint or at one `component` of it, a "force"
+        sensor in a joint, which may tell its wrench in a `frame` of the joint's child, or a "gauge" of a force."""
         naming.require_new("sensor", name, self._sensors)
         self._sensors[name] = make_sensor(self, name, kind, at, frame, component)
         self._revision += 1
@@ -365,7 +365,8 @@ class Mechanism:
         rest: ArrayLike | None = None,
         damping: ArrayLike = 0.0,
     ) -> JointSpringElement:
-        """Add a spring with a damper at a joint, relaxed at the position `rest` (the neutral one by default).
+        """Add and return a spring with a damper at a joint, relaxed at the position `rest` (the neutral one by
+        default).
 
         `stiffness` and `damping` are one number or one for each velocity coordinate. The damping of a spring
         adds to the joint's own.
@@ -385,7 +386,7 @@ class Mechanism:
         rest_length: float = 0.0,
         damping: float = 0.0,
     ) -> PointSpringElement:
-        """Add a spring with a damper along the line between the origins of two frames (or bodies).
+        """Add and return a spring with a damper along the line between the origins of two frames (or bodies).
 
         It is relaxed when they are `rest_length` [m] apart.
         """
@@ -403,7 +404,8 @@ class Mechanism:
         force: ArrayLike = (0.0, 0.0, 0.0),
         axes: str = GROUND,
     ) -> WrenchElement:
-        """Add a constant moment (3,) [N m] and force (3,) [N] on the body of a frame, at the frame's origin.
+        """Add and return a wrench: a constant moment (3,) [N m] and force (3,) [N] on the body of a frame, at the
+        frame's origin.
 
         Their coordinates are those of the frame `axes`: ground's by default, so that the direction stays;
         name the frame itself for a wrench that turns with it.
@@ -417,8 +419,8 @@ class Mechanism:
     def add_force(
         self, name: str, kind: ForceKind, joint: str | None = None, between: Iterable[str] | None = None
     ) -> KindElement:
-        """Add a force of any kind, of `catena.forces` or of one's own: at a joint, or between two frames (or bodies)
-        a and b.
+        """Add and return a force of any kind, of `catena.forces` or of one's own: at a joint, or between two frames (or
+        bodies) a and b.
 
         A force between frames acts on b, and its opposite on a unless the kind says that it comes from outside; then a
         only lends its axes, or the place that b is seen from.
@@ -432,7 +434,7 @@ class Mechanism:
     def add_bushing(
         self, name: str, frame_a: str, frame_b: str, stiffness: ArrayLike = (), damping: ArrayLike = ()
     ) -> KindElement:
-        """Add a bushing between two frames (or bodies) that coincide where it is relaxed.
+        """Add and return a bushing between two frames (or bodies) that coincide where it is relaxed.
 
         `stiffness` and `damping` are symmetric matrices (6, 6) over [rad, m], or their diagonals (6,).
         """
@@ -441,8 +443,8 @@ class Mechanism:
     def add_coupling(
         self, name: str, coefficients: Mapping[str, float], offset: float = 0.0
     ) -> LinearCoupling:
-        """Add an exact equation among positions of joints with one degree of freedom: sum(coefficient * position) =
-        offset.
+        """Add and return an exact equation among positions of joints with one degree of freedom: sum(coefficient *
+        position) = offset.
 
         `coefficients` maps joints to numbers: {"motor": 1, "arm": -50} is a gear that turns the motor 50 times for one
         turn of the arm, {"rack": 1, "pinion": -0.02} a pinion of 20 mm, {"left": 1, "right": 1, "shaft": -2} a
@@ -456,8 +458,8 @@ class Mechanism:
     def add_polynomial_coupling(
         self, name: str, joint: str, of: str, polynomial: Iterable[float]
     ) -> PolynomialCoupling:
-        """Add an exact equation between two joints with one degree of freedom each: position(joint) = c0 + c1 x +
-        c2 x^2 + ... where x = position(of)."""
+        """Add and return an exact equation between two joints with one degree of freedom each: position(joint) = c0 +
+        c1 x + c2 x^2 + ... where x = position(of)."""
         naming.require_new("coupling", name, self._couplings)
         for one in (joint, of):
             naming.moving_joint(self, f"coupling {name!r}", one)
@@ -472,7 +474,8 @@ class Mechanism:
         of: str,
         profile: Profile | str | Callable[[Any], Any] | Sequence[ArrayLike],
     ) -> CamCoupling:
-        """Add a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of freedom each.
+        """Add and return a cam: position(joint) = profile(position(of)), exactly, for two joints with one degree of
+        freedom each.
 
         `profile` is a `catena.profiles.Spline`, a pair (x, y) of points for one, a `Polynomial`, a formula of x as
         text such as "0.02 * (1 - cos(x))", or a function of one symbol. It must have a value wherever the joint `of`
@@ -516,7 +519,8 @@ class Mechanism:
     def set_initial(
         self, q: Mapping[str, ArrayLike] | None = None, v: Mapping[str, ArrayLike] | None = None
     ) -> InitialState:
-        """Set where a motion starts, by positions and velocities of some joints; replaces what was set before.
+        """Set and return where a motion starts, by positions and velocities of some joints; replaces what was set
+        before.
 
         `system.assemble` and `system.velocity` find the rest, so give what determines the state and no more.
         """
@@ -532,7 +536,7 @@ class Mechanism:
         v: Mapping[str, ArrayLike] | None = None,
         signals: Mapping[str, float] | None = None,
     ) -> InitialState:
-        """Add a state with a name: positions `q` and velocities `v` of some joints, and `signals` of servos.
+        """Add and return a state with a name: positions `q` and velocities `v` of some joints, and `signals` of servos.
 
         `system.start(name)` and `simulate(system, q=name)` begin there. Where positions of all joints are given and
         the loops do not close there exactly, it is the closed state nearest to them. The state "home", or else the
@@ -756,7 +760,7 @@ class Mechanism:
             self._initial = self._initial.without(gone, still)
 
     def _couple(self, coupling: Coupling) -> None:
-        """Add a coupling whose joints exist and have one degree of freedom each."""
+        """Add and return a coupling whose joints exist and have one degree of freedom each."""
         for joint in coupling.joints:
             kind = naming.moving_joint(self, f"coupling {coupling.name!r}", joint).kind
             if kind.nv != 1:

@@ -80,7 +80,7 @@ def include(
 
 
 def _needs_ground_frame(other: Mechanism) -> bool:
-    """Whether some force of a mechanism refers to its ground, which then has to be a frame elsewhere."""
+    """Return whether some force of a mechanism refers to its ground, which then has to be a frame elsewhere."""
     named = {name for force in other.force_elements.values() for name in force.frames or ()}
     named |= {sensor.at for sensor in other.sensors.values() if sensor.kind == IMU}
     return GROUND in named or any(wrench.axes == GROUND for wrench in other.wrenches.values())

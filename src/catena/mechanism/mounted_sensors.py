@@ -37,7 +37,7 @@ class MountedSensor:
         return replace(self, name=prefix + self.name, at=prefix + self.at, frame=frame)
 
     def is_at(self, joints: Container[str] = (), forces: Container[str] = ()) -> bool:
-        """Whether it measures one of some joints or forces."""
+        """Return whether it measures one of some joints or forces."""
         return (
             self.at in joints if self.kind in (ENCODER, FORCE) else self.kind == GAUGE and self.at in forces
         )

@@ -131,7 +131,7 @@ class Spline(Profile):
         return _horner([2.0 * c, 6.0 * e], d)
 
     def _piece(self, x: Any) -> tuple[Any, Sequence[Any]]:
-        """How far x is from where its piece begins, and the coefficients of that piece, lowest first."""
+        """Return how far x is from where its piece begins, and the coefficients of that piece, lowest first."""
         if self.beyond == "periodic":
             period = self.x[-1] - self.x[0]
             turns = (x - self.x[0]) / period

@@ -233,7 +233,7 @@ class _Names:
         return tuple(result)
 
     def _words(self, row: int) -> str:
-        """What the constraint of a row prevents."""
+        """Return what the constraint of a row prevents."""
         owner = self.owner[row]
         if not owner.startswith(_COUPLING):
             return _motion(self.direction[row])
@@ -255,12 +255,12 @@ def _rank(s: np.ndarray, tolerance: float) -> int:
 
 
 def _beyond_rounding(s: np.ndarray, k: int, tolerance: float) -> float:
-    """The k-th singular value where there is one that is more than rounding."""
+    """Return the k-th singular value where there is one that is more than rounding."""
     return float(s[k]) if k < len(s) and s[k] > tolerance * s.max(initial=1.0) else 0.0
 
 
 def _values_beside(evaluator: Evaluator, q: np.ndarray, way: np.ndarray) -> np.ndarray | None:
-    """The singular values in a closed configuration in the direction of `way` (nv,), None if there is none."""
+    """Return the singular values in a closed configuration in the direction of `way` (nv,), None if there is none."""
     step = BESIDE * way / np.abs(way).max()
     start = evaluator.evaluate(integrate, {"q": q, "qd": step})["q_next"]
     beside, closed = close(evaluator, start)
@@ -297,7 +297,7 @@ def _pivots(U: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def _motion(direction: np.ndarray) -> str:
-    """The motion that a force in this direction (6,) resists."""
+    """Return the motion that a force in this direction (6,) resists."""
     moment, force = direction[:3], direction[3:]
     about, along = f"rotation about {_axis(moment)}", f"translation along {_axis(force)}"
     if np.linalg.norm(force) < 1e-9:

@@ -89,7 +89,8 @@ def in_words(mechanism: Mechanism, repair: Mapping[str, Pose]) -> str:
 
 
 def _on_loops(mechanism: Mechanism, plan: Plan, faulty: Sequence[str]) -> list[str]:
-    """The joints of the loops at fault: those that close them, and those of the tree on the ways between their ends."""
+    """Return the joints of the loops at fault: those that close them, and those of the tree on the ways between their
+    ends."""
     found: dict[str, None] = {}
     for loop in plan.loop_joints:
         if loop.name not in faulty:
@@ -107,7 +108,7 @@ def _on_loops(mechanism: Mechanism, plan: Plan, faulty: Sequence[str]) -> list[s
 
 
 def _loosened(mechanism: Mechanism, joints: Sequence[str]) -> tuple[Mechanism, dict[str, str]]:
-    """The mechanism with a free joint under each of some joints, and the names of the free joints by those."""
+    """Return the mechanism with a free joint under each of some joints, and the names of the free joints by those."""
     changed = mechanism.without_forces()
     free: dict[str, str] = {}
     for name in joints:
@@ -186,7 +187,7 @@ class _Search:
         return np.repeat(sizes**1.5 / np.sqrt(self.length) / self.prices, 3)
 
     def _merit(self, q: np.ndarray, e: np.ndarray, floor: float) -> float:
-        """What steps have to lower: the displacements, and by how much loops are open."""
+        """Return what steps have to lower: the displacements, and by how much loops are open."""
         sizes = np.hypot(np.linalg.norm(self._displacements(q).reshape(-1, 3), axis=1), floor)
         roots = np.sqrt(sizes * self.length)
         return float(self.prices @ roots) + PENALTY * self.length * float(np.linalg.norm(e))
@@ -200,7 +201,7 @@ class _Search:
         return Pose(p=at[:3], quat=at[3:])
 
     def _equations(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The scaled errors (m,) of all constraints and their Jacobian (m, nv)."""
+        """Return the scaled errors (m,) of all constraints and their Jacobian (m, nv)."""
         states = constraint_states(self.evaluator, q)
         rows = [scaled_rows(state.Phi.T, self.length) for state in states]
         e = [D @ state.error for D, state in zip(rows, states, strict=True)]
@@ -208,7 +209,7 @@ class _Search:
         return np.concatenate(e), np.concatenate(J)
 
     def _displacements(self, q: np.ndarray) -> np.ndarray:
-        """The rotations, times the length, and translations [m] (6 k,) of the loosened joints."""
+        """Return the rotations, times the length, and translations [m] (6 k,) of the loosened joints."""
         neutral = self.kind.neutral()
         found = [
             np.asarray(self.kind.difference(neutral, q[place]), dtype=np.float64) for place in self.places
@@ -218,8 +219,8 @@ class _Search:
     def _step(
         self, e: np.ndarray, J: np.ndarray, d: np.ndarray, costs: np.ndarray, stiff: float
     ) -> np.ndarray:
-        """The step (nv,) to where the linear equations hold and sum(d^2 / costs) is least together with what the joints
-        cost that move, cut where it leads too far."""
+        """Return the step (nv,) to where the linear equations hold and sum(d^2 / costs) is least together with what the
+        joints cost that move, cut where it leads too far."""
         scale = np.full(J.shape[1], 1.0 / np.sqrt(stiff * self.length))
         scale[self.columns] = np.sqrt(costs) / self.units
         offset = np.zeros(J.shape[1])

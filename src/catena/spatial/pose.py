@@ -177,7 +177,7 @@ def _applied(R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def _restored(p: np.ndarray, R: np.ndarray, quat: np.ndarray | None) -> Pose:
-    """A pose from a pickle."""
+    """Return a pose from a pickle."""
     pose = Pose.unchecked(p, R)
     if quat is not None:
         quat.flags.writeable = False
@@ -225,7 +225,7 @@ def _from_rpy(rpy: np.ndarray) -> np.ndarray:
 
 
 def _euler_letters(sequence: Any) -> str:
-    """The axes of a sequence of one to three turns, each about another axis than the one before."""
+    """Return the axes of a sequence of one to three turns, each about another axis than the one before."""
     known = isinstance(sequence, str) and (set(sequence) <= set("xyz") or set(sequence) <= set("XYZ"))
     if not known or not 1 <= len(sequence) <= 3 or any(x == y for x, y in zip(sequence, sequence[1:])):
         raise ModelError(

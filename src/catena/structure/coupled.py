@@ -36,7 +36,7 @@ class Term:
     turns: bool
 
     def ends(self, plan: Plan) -> tuple[int, int]:
-        """The nodes of the joint's child and parent."""
+        """Return the nodes of the joint's child and parent."""
         if self.node >= 0:
             return self.node, int(plan.parent[self.node])
         loop = plan.loop_joints[self.loop]
@@ -74,12 +74,13 @@ class PlannedCoupling:
         return bool(self.constraints) or self.is_rotor
 
     def nodes(self, plan: Plan) -> frozenset[int]:
-        """The nodes that its joints move against each other; none if all its joints are within rigid pieces."""
+        """Return the nodes that its joints move against each other; none if all its joints are within rigid pieces."""
         ends = [term.ends(plan) for term in self.terms]
         return frozenset(node for pair in ends if pair[0] != pair[1] for node in pair)
 
     def size(self, length: float) -> float:
-        """How much the sum changes when some joint moves by a radian or by a `length` [m], from neutral positions."""
+        """Return how much the sum changes when some joint moves by a radian or by a `length` [m], from neutral
+        positions."""
         steps = [abs(float(t.profile.slope(0.0))) * (1.0 if t.turns else length) for t in self.terms]
         return max(steps) or 1.0
 

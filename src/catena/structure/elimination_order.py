@@ -42,8 +42,8 @@ class LoopGoes:
 
 
 def elimination_order(plan: Plan) -> list[BodyGoes | LoopGoes]:
-    """The order for a plan. Loops without constraints, or within one node, take no part. Couplings are counted after
-    all loops; they may hold more than two bodies."""
+    """Return the order for a plan. Loops without constraints, or within one node, take no part. Couplings are counted
+    after all loops; they may hold more than two bodies."""
     return _GraphElimination(plan).run()
 
 
@@ -110,7 +110,7 @@ class _GraphElimination:
         return self._oriented()
 
     def degree(self, i: int) -> int:
-        """How many loops hold a body and another one."""
+        """Return how many loops hold a body and another one."""
         return sum(len(self.holds[k]) > 1 for k in self.at[i])
 
     def release_single(self, i: int) -> None:

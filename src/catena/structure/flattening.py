@@ -146,7 +146,7 @@ def flatten(
 
 
 def _named_parts(choice: FlatteningChoice, names: Sequence[str], tree_joints: Sequence[int]) -> Parts:
-    """The parts of an expanded mechanism by name; the arm that has the modes is known by their name too."""
+    """Return the parts of an expanded mechanism by name; the arm that has the modes is known by their name too."""
     parts = choice.parts
     joints = {joint.name: joint for joint in parts.joints if not joint.name.startswith(VIRTUAL_ROOT)}
     for name, k in zip(names[1:], tree_joints, strict=True):
@@ -186,7 +186,7 @@ def _rotate_back(R: Floats, p: Floats) -> Floats:
 def _coordinates(
     kinds: Sequence[Any], tree_joints: Sequence[int], joints: Sequence[Joint], followers: frozenset[int]
 ) -> tuple[Any, Any, Any, Any, list[int]]:
-    """Where each node's coordinates start, numbered in the order the joints were added (a pinned root
+    """Return where each node's coordinates start, numbered in the order the joints were added (a pinned root
     first), and that order; nodes that follow another one have none."""
     n = len(kinds)
     q_start, q_size, v_start, v_size = (np.zeros(n, dtype=np.int64) for _ in range(4))
@@ -225,7 +225,7 @@ def _placements(
 
 
 def _inertias(bodies: Sequence[Body], nodes: NDArray[np.int64], R: Floats, p: Floats, n: int) -> Floats:
-    """The ten inertia numbers of every node: those of its bodies, turned and shifted to the node frame and
+    """Return the ten inertia numbers of every node: those of its bodies, turned and shifted to the node frame and
     added."""
     m = array([body.mass for body in bodies])
     c = p + (R @ _stacked([body.com for body in bodies], (3,))[:, :, None])[:, :, 0]
@@ -242,7 +242,7 @@ def _inertias(bodies: Sequence[Body], nodes: NDArray[np.int64], R: Floats, p: Fl
 def _loop(
     joint: Joint, ends: tuple[int, int], body_node: Sequence[int], body_R: Floats, body_p: Floats
 ) -> Loop:
-    """A joint left out of the tree, with its canonical frames placed in the nodes on its two sides."""
+    """Return a joint left out of the tree, with its canonical frames placed in the nodes on its two sides."""
     outer, inner = joint.in_parent, joint.in_child
     parent_R, parent_p = outer.R, outer.p
     kind: JointKind = joint.kind
@@ -273,7 +273,7 @@ def _loop(
 
 
 def _bearing(moving: Sequence[Joint], flipped: dict[str, bool]) -> Floats | None:
-    """What compiled code is told of friction by load, (7, nv); None where no joint of the tree has any."""
+    """Return what compiled code is told of friction by load, (7, nv); None where no joint of the tree has any."""
     if all(joint.load_friction is None for joint in moving):
         return None
     told = [numbers_of(joint, flipped.get(joint.name, False)) for joint in moving]
@@ -284,7 +284,7 @@ def _bearing(moving: Sequence[Joint], flipped: dict[str, bool]) -> Floats | None
 
 
 def _geared(joint: Joint, kind: JointKind) -> JointKind:
-    """A canonical kind with the rotors of its joint."""
+    """Return a canonical kind with the rotors of its joint."""
     if joint.armature is None or not any(is_symbolic(x) or x != 0.0 for x in joint.armature):
         return kind
     return WithRotor(kind, tuple(joint.armature))
@@ -309,7 +309,7 @@ class Sharing:
             values[:] = values[self.owner]
 
     def described(self, joint: Joint, index: int) -> Joint:
-        """The joint that has the modes of a body, as one of that body, with its damping."""
+        """Return the joint that has the modes of a body, as one of that body, with its damping."""
         if index not in self.flexible:
             return joint
         name, body = self.flexible[index]

@@ -178,19 +178,19 @@ class Plan:
         return found
 
     def slice_q(self, joint: str) -> slice:
-        """Where the coordinates of a joint of the tree are in q."""
+        """Return where the coordinates of a joint of the tree are in q."""
         return self.q_of(self.joint.index(joint))
 
     def slice_v(self, joint: str) -> slice:
-        """Where the components of a joint of the tree are in v, tau and accelerations."""
+        """Return where the components of a joint of the tree are in v, tau and accelerations."""
         return self.v_of(self.joint.index(joint))
 
     def q_of(self, i: int) -> slice:
-        """Where the coordinates of a node are in q."""
+        """Return where the coordinates of a node are in q."""
         return slice(int(self.q_start[i]), int(self.q_start[i] + self.q_size[i]))
 
     def v_of(self, i: int) -> slice:
-        """Where the components of a node are in v, tau and accelerations."""
+        """Return where the components of a node are in v, tau and accelerations."""
         return slice(int(self.v_start[i]), int(self.v_start[i] + self.v_size[i]))
 
     @property
@@ -262,12 +262,12 @@ class Plan:
         return [np.flatnonzero(self.depth == d) for d in range(1, int(self.depth.max()) + 1)]
 
     def rows(self, node: int) -> slice:
-        """The rows of a node among those of all nodes, each of which has its own."""
+        """Return the rows of a node among those of all nodes, each of which has its own."""
         start = int(self.spread.v_start[node])
         return slice(start, start + int(self.v_size[node]))
 
     def last_common(self, a: int, b: int) -> int:
-        """The last node on both ways to ground; parents have smaller numbers."""
+        """Return the last node on both ways to ground; parents have smaller numbers."""
         while a != b:
             if a > b:
                 a = int(self.parent[a])
@@ -276,7 +276,7 @@ class Plan:
         return a
 
     def neutral(self) -> Floats:
-        """The coordinates (nq,) at which every joint's motion is the identity."""
+        """Return the coordinates (nq,) at which every joint's motion is the identity."""
         q = np.zeros(self.nq)
         for i in range(1, self.n):
             kind = self.kind[i]
@@ -296,5 +296,5 @@ class Plan:
 
 
 def _index(start: Ints, size: Ints) -> Ints:
-    """The numbers start, start + 1, ... of so many entries for each node, one after the other."""
+    """Return the numbers start, start + 1, ... of so many entries for each node, one after the other."""
     return np.concatenate([np.arange(a, a + n) for a, n in zip(start, size, strict=True)]).astype(np.int64)

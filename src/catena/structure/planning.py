@@ -60,7 +60,7 @@ def _planned(
     keep: tuple[str, ...],
     opened: tuple[str, ...],
 ) -> Plan:
-    """The plan with `opened` welds left out besides what a user wants."""
+    """Return the plan with `opened` welds left out besides what a user wants."""
     user_cut, cut = cut, (*cut, *opened)
     parts = expand(mechanism, root)
     bodies, joints = parts.bodies, parts.joints
@@ -118,7 +118,7 @@ def _check_finite(found: Plan) -> None:
 
 
 def _are_finite(rows: np.ndarray) -> np.ndarray:
-    """Whether each of these rows (n, ...) is finite: (n,) booleans. Symbols stand for numbers that will be given
+    """Return whether each of these rows (n, ...) is finite: (n,) booleans. Symbols stand for numbers that will be given
     later, and only some of the arrays of a plan have any: a length is in the places of joints, not in inertias."""
     if rows.dtype == object:
         known = [all(is_symbolic(x) or np.isfinite(x) for x in row) for row in rows]
@@ -127,7 +127,7 @@ def _are_finite(rows: np.ndarray) -> np.ndarray:
 
 
 def _preferred(mechanism: Mechanism) -> frozenset[str]:
-    """The joints that should carry coordinates if possible: those with actuators, couplings or rotors."""
+    """Return the joints that should carry coordinates if possible: those with actuators, couplings or rotors."""
     driven = {actuator.joint for actuator in mechanism.actuators.values()}
     coupled = {joint for coupling in mechanism.couplings.values() for joint in coupling.joints}
     geared = {joint.name for joint in mechanism.joints.values() if joint.armature is not None}
@@ -135,22 +135,22 @@ def _preferred(mechanism: Mechanism) -> frozenset[str]:
 
 
 def _cost(joint: Joint, wanted: frozenset[str], keep: Sequence[str]) -> int:
-    """What it costs to have a joint in the tree: its freedom, and of joints of equal freedom less for those that are
-    wanted there, and then for those that are actuated; nothing for those that must be there. Only the order of costs
-    matters to the tree."""
+    """Return what it costs to have a joint in the tree: its freedom, and of joints of equal freedom less for those that
+    are wanted there, and then for those that are actuated; nothing for those that must be there. Only the order of
+    costs matters to the tree."""
     if joint.name in keep:
         return -1
     return 4 * joint.dof + 2 * (joint.name not in wanted) + (not np.any(joint.actuated))
 
 
 def _motors_left_out(mechanism: Mechanism, found: Plan) -> list[str]:
-    """The joints with actuators that close loops although nobody cut them."""
+    """Return the joints with actuators that close loops although nobody cut them."""
     motors = {actuator.joint for actuator in mechanism.actuators.values()} - set(found.cut)
     return [name for name in found.loops if name in motors and mechanism.joints[name].dof]
 
 
 def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> str | None:
-    """A weld to leave out of the tree so that one of these joints need not be; None if there is none."""
+    """Return a weld to leave out of the tree so that one of these joints need not be; None if there is none."""
     used = {*found.joint, *(n for n, j in mechanism.joints.items() if not j.dof and n not in found.loops)}
     around: dict[str, list[tuple[str, str]]] = {}
     for name in (n for n in mechanism.joints if n in used):
@@ -167,7 +167,7 @@ def _weld_before(mechanism: Mechanism, found: Plan, left_out: Sequence[str]) -> 
 
 
 def _path(around: Mapping[str, Sequence[tuple[str, str]]], start: str, end: str) -> list[str]:
-    """The joints on the way from one body to another."""
+    """Return the joints on the way from one body to another."""
     came: dict[str, tuple[str, str]] = {start: ("", "")}
     queue = [start]
     for body in queue:

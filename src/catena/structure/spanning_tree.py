@@ -26,7 +26,7 @@ class Tree:
     via: list[int]
 
     def reached(self, node: int) -> bool:
-        """Whether the tree contains the node."""
+        """Return whether the tree contains the node."""
         return self.depth[node] != UNREACHED
 
 
@@ -56,7 +56,7 @@ def least_dof_tree(count: int, edges: Sequence[Edge], pinned: int | None = None)
 
 
 def _bypasses_pinned(tree: Tree, edge: Edge) -> bool:
-    """Whether an edge leads from ground into what hangs from the pinned node; asked before the rest of the
+    """Return whether an edge leads from ground into what hangs from the pinned node; asked before the rest of the
     tree grows."""
     a, b, _ = edge
     return (a == 0 and tree.reached(b)) or (b == 0 and tree.reached(a))
@@ -103,7 +103,7 @@ def _lower(tree: Tree, edges: Sequence[Edge], usable: Sequence[int]) -> None:
 
 
 def _best_cut(tree: Tree, edges: Sequence[Edge], shallow: int, deep: int, weight: int) -> int | None:
-    """The node above which to cut so that hanging `deep` under `shallow` lowers the depths most, or None if
+    """Return the node above which to cut so that hanging `deep` under `shallow` lowers the depths most, or None if
     nothing does.
 
     Only tree edges of the given weight on the cycle may be cut, so that the total stays least.
@@ -161,7 +161,7 @@ def _rehang(tree: Tree, shallow: int, deep: int, cut: int, index: int) -> None:
 
 
 def preorder(tree: Tree) -> list[int]:
-    """The reached nodes so that a parent precedes its children and every subtree is contiguous; children in
+    """Return the reached nodes so that a parent precedes its children and every subtree is contiguous; children in
     edge order."""
     children: list[list[int]] = [[] for _ in tree.parent]
     for node in range(1, len(tree.parent)):

@@ -145,7 +145,8 @@ class _Stationing:
         return StationPlan(wide, q_index, v_index, bodies)
 
     def _index(self, start: Ints, size: Ints) -> Ints:
-        """The coordinates of all entries, whose nodes begin at `start` in the plan that this one is made from."""
+        """Return the coordinates of all entries, whose nodes begin at `start` in the plan that this one is made
+        from."""
         found: list[Any] = []
         stations = {i for nodes in self.points.values() for i in nodes}
         for i, n in enumerate(size[: self.plan.n]):
@@ -188,8 +189,8 @@ def _station(kind: Any) -> JointKind:
 
 
 def _blocks(kind: Modal) -> list[tuple[list[int], Modal]]:
-    """The amplitudes of a body in blocks: the modes of each, -1 where it is filled up, and what holds them. Those whose
-    energy has terms of fourth order lie together."""
+    """Return the amplitudes of a body in blocks: the modes of each, -1 where it is filled up, and what holds them.
+    Those whose energy has terms of fourth order lie together."""
     together = sorted({k for product in kind.products for k in product}) if kind.hardening else []
     rest = [k for k in range(kind.modes) if k not in together]
     parts = [together] if together else []
@@ -216,7 +217,7 @@ def _rows(part: tuple[Any, ...], k: int) -> Floats:
 
 
 def _bends(kind: Modal) -> Floats:
-    """The matrices B (3, k, k) of a point."""
+    """Return the matrices B (3, k, k) of a point."""
     k = kind.modes
     found = np.zeros((3, k, k))
     if kind.bends:

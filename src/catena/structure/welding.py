@@ -29,7 +29,7 @@ class Welds:
 
 
 def motion_when_locked(joint: Joint) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The pose (R, p) of the child-side joint frame in the parent-side one for a joint that cannot move."""
+    """Return the pose (R, p) of the child-side joint frame in the parent-side one for a joint that cannot move."""
     if joint.locked_at is None:
         return np.eye(3), np.zeros(3)
     X = joint.kind.transform(joint.locked_at)

@@ -57,7 +57,7 @@ class Answers:
         }
 
     def state(self, question: Question) -> dict[str, Any]:
-        """The text as it is and all that is shown of it."""
+        """Return the text as it is and all that is shown of it."""
         return self.session.state()
 
     def act(self, question: Question) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Answers:
         return self.session.state()
 
     def wait(self, question: Question) -> dict[str, Any]:
-        """The state if it is another than that of a revision, so that windows follow each other."""
+        """Return the state if it is another than that of a revision, so that windows follow each other."""
         revision = question.get("revision")
         return self.session.state() if self.session.revision != revision else {"revision": revision}
 
@@ -245,7 +245,7 @@ class Answers:
         return {"path": self.session.keep_mesh(question.get("name"), question.get("content"))}
 
     def link(self, question: Question) -> dict[str, Any]:
-        """A name under which the text as it is can be asked for again as long as the studio is served."""
+        """Return a name under which the text as it is can be asked for again as long as the studio is served."""
         return {"link": f"{self.address()}?link={self.session.link()}"}
 
     def follow(self, question: Question) -> dict[str, Any]:

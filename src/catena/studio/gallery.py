@@ -44,7 +44,7 @@ DESCRIPTIONS = {
 
 
 def gallery() -> list[dict[str, str]]:
-    """The mechanisms that come along, {"name", "title", "about"} each; those told above come first."""
+    """Return the mechanisms that come along, {"name", "title", "about"} each; those told above come first."""
     names = [name for name in generators.__all__ if not name.startswith("random") and _is_complete(name)]
     order = sorted(
         names, key=lambda name: list(DESCRIPTIONS).index(name) if name in DESCRIPTIONS else len(DESCRIPTIONS)
@@ -53,14 +53,14 @@ def gallery() -> list[dict[str, str]]:
 
 
 def gallery_mechanism(name: str) -> Mechanism:
-    """A mechanism of the gallery."""
+    """Return a mechanism of the gallery."""
     made = getattr(generators, name)(*USUAL.get(name, ()))
     assert isinstance(made, Mechanism)
     return made
 
 
 def gallery_text(given: Any) -> tuple[str, str]:
-    """The name of a mechanism of the gallery, and its text with a run."""
+    """Return the name of a mechanism of the gallery, and its text with a run."""
     name = known("mechanism", given, [each["name"] for each in gallery()], "the gallery")
     return name, write(gallery_mechanism(name), f"{name}.toml", None) + RUN
 
@@ -74,6 +74,6 @@ def _described(name: str) -> dict[str, str]:
 
 
 def _is_complete(name: str) -> bool:
-    """Whether a generator makes a mechanism with what it is usually called with."""
+    """Return whether a generator makes a mechanism with what it is usually called with."""
     wanted = list(signature(getattr(generators, name)).parameters.values())[len(USUAL.get(name, ())) :]
     return all(each.default is not Parameter.empty for each in wanted)

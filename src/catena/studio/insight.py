@@ -37,8 +37,8 @@ EXACT = 1e-9
 
 
 def structure(reading: TextReading) -> dict[str, Any]:
-    """The graph with the places of its bodies, (column, row), and what is to be said of it: sentences, each with the
-    part that it speaks of or none."""
+    """Return the graph with the places of its bodies, (column, row), and what is to be said of it: sentences, each with
+    the part that it speaks of or none."""
     system = _system(reading)
     edges = graph_edges(system)
     places = tree_layout([edge for edge in edges if not edge.is_loop], list(system.mechanism.bodies))
@@ -56,7 +56,8 @@ def structure(reading: TextReading) -> dict[str, Any]:
 
 
 def sentences(reading: TextReading) -> list[dict[str, Any]]:
-    """What is to be said of the mobility: {"words", "kind", "name"}, with an empty kind where no part is meant."""
+    """Return what is to be said of the mobility: {"words", "kind", "name"}, with an empty kind where no part is
+    meant."""
     system, q = _system(reading), reading.q
     found = [_said(reading.words())]
     if system.mechanics.constrained:
@@ -94,7 +95,7 @@ def _redundant(count: int, of: int, reading: TextReading) -> str:
 
 
 def held(system: System, q: Floats) -> list[str]:
-    """The bodies that do not move in any of the ways in which the mechanism can move, where others do."""
+    """Return the bodies that do not move in any of the ways in which the mechanism can move, where others do."""
     ways = ways_to_move(system, q)
     if not len(ways):
         return []
@@ -112,7 +113,7 @@ def held(system: System, q: Floats) -> list[str]:
 
 
 def modes_of(reading: TextReading) -> dict[str, Any]:
-    """The slowest vibrations about the state of rest next to where it is drawn: {"modes", "is_elsewhere"}."""
+    """Return the slowest vibrations about the state of rest next to where it is drawn: {"modes", "is_elsewhere"}."""
     modes, is_elsewhere = _modes(reading)
     listed = [
         {"mode": k, "hertz": float(modes.hertz[k]), "damping": float(modes.damping_ratios[k])}
@@ -135,7 +136,7 @@ def _swinging(modes: Modes) -> list[int]:
 
 
 def _modes(reading: TextReading) -> tuple[Modes, bool]:
-    """The modes where it stands, or where it comes to rest, and whether that is elsewhere."""
+    """Return the modes where it stands, or where it comes to rest, and whether that is elsewhere."""
     system = _system(reading)
     try:
         return system.modes(reading.q), False
@@ -145,8 +146,8 @@ def _modes(reading: TextReading) -> tuple[Modes, bool]:
 
 
 def branches_of(reading: TextReading) -> dict[str, Any]:
-    """All ways in which the loops close while the joints that drive stay where they are: {"held", "branches"} with q
-    (nq,) each, the nearest first, which is the one that is drawn."""
+    """Return all ways in which the loops close while the joints that drive stay where they are: {"held", "branches"}
+    with q (nq,) each, the nearest first, which is the one that is drawn."""
     system = _system(reading)
     if not system.mechanics.constrained:
         raise StateError("it has no loop, so that it has one branch only.")
@@ -185,8 +186,8 @@ def drivers(reading: TextReading) -> list[str]:
 
 
 def turned(reading: TextReading, bar: Any, angle: float) -> Floats:
-    """The configuration (nq,) in which a bar of a drawing that is pinned to the ground has a direction [rad] from the x
-    axis, loops closed."""
+    """Return the configuration (nq,) in which a bar of a drawing that is pinned to the ground has a direction [rad]
+    from the x axis, loops closed."""
     drawing = reading.drawing()
     ends = drawing["bars"].get(bar, {}).get("ends")
     if ends is None:

@@ -30,7 +30,7 @@ PULL = 40.0
 
 
 def swing(system: System, q: Floats, way: Any) -> Course:
-    """The mechanism at q (nq,) swinging to both sides in one of its ways, loops closed, as a course."""
+    """Return the mechanism at q (nq,) swinging to both sides in one of its ways, loops closed, as a course."""
     ways = ways_to_move(system, q)
     if isinstance(way, bool) or not isinstance(way, int) or not 0 <= way < len(ways):
         raise StateError(f"way is {shown(way)}; it can move in {len(ways)} ways, counted from 0.")
@@ -64,8 +64,8 @@ def _along(system: System, q: Floats, step: Floats) -> list[Floats]:
 
 
 def pull_point(reading: TextReading, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The state after some hundredths of a second in which a point of a body is pulled towards a place: a spring and a
-    damper from the point to the pointer act beside everything else that the scenario has."""
+    """Return the state after some hundredths of a second in which a point of a body is pulled towards a place: a spring
+    and a damper from the point to the pointer act beside everything else that the scenario has."""
     scenario = reading.scenario
     assert scenario is not None
     system = scenario.system
@@ -96,7 +96,8 @@ def pull_point(reading: TextReading, question: Mapping[str, Any]) -> dict[str, A
 
 
 def _hand(system: System, body: str, point: Floats, to: Floats, stiffness: float) -> ExternalWrench:
-    """The wrench of a hand that holds a point (3,) of a body and pulls it to a place (3,), in the axes of the body."""
+    """Return the wrench of a hand that holds a point (3,) of a body and pulls it to a place (3,), in the axes of the
+    body."""
     damping = 0.4 * stiffness
 
     def wrench(t: float, q: Floats, v: Floats) -> Floats:

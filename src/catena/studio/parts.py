@@ -47,7 +47,7 @@ EXAMPLES = {
 
 
 def sorts() -> list[dict[str, Any]]:
-    """The sorts of parts with the fields that they need and those that they may have, each with an example."""
+    """Return the sorts of parts with the fields that they need and those that they may have, each with an example."""
     found = []
     for word in SORTS:
         needed, may = (KEYS | RUN_KEYS)[word] if word in KEYS or word in RUN_KEYS else (("kind",), ())
@@ -63,7 +63,7 @@ def sorts() -> list[dict[str, Any]]:
 
 
 def value_from(text: Any, who: str) -> Any:
-    """The value that somebody typed into a field: as the text would have it, or a word without its quotes."""
+    """Return the value that somebody typed into a field: as the text would have it, or a word without its quotes."""
     if not isinstance(text, str) or not text.strip():
         raise StateError(f"{who} is {shown(text)}; type a value.")
     try:
@@ -77,13 +77,13 @@ def value_from(text: Any, who: str) -> Any:
 
 
 def field_text(value: Any) -> str:
-    """A value as it is typed into a field."""
+    """Return a value as it is typed into a field."""
     plain = value.unwrap() if hasattr(value, "unwrap") else value
     return plain if isinstance(plain, str) else _inline(plain)
 
 
 def _inline(plain: Any) -> str:
-    """A value of TOML on one line, tables in it too."""
+    """Return a value of TOML on one line, tables in it too."""
     if isinstance(plain, dict):
         return "{" + ", ".join(f"{_key(name)} = {_inline(x)}" for name, x in plain.items()) + "}"
     if isinstance(plain, list):

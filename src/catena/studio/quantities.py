@@ -81,5 +81,5 @@ def quantity(
 
 
 def value_of(given: float | str, names: Mapping[str, float] | None = None) -> float:
-    """The number that a value of the text stands for, in SI units."""
+    """Return the number that a value of the text stands for, in SI units."""
     return float(parse(given).number(dict(names or {}))) if isinstance(given, str) else float(given)

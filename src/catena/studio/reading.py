@@ -29,7 +29,7 @@ from catena.view.scene import scene
 
 
 def scenario_of(text: str, name: str, folder: Path | None) -> Scenario:
-    """The scenario that a text says; `name` is what messages call it."""
+    """Return the scenario that a text says; `name` is what messages call it."""
     origin = Origin(text, name, {}, {}, folder, (), Kinds())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CatenaWarning)
@@ -38,7 +38,7 @@ def scenario_of(text: str, name: str, folder: Path | None) -> Scenario:
 
 @cache
 def empty_scene() -> dict[str, Any]:
-    """A plane without anything in it, seen from the front."""
+    """Return a plane without anything in it, seen from the front."""
     nothing = Mechanism("nothing", gravity=(0, 0, 0)).system()
     shown = payload(still(scene(nothing, nothing.neutral()), nothing.neutral(), ""))
     shown["scenes"][0]["camera"] = {"towards": [0.0, -1.0, 0.0], "up": [0.0, 0.0, 1.0], "planar": True}
@@ -85,7 +85,7 @@ class TextReading:
         return Questions(self.shape, self.q)
 
     def scene(self) -> dict[str, Any]:
-        """What the player shows of it; nothing but an empty plane where there is no mechanism yet."""
+        """Return what the player shows of it; nothing but an empty plane where there is no mechanism yet."""
         if self.scenario is None:
             return empty_scene()
         shown = payload(still(self.shape, self.q, self.scenario.mechanism.name))
@@ -133,7 +133,7 @@ class TextReading:
         return "nothing moves it: give a joint a motor, stretch a spring, or let weight act"
 
     def drawing(self) -> dict[str, Any]:
-        """The points and bars of the linkage that is drawn, in the x-z plane of ground."""
+        """Return the points and bars of the linkage that is drawn, in the x-z plane of ground."""
         linkage = (self.document or {}).get("linkage", {}) if self.document is not None else {}
         names = self.parameters()
         points = {}
@@ -164,7 +164,7 @@ class TextReading:
         return found
 
     def points_at(self, q: Any) -> dict[str, list[float]]:
-        """Where the points of the linkage are at a configuration, to be drawn there."""
+        """Return where the points of the linkage are at a configuration, to be drawn there."""
         poses = self.shape.poses(np.asarray(q, dtype=np.float64))
         linkage = self.document.get("linkage", {})
         moving = {*linkage.get("sketch", {})}
@@ -175,7 +175,7 @@ class TextReading:
         }
 
     def parameters(self) -> dict[str, float]:
-        """The named numbers."""
+        """Return the named numbers."""
         if self.scenario is not None:
             return {
                 n: float(np.asarray(x, dtype=np.float64))
@@ -237,12 +237,12 @@ class TextReading:
 
 
 def _weight(gravity: list[float]) -> float | str:
-    """How much weight acts, downwards; where it acts another way, its three parts as they are typed."""
+    """Return how much weight acts, downwards; where it acts another way, its three parts as they are typed."""
     return ", ".join(f"{x:.6g}" for x in gravity) if any(gravity[:2]) else -gravity[2] or 0.0
 
 
 def _unfinished(document: Any) -> str:
-    """What a drawing needs before it is a mechanism; empty where it has all of it, or where nothing is drawn."""
+    """Return what a drawing needs before it is a mechanism; empty where it has all of it, or where nothing is drawn."""
     linkage = document.get("linkage")
     if linkage is None:
         others = any(document.get(word) for word in ("include", "chain", "repeat"))
@@ -272,7 +272,7 @@ def _unfinished(document: Any) -> str:
 
 
 def _unjoined(document: Any) -> str:
-    """The bodies that no joint leads to from the ground."""
+    """Return the bodies that no joint leads to from the ground."""
     loose = {str(table.get("name")) for table in document.get("body", [])}
     edges = [(str(table.get("parent")), str(table.get("child"))) for table in document.get("joint", [])]
     others = {name for edge in edges for name in edge if name not in loose}
@@ -305,7 +305,7 @@ def _motors(document: Any) -> list[dict[str, Any]]:
 
 
 def _controllers(document: Any) -> list[dict[str, str]]:
-    """The controllers that lead one joint each, with their targets and gains as they are typed."""
+    """Return the controllers that lead one joint each, with their targets and gains as they are typed."""
     found = []
     for table in document.get("controller", []):
         if table.get("kind") == "pid" and len(table.get("reference", {})) == 1:

@@ -116,7 +116,7 @@ class StudioHandler(Handler):
         return found is not None and found.value == self.desk.secret
 
     def _is_ours(self) -> bool:
-        """Whether a question comes from the page itself."""
+        """Return whether a question comes from the page itself."""
         kind = self.headers.get("Content-Type", "").partition(";")[0].strip()
         site = self.headers.get("Sec-Fetch-Site", "same-origin")
         return kind == "application/json" and self.headers.get(HEADER) == "1" and site == "same-origin"
@@ -145,7 +145,7 @@ StudioServer.handler = StudioHandler
 
 @cache
 def resources() -> Mapping[str, tuple[bytes, str]]:
-    """The files of the page by their paths, with what they are."""
+    """Return the files of the page by their paths, with what they are."""
     own, player = files("catena.studio").joinpath("page"), files("catena.view.player")
     found: dict[str, tuple[bytes, str]] = {}
     for where in ("/", "/vendor/", "/gallery/"):

@@ -214,7 +214,7 @@ class EditingSession:
         return plain
 
     def path(self, name: Any) -> Path:
-        """The file of a name, which lies in the folder."""
+        """Return the file of a name, which lies in the folder."""
         if not isinstance(name, str) or not name or "\0" in name or len(name) > 200:
             raise FormatError(f"a file is called {shown(name)}; give a name such as crank.toml.")
         file = (self.folder / name).resolve()
@@ -225,7 +225,7 @@ class EditingSession:
         return file
 
     def state(self) -> dict[str, Any]:
-        """All that a page shows of the text as it is."""
+        """Return all that a page shows of the text as it is."""
         with self._lock:
             now = self.reading
             shown_by = now if now.is_good or now.unfinished or self.good is None else self.good
@@ -243,7 +243,7 @@ class EditingSession:
             }  # fmt: skip
 
     def python(self) -> str:
-        """A program that computes the very same run."""
+        """Return a program that computes the very same run."""
         text = self.text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
         return (
             "import tempfile\nfrom pathlib import Path\n\nimport catena as ct\n\n"

@@ -98,7 +98,7 @@ class Desk:
         self.orders.put(None)
 
     def streamed(self, scenario: Scenario, order: Mapping[str, Any]) -> Stream:
-        """The stream of the run of an order, which can be cancelled from now on."""
+        """Return the stream of the run of an order, which can be cancelled from now on."""
         stream = scenario.stream(every=EVERY, check=False)
         self._id, self._stream = order["id"], stream
         return stream
@@ -133,7 +133,8 @@ def computed(
     streamed: Callable[[Scenario, Mapping[str, Any]], Stream],
     show: Callable[[dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """The run of an order: its movie for the player, and what is told of it. What takes long is shown on the way."""
+    """Return the run of an order: its movie for the player, and what is told of it. What takes long is shown on the
+    way."""
     folder = Path(order["folder"]) if order["folder"] else None
     scenario = scenario_of(order["text"], order["name"], folder)
     what = order.get("what", "movie")
@@ -166,7 +167,8 @@ def computed(
 
 
 def studied(scenario: Scenario, ending: str, show: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """The study that the text of a scenario says: the numbers of its variants and what was found, or a file of it."""
+    """Return the study that the text of a scenario says: the numbers of its variants and what was found, or a file of
+    it."""
     asked = study_arguments(scenario)
     if not asked:
         raise StateError("the text has no study: choose what is varied.")
@@ -194,7 +196,7 @@ def studied(scenario: Scenario, ending: str, show: Callable[[dict[str, Any]], No
 
 
 def _encoded(ending: str, write: Callable[[Path], None]) -> str:
-    """What is written to a file, as text that JSON can hold."""
+    """Return what is written to a file, as text that JSON can hold."""
     with tempfile.TemporaryDirectory(prefix="catena_") as folder:
         file = Path(folder) / f"run{ending}"
         write(file)
@@ -202,12 +204,12 @@ def _encoded(ending: str, write: Callable[[Path], None]) -> str:
 
 
 def share_done(scenario: Scenario, t: float) -> float:
-    """Which part of the duration of a run is over at a time."""
+    """Return which part of the duration of a run is over at a time."""
     return min(1.0, max(0.0, (t - scenario.start) / scenario.duration)) if scenario.duration else 1.0
 
 
 def file_of(run: Trajectory, ending: str, traces: list[str], forces: list[str]) -> str:
-    """A run as the content of a file, by its ending."""
+    """Return a run as the content of a file, by its ending."""
     if ending == ".html":
         return _encoded(ending, lambda file: run.save_html(file, traces=traces))
     if ending in FILMS:
@@ -218,7 +220,7 @@ def file_of(run: Trajectory, ending: str, traces: list[str], forces: list[str]) 
 
 
 def so_far(parts: Sequence[Trajectory]) -> Course | None:
-    """The configurations of the parts of a run that have the structure of the last one; None of a single one."""
+    """Return the configurations of the parts of a run that have the structure of the last one; None of a single one."""
     segments = [segment for part in parts for segment in part.segments]
     system = segments[-1].system
     own = [segment for segment in segments if segment.system is system and segment.q.ndim == 2]
@@ -230,7 +232,7 @@ def so_far(parts: Sequence[Trajectory]) -> Course | None:
 
 
 def change_words(scenario: Scenario, t: float) -> str:
-    """What the scenario changes at a time, in words such as "lock D"; empty where it changes nothing then."""
+    """Return what the scenario changes at a time, in words such as "lock D"; empty where it changes nothing then."""
     return "; ".join(
         f"{action} {', '.join(getattr(change, action))}"
         for change in change_list(scenario.changes)
@@ -241,7 +243,7 @@ def change_words(scenario: Scenario, t: float) -> str:
 
 
 def told(run: Trajectory, scenario: Scenario) -> dict[str, Any]:
-    """What a run says in words: the verdict of its audit, and what changed on the way."""
+    """Return what a run says in words: the verdict of its audit, and what changed on the way."""
     audit = run.audit()
     mass = sum(body.mass for body in scenario.mechanism.bodies.values())
     energy = max(
@@ -272,8 +274,8 @@ def states(run: Trajectory) -> dict[str, Any] | None:
 
 
 def impulses(found: Mapping[str, np.ndarray], least: float) -> list[str]:
-    """The impulses of a change in words, the largest first, without those that are nothing beside it or below the
-    `least` that is told."""
+    """Return the impulses of a change in words, the largest first, without those that are nothing beside it or below
+    the `least` that is told."""
     sizes = {name: float(np.linalg.norm(x[..., -3:])) for name, x in found.items()}
     turns = {
         name: float(np.linalg.norm(x[..., :3])) if x.shape[-1] == 6 else 0.0 for name, x in found.items()

@@ -251,8 +251,8 @@ class System:
     # Coordinates.
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0) -> np.ndarray:
-        """Return q (+) v dt: the configuration reached with constant joint velocities v after dt. `dt` may have the
-        batch shape."""
+        """Return q (+) v dt, shape (..., nq): the configuration reached with constant joint velocities v after dt [s],
+        which may have the batch shape."""
         v = self.mechanics.evaluator.checked(kinematics.integrate, "qd", v)
         dt = arrays.as_column("dt", dt, "a step must take a finite time")
         arrays.batch_shape({"v": v, "dt": dt})
@@ -888,16 +888,16 @@ class System:
         return reaction_forces.coupling_forces(self, q, v, tau, f_ext, base_acceleration, at_loops, near)
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the kinetic energy of bodies and rotors, shape (...)."""
+        """Return the kinetic energy of bodies and rotors [J], shape (...)."""
         T = self._run(dynamics.kinetic_energy, q=q, qd=v)["T"][..., 0]
         return energies.with_loop_rotors(self, T, q, v)
 
     def potential_energy(
         self, q: ArrayLike, elements: bool = True, near: Mapping[str, ArrayLike] | None = None
     ) -> np.ndarray:
-        """Return the potential energy, shape (...): of gravity, zero with the centre of mass at the ground's origin, of
-        the strain in flexible bodies, and what springs, stops and other forces store; `elements=False` leaves the
-        last out. `near` is that of `forward_dynamics`."""
+        """Return the potential energy [J], shape (...): of gravity, zero with the centre of mass at the ground's
+        origin, of the strain in flexible bodies, and what springs, stops and other forces store; `elements=False`
+        leaves the last out. `near` is that of `forward_dynamics`."""
         require_near(near)
         energy = self.mechanics.potential_energy(q)
         return (

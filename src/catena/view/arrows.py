@@ -46,8 +46,8 @@ class Arrows:
 
 
 def usual_sizes(parts: Sequence[tuple[Floats, Sequence[Arrows]]]) -> dict[str, tuple[float, float]]:
-    """The sizes {group: (N, N m)} that have the length `longest_arrow`, for arrows over the times (frames,) of one part
-    of a motion after the other.
+    """Return the sizes {group: (N, N m)} that have the length `longest_arrow`, for arrows over the times (frames,) of
+    one part of a motion after the other.
 
     It is the largest of all, but where an impact makes that many times as large as what is there for most of the time,
     everything else would be too small to see.
@@ -73,7 +73,7 @@ def usual_sizes(parts: Sequence[tuple[Floats, Sequence[Arrows]]]) -> dict[str, t
 
 
 def longest_arrow(scene: Scene) -> float:
-    """The length [m] that the longest arrow of those that are shown has."""
+    """Return the length [m] that the longest arrow of those that are shown has."""
     return 0.45 * max(scene.extent, 12.0 * scene.bar_radius)
 
 
@@ -83,9 +83,9 @@ def arrows_of(
     pressing: Sequence[ContactForceHistory] = (),
     tick: Callable[[float], None] = lambda t: None,
 ) -> tuple[Arrows, ...]:
-    """All arrows of a single motion; those that are zero throughout are left out, and so are reactions that cannot be
-    found. `pressing` is what contacts are pushed with in the meantime; `tick` is told the time [s] that is reached,
-    because reactions of redundant loops take long."""
+    """Return all arrows of a single motion; those that are zero throughout are left out, and so are reactions that
+    cannot be found. `pressing` is what contacts are pushed with in the meantime; `tick` is told the time [s] that is
+    reached, because reactions of redundant loops take long."""
     # Accelerations that are prescribed need the samples around them.
     size = len(run.t) if run.driven else PIECE
     pieces = []
@@ -118,7 +118,7 @@ def _joined(pieces: Sequence[tuple[int, Sequence[Arrows]]]) -> Iterable[Arrows]:
 
 
 def _piece(run: Segment, scene: Scene, pressing: Sequence[ContactForceHistory]) -> tuple[int, list[Arrows]]:
-    """The number of samples of a run, and its arrows."""
+    """Return the number of samples of a run, and its arrows."""
     system, joints = run.system, run.system.mechanism.joints
     poses = scene.poses(run.q)
     found: list[Arrows] = []
@@ -158,8 +158,8 @@ def _piece(run: Segment, scene: Scene, pressing: Sequence[ContactForceHistory]) 
 def _at_sign(
     scene: Scene, poses: Mapping[str, Floats], joint: Joint, wrench: Floats
 ) -> tuple[str, Floats, Floats, Floats]:
-    """What carries the place where a joint is drawn, that place (3,) in it, the axes R (frames, 3, 3) of the joint's
-    child side, and the wrench (frames, 6) in them, about that place instead of the origin of the child side.
+    """Return what carries the place where a joint is drawn, that place (3,) in it, the axes R (frames, 3, 3) of the
+    joint's child side, and the wrench (frames, 6) in them, about that place instead of the origin of the child side.
 
     The child side of a slide may be far from where parts touch; an arrow there would hang in the air.
     """
@@ -178,7 +178,7 @@ def _at_sign(
 def _pushing(
     scene: Scene, pressing: Sequence[ContactForceHistory], poses: dict[str, Floats], times: Floats
 ) -> list[Arrows]:
-    """What planes push points and balls with that stick, slide or roll on them."""
+    """Return what planes push points and balls with that stick, slide or roll on them."""
     found: list[Arrows] = []
     for each in pressing:
         contact, on = each.contact, poses[each.contact.on]
@@ -200,19 +200,20 @@ def _pushing(
 
 
 def _along(kind: object, q: Floats, tau: Floats) -> Floats:
-    """The least wrench [moment; force] in child-side axes whose power along the motions of a joint is that of tau."""
+    """Return the least wrench [moment; force] in child-side axes whose power along the motions of a joint is that of
+    tau."""
     S = np.asarray(kind.motion_space(q).array, dtype=np.float64)  # type: ignore[attr-defined]
     return np.linalg.pinv(S.T) @ tau
 
 
 def _place(scene: Scene, name: str) -> tuple[str, Floats]:
-    """What carries a frame or body, and its origin there; the origin of a flexible body does not deform."""
+    """Return what carries a frame or body, and its origin there; the origin of a flexible body does not deform."""
     frame = scene.system.mechanism.frames.get(name)
     return scene.carriage(frame.body, frame.pose.p) if frame else (name, np.zeros(3))
 
 
 def _pair(name: str, group: str, body: str, point: Floats, R: Floats, wrench: Floats) -> list[Arrows]:
-    """The force and the moment of a wrench (frames, 6) in axes R (frames, 3, 3), where there is any."""
+    """Return the force and the moment of a wrench (frames, 6) in axes R (frames, 3, 3), where there is any."""
     arrows = []
     for is_moment, part in ((False, wrench[..., 3:]), (True, wrench[..., :3])):
         vectors = np.einsum("...ij,...j->...i", R, part)

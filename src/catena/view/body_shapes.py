@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def body_solids(mechanism: Mechanism, body: str) -> list[tuple[theme.Colour | None, list[Solid]]]:
-    """The solids of the shapes that are given on a body to draw it with, each with its colour.
+    """Return the solids of the shapes that are given on a body to draw it with, each with its colour.
 
     Shapes to touch with serve where there are none to look at. A mesh whose file is missing or cannot be read is left
     out with a warning; where nothing remains, the body is drawn as one without shapes.
@@ -44,7 +44,8 @@ def _colour(rgba: tuple[float, ...] | None) -> theme.Colour | None:
 
 
 def _solids(shape: shapes.Shape, who: str) -> list[tuple[shapes.Colour | None, Solid]]:
-    """The solids of a shape in the shape's own frame with their colours: one, but for meshes of several parts."""
+    """Return the solids of a shape in the shape's own frame with their colours: one, but for meshes of several
+    parts."""
     if isinstance(shape, shapes.Mesh):
         return _from_file(shape, who)
     solid = _solid(shape)
@@ -52,7 +53,7 @@ def _solids(shape: shapes.Shape, who: str) -> list[tuple[shapes.Colour | None, S
 
 
 def _solid(shape: shapes.Shape) -> Solid | None:
-    """The solid of a shape that is no mesh."""
+    """Return the solid of a shape that is no mesh."""
     if isinstance(shape, shapes.Box):
         return BoxSolid(size=np.asarray(shape.size, dtype=np.float64))
     if isinstance(shape, shapes.Sphere):
@@ -76,7 +77,7 @@ def _ellipsoid(radii: Floats) -> Triangles:
 
 
 def _from_file(shape: shapes.Mesh, who: str) -> list[tuple[shapes.Colour | None, Solid]]:
-    """The parts of a mesh. The colour that the model gives it stands above those of its file."""
+    """Return the parts of a mesh. The colour that the model gives it stands above those of its file."""
     if shape.file is None or not shape.file.is_file():
         warn(f"{who}: the mesh {shape.path!r} is not there; its shape is left out of the picture")
         return []

@@ -52,7 +52,7 @@ class Camera:
 
 
 def upward(gravity: Floats) -> Floats:
-    """The coordinate direction (3,) nearest to the one against gravity; z without gravity."""
+    """Return the coordinate direction (3,) nearest to the one against gravity; z without gravity."""
     if not np.any(gravity):
         return np.array([0.0, 0.0, 1.0])
     k = int(np.argmax(np.abs(gravity)))
@@ -62,8 +62,8 @@ def upward(gravity: Floats) -> Floats:
 
 
 def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
-    """The unit normal of the plane in which all joints move, or None if there is no such plane, or if they stand behind
-    each other."""
+    """Return the unit normal of the plane in which all joints move, or None if there is no such plane, or if they stand
+    behind each other."""
     turning, sliding, places = [], [], []
     for site in sites:
         places.append(site.point)
@@ -85,7 +85,8 @@ def normal_of_motion(sites: Iterable[Site]) -> Floats | None:
 
 
 def _is_row(places: Floats, normal: Floats) -> bool:
-    """Whether joints (n, 3) stand behind each other, as wheels on a shaft do: face-on the first hides the others."""
+    """Return whether joints (n, 3) stand behind each other, as wheels on a shaft do: face-on the first hides the
+    others."""
     deep = np.ptp(places @ normal)
     spread = np.ptp(places - np.outer(places @ normal, normal), axis=0)
     return bool(deep > 0.6 * np.linalg.norm(spread))

@@ -92,15 +92,15 @@ class Course:
         return tuple(self.system.joints)
 
     def system_of(self, joint: str) -> System:
-        """The system that has a joint: the only one."""
+        """Return the system that has a joint: the only one."""
         return self.system
 
     def __getitem__(self, joint: str) -> Floats:
-        """The coordinates of a joint, (n, nq of the joint)."""
+        """Return the coordinates of a joint, (n, nq of the joint)."""
         return np.asarray(self.system.joint_position(self.q, joint))
 
     def at(self, times: ArrayLike) -> tuple[Floats]:
-        """The configurations (n, nq) at other times, straight from one to the next."""
+        """Return the configurations (n, nq) at other times, straight from one to the next."""
         asked = np.clip(np.asarray(times, dtype=np.float64), self.t[0], self.t[-1])
         if len(self.t) == 1:
             return (np.broadcast_to(self.q, (*asked.shape, self.system.nq)),)
@@ -110,7 +110,7 @@ class Course:
         return (np.asarray(self.system.integrate(self.q[k], way * part[..., None])),)
 
     def resample(self, times: Floats) -> Course:
-        """The same motion at other times (n,)."""
+        """Return the same motion at other times (n,)."""
         return Course(self.system, self.at(times)[0], times)
 
     def view(self, **options: Any) -> View:

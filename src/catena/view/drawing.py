@@ -102,7 +102,7 @@ def _paint_solids(ax: Any, picture: Picture) -> None:
 
 
 def _shaded(base: Floats, polygons: list[Floats], light: Floats) -> Floats:
-    """The colours (n, 3) of faces in the light: darker when turned away, brighter when turned towards it."""
+    """Return the colours (n, 3) of faces in the light: darker when turned away, brighter when turned towards it."""
     corners = np.array([polygon[[0, 1, 2, -1]] for polygon in polygons])
     normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
     brightness = (normals @ light / np.maximum(np.linalg.norm(normals, axis=1), 1e-300))[:, None]
@@ -156,7 +156,7 @@ def _paint_mass_centres(ax: Any, picture: Picture) -> None:
 
 
 def _in_front(picture: Picture, bodies: list[str]) -> list[bool]:
-    """Whether each body is the nearest thing to the eye where its mass centre is seen."""
+    """Return whether each body is the nearest thing to the eye where its mass centre is seen."""
     towards, right = picture.camera.towards, picture.camera.right
     axes = np.array([right, np.cross(towards, right), towards])
     owners = np.array(
@@ -179,7 +179,7 @@ def _in_front(picture: Picture, bodies: list[str]) -> list[bool]:
 
 
 def _apart(centres: Floats, sizes: Floats, picture: Picture) -> list[int]:
-    """The indices of the centres (n, 3) that are seen apart from all kept before them."""
+    """Return the indices of the centres (n, 3) that are seen apart from all kept before them."""
     camera = picture.camera
     upright = np.cross(camera.towards, camera.right)
     seen = np.column_stack([centres @ camera.right, centres @ upright])
@@ -247,7 +247,7 @@ def _set_limits(ax: Any, centre: Floats, half: float) -> None:
 
 
 def _points_per_metre(ax: Any) -> float:
-    """The scale of the picture: printer's points on paper for a metre of the mechanism."""
+    """Return the scale of the picture: printer's points on paper for a metre of the mechanism."""
     from mpl_toolkits.mplot3d import proj3d
 
     matrix = ax.get_proj()

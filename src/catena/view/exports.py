@@ -21,7 +21,7 @@ def save_html(run: Motion, path: str | os.PathLike[str], **options: Any) -> None
 
 
 def page_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a page, which has to end as pages do."""
+    """Return the path of a page, which has to end as pages do."""
     file = file_path(path)
     if file.suffix.lower() not in PAGES:
         raise FormatError(f"{file}: a page ends in .html: name it so")

@@ -58,13 +58,13 @@ class Flexing:
         return self.S.shape[-1]
 
     def amplitudes(self, q: Floats) -> Floats:
-        """The amplitudes (..., k) of its modes at q (..., nq)."""
+        """Return the amplitudes (..., k) of its modes at q (..., nq)."""
         if isinstance(self.at, slice):
             return q[..., self.at]
         return np.broadcast_to(self.at, (*q.shape[:-1], self.modes))
 
     def poses(self, pose: Floats, eta: Floats) -> Floats:
-        """The poses (..., m, 4, 4) of its stations in ground, for the pose (..., 4, 4) of the body."""
+        """Return the poses (..., m, 4, 4) of its stations in ground, for the pose (..., 4, 4) of the body."""
         x = self.s + np.einsum("mik,...k->...mi", self.S, eta)
         if self.B is not None:
             x = x + 0.5 * np.einsum("mikl,...k,...l->...mi", self.B, eta, eta)
@@ -76,7 +76,7 @@ class Flexing:
         return pose[..., None, :, :] @ local
 
     def nearest(self, p: Floats) -> tuple[str, Floats]:
-        """The station next to a point p (3,) of the body at rest, and the point in its axes."""
+        """Return the station next to a point p (3,) of the body at rest, and the point in its axes."""
         k = int(np.argmin(np.linalg.norm(self.s - p, axis=1)))
         return self.stations[k], p - self.s[k]
 
@@ -97,7 +97,7 @@ class Skin:
     faces: Integers
 
     def surface(self, poses: Mapping[str, Floats]) -> Triangles:
-        """The surface in ground with the stations at these poses (4, 4)."""
+        """Return the surface in ground with the stations at these poses (4, 4)."""
         some = np.stack([poses[name] for name in self.stations])[self.on]
         corners = np.einsum("nij,nj->ni", some[:, :3, :3], self.corners) + some[:, :3, 3]
         normals = np.einsum("nij,nj->ni", some[:, :3, :3], self.normals)
@@ -111,7 +111,7 @@ class Skin:
 
 
 def flexings(system: System) -> tuple[Flexing, ...]:
-    """The stations of all flexible bodies: along their outlines, and where joints and frames are."""
+    """Return the stations of all flexible bodies: along their outlines, and where joints and frames are."""
     mechanism = system.mechanism
     found = []
     for name, body in mechanism.bodies.items():
@@ -134,7 +134,7 @@ def flexings(system: System) -> tuple[Flexing, ...]:
 
 
 def attached(mechanism: Mechanism, body: str) -> list[Floats]:
-    """The points (3,) of a body at rest at which joints and frames sit."""
+    """Return the points (3,) of a body at rest at which joints and frames sit."""
     points = [joint.in_parent.p for joint in mechanism.joints.values() if joint.parent == body]
     points += [joint.in_child.p for joint in mechanism.joints.values() if joint.child == body]
     points += [frame.pose.p for frame in mechanism.frames.values() if frame.body == body]
@@ -159,8 +159,8 @@ def exaggerated(system: System, q: Floats, factor: float) -> Floats:
 
 
 def body_skin(flexing: Flexing, colour: theme.Colour, r: float) -> Skin:
-    """The skin of a body that nobody gave a shape: a bar along its axis with sections as wide as they are, a plate or a
-    block around its nodes. What is thinner than a bar of radius r is drawn as thick as that."""
+    """Return the skin of a body that nobody gave a shape: a bar along its axis with sections as wide as they are, a
+    plate or a block around its nodes. What is thinner than a bar of radius r is drawn as thick as that."""
     corners, normals, faces, on = [], [], [], []
     count = 0
     for line in _lines(flexing.kind):
@@ -178,8 +178,8 @@ def body_skin(flexing: Flexing, colour: theme.Colour, r: float) -> Skin:
 
 
 def given_skin(flexing: Flexing, colour: theme.Colour, polygons: Polygons) -> Skin:
-    """The skin of a body whose shape is given by polygons (k, 3) in its axes: each corner goes with the station next to
-    it."""
+    """Return the skin of a body whose shape is given by polygons (k, 3) in its axes: each corner goes with the station
+    next to it."""
     corners: list[Floats] = []
     on, normals, faces = [], [], []
     for polygon in polygons:
@@ -199,7 +199,7 @@ def given_skin(flexing: Flexing, colour: theme.Colour, polygons: Polygons) -> Sk
 
 
 def _lines(kind: FlexibleBody) -> list[Floats]:
-    """The lines of points (n, 3) by which a body is drawn, as fine as is of use."""
+    """Return the lines of points (n, 3) by which a body is drawn, as fine as is of use."""
     lines = kind.outline(ALONG)
     return lines if all(_is_line(line) for line in lines) else kind.outline(CLOUD)
 
@@ -212,7 +212,7 @@ def _is_line(points: Floats) -> bool:
 def _bar(
     kind: FlexibleBody, line: Floats, numbers: Integers, r: float
 ) -> tuple[Floats, Floats, Integers, Integers]:
-    """A closed bar along points (n, 3) on a line: corners, normals, stations and faces."""
+    """Return a closed bar along points (n, 3) on a line: corners, normals, stations and faces."""
     x = line[-1] - line[0]
     x = x / np.linalg.norm(x)
     y, z = (np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])) if abs(x[0]) > 0.9 else _across(x)
@@ -242,7 +242,7 @@ def _bar(
 
 
 def _section(wide: float, high: float) -> tuple[Floats, Floats]:
-    """The rim (n, 2) of a section and its normals: round where both breadths are alike, else a rectangle."""
+    """Return the rim (n, 2) of a section and its normals: round where both breadths are alike, else a rectangle."""
     if 0.8 < wide / high < 1.25:
         angle = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
         rim = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -261,7 +261,7 @@ def _across(x: Floats) -> tuple[Floats, Floats]:
 
 
 def _around(points: Floats, numbers: Integers, r: float) -> tuple[Floats, Floats, Integers, Integers]:
-    """The surface around nodes (n, 3) of a plate or a block: corners, normals, stations and faces."""
+    """Return the surface around nodes (n, 3) of a plate or a block: corners, normals, stations and faces."""
     from scipy.spatial import Delaunay
 
     middle = points.mean(axis=0)
@@ -293,7 +293,7 @@ def _around(points: Floats, numbers: Integers, r: float) -> tuple[Floats, Floats
 
 
 def _boundary(points: Floats, cells: Integers) -> Integers:
-    """The triangles (m, 3) that belong to one tetrahedron (n, 4) only, seen from outside."""
+    """Return the triangles (m, 3) that belong to one tetrahedron (n, 4) only, seen from outside."""
     faces, opposite = [], []
     for k in range(4):
         faces.append(np.delete(cells, k, axis=1))
@@ -308,7 +308,7 @@ def _boundary(points: Floats, cells: Integers) -> Integers:
 
 
 def _spacing(points: Floats) -> float:
-    """How far nodes are from their neighbours, at most of them."""
+    """Return how far nodes are from their neighbours, at most of them."""
     from scipy.spatial import cKDTree
 
     found, _ = cKDTree(points).query(points, k=2)
@@ -316,7 +316,7 @@ def _spacing(points: Floats) -> float:
 
 
 def _longest(points: Floats, cells: Integers) -> Floats:
-    """The longest edge (n,) of each cell."""
+    """Return the longest edge (n,) of each cell."""
     edges = [
         np.linalg.norm(points[cells[:, i]] - points[cells[:, j]], axis=1)
         for i in range(cells.shape[1])
@@ -330,7 +330,7 @@ def _as_quads(triangles: Integers) -> Integers:
 
 
 def _distinct(points: Sequence[Floats], closest: float) -> Floats:
-    """The points (n, 3) without those nearer than `closest` to an earlier one."""
+    """Return the points (n, 3) without those nearer than `closest` to an earlier one."""
     from scipy.spatial import cKDTree
 
     some = np.array(points)
@@ -339,13 +339,13 @@ def _distinct(points: Sequence[Floats], closest: float) -> Floats:
 
 
 def deflections(all_of: Iterable[Flexing], q: Floats) -> float:
-    """The largest deflection at q (..., nq) in lengths of the bodies."""
+    """Return the largest deflection at q (..., nq) in lengths of the bodies."""
     found = [np.max(each.kind.deflection(each.amplitudes(q)), initial=0.0) for each in all_of]
     return float(max(found, default=0.0))
 
 
 def checked_factor(exaggerate: object) -> float:
-    """How many times as far as they do flexible bodies are to deform, as a number."""
+    """Return how many times as far as they do flexible bodies are to deform, as a number."""
     if not is_positive(exaggerate) or float(exaggerate) > 1e9:  # type: ignore[arg-type]
         raise StateError(f"exaggerate is {shown(exaggerate)}; give a positive number, 1 for what is.")
     return float(exaggerate)  # type: ignore[arg-type]

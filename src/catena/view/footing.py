@@ -19,8 +19,8 @@ Floats = NDArray[np.float64]
 
 
 def hangs(site: Site, up: Floats, child_centre: Floats, middle: Floats, extent: float) -> bool:
-    """Whether the body of a joint to ground hangs from it, or lies level with it while the middle of everything is
-    below, as the upper arms of a delta robot do."""
+    """Return whether the body of a joint to ground hangs from it, or lies level with it while the middle of everything
+    is below, as the upper arms of a delta robot do."""
     own, all_of_it = ((p - site.point) @ up / extent for p in (child_centre, middle))
     return bool(own < -0.1 or (own < 0.02 and all_of_it < -0.1))
 
@@ -28,7 +28,7 @@ def hangs(site: Site, up: Floats, child_centre: Floats, middle: Floats, extent: 
 def pedestal_or_pad(
     site: Site, up: Floats, is_hung: bool, extent: float, r: float, has_weight: bool
 ) -> list[Solid]:
-    """The footing under a joint to ground, or above it where the body hangs.
+    """Return the footing under a joint to ground, or above it where the body hangs.
 
     With weight, a joint a little above the ground's origin stands on a pedestal that reaches down to that level.
     """
@@ -47,7 +47,7 @@ def pedestal_or_pad(
 def hatching(
     site: Site, up: Floats, across: Floats, is_hung: bool, extent: float, r: float, has_weight: bool
 ) -> Floats:
-    """The slanted strokes (n, 2, 3) that mark the ground behind a pad in a planar picture."""
+    """Return the slanted strokes (n, 2, 3) that mark the ground behind a pad in a planar picture."""
     side = 1.0 if is_hung else -1.0
     height = float(site.point @ up)
     if has_weight and not is_hung and 2.0 * r < height < 0.35 * extent:
@@ -58,7 +58,7 @@ def hatching(
 
 
 def is_guided(site: Site) -> bool:
-    """Whether a body slides straight along the ground: such a joint is a block between rails."""
+    """Return whether a body slides straight along the ground: such a joint is a block between rails."""
     return site.form == "slide" and site.joint.parent == GROUND
 
 
@@ -88,7 +88,7 @@ def _strokes(starts: Floats, along: Floats, out: Floats, r: float) -> Floats:
 
 
 def hanger(sites: list[Site], up: Floats, r: float) -> list[Solid]:
-    """The plate or beam that joints at one height hang from, where there are two or more of them."""
+    """Return the plate or beam that joints at one height hang from, where there are two or more of them."""
     points = np.array([site.point + 2.4 * r * up for site in sites])
     if len(points) < 2 or np.ptp(points @ up) > 1.0 * r:
         return []
@@ -120,8 +120,8 @@ class Footings:
         self._hung: list[tuple[str, Site]] = []
 
     def of(self, name: str, site: Site, centre: Floats, way: tuple[float, float] | None) -> list[Part]:
-        """The parts under a joint to ground whose body has its mass centre (3,) somewhere; with a `way` there are
-        rails along it."""
+        """Return the parts under a joint to ground whose body has its mass centre (3,) somewhere; with a `way` there
+        are rails along it."""
         up, across, r = self.up, self.looking.right, self.r
         is_hung = hangs(site, up, centre, self.middle, self.extent)
         lines = np.zeros((0, 2, 3))
@@ -139,7 +139,7 @@ class Footings:
         return found
 
     def hangers(self) -> list[Part]:
-        """The plates above pads that hang at one height."""
+        """Return the plates above pads that hang at one height."""
         levels: dict[int, list[tuple[str, Site]]] = {}
         for name, site in self._hung:
             levels.setdefault(round(float(site.point @ self.up) / (0.5 * self.r)), []).append((name, site))

@@ -20,7 +20,7 @@ ARROW = 14.0
 
 
 def arrow_strokes(element: ForceElement, poses: Mapping[str, Floats], r: float) -> list[Floats]:
-    """The strokes (n, 3) in ground of a force that is drawn as an arrow; none for others."""
+    """Return the strokes (n, 3) in ground of a force that is drawn as an arrow; none for others."""
     if element.frames is None or element.kind.drawn_as != "arrow":
         return []
     a, b = (poses[name] for name in element.frames)
@@ -28,7 +28,7 @@ def arrow_strokes(element: ForceElement, poses: Mapping[str, Floats], r: float) 
 
 
 def span_strokes(form: str, start: Floats, end: Floats, r: float) -> list[Floats]:
-    """The strokes (n, 3) of a spring, damper or cable between two points, beside bars of radius `r`."""
+    """Return the strokes (n, 3) of a spring, damper or cable between two points, beside bars of radius `r`."""
     length = float(np.linalg.norm(end - start))
     if length < r:
         return []
@@ -41,14 +41,14 @@ def span_strokes(form: str, start: Floats, end: Floats, r: float) -> list[Floats
 
 
 def _coils(length: float, r: float) -> list[Floats]:
-    """A zigzag between two straight ends: along and across, (n, 2)."""
+    """Return a zigzag between two straight ends: along and across, (n, 2)."""
     x = np.concatenate([[0.0], np.linspace(0.2, 0.8, 2 * COILS + 1), [1.0]]) * length
     y = np.concatenate([[0.0, 0.0], np.where(np.arange(2 * COILS - 1) % 2, -1.2, 1.2) * r, [0.0, 0.0]])
     return [np.stack([x, y], axis=1)]
 
 
 def _piston(length: float, r: float) -> list[Floats]:
-    """A cylinder with an open end, and a rod with a piston in it."""
+    """Return a cylinder with an open end, and a rod with a piston in it."""
     cup = np.array([[0.7, 1.2], [0.3, 1.2], [0.3, -1.2], [0.7, -1.2]])
     strokes = [
         np.array([[0.0, 0.0], [0.3, 0.0]]),
@@ -60,7 +60,7 @@ def _piston(length: float, r: float) -> list[Floats]:
 
 
 def _arrow(kind: object, a: Floats, b: Floats, r: float) -> list[Floats]:
-    """An arrow that ends at b, along the force on b at rest."""
+    """Return an arrow that ends at b, along the force on b at rest."""
     if not isinstance(kind, FrameForce) or kind.inputs:
         return []
     relative = np.linalg.inv(a) @ b

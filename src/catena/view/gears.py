@@ -56,7 +56,7 @@ def wheels(mechanism: Mechanism, sites: Mapping[str, Site], sizes: Mapping[str, 
 
 
 def _is_same(body: str, solid: Solid, other_body: str, other: Solid) -> bool:
-    """Whether two wheels on one body are as large and at the same place."""
+    """Return whether two wheels on one body are as large and at the same place."""
     if body != other_body or not (isinstance(solid, ToothedWheel) and isinstance(other, ToothedWheel)):
         return False
     near = 1e-3 * solid.radius
@@ -129,7 +129,7 @@ class GearPair:
 
 
 def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> GearPair | None:
-    """The two wheels of a coupling of hinges with parallel axes; None where there are no two such wheels."""
+    """Return the two wheels of a coupling of hinges with parallel axes; None where there are no two such wheels."""
     if not all(site.joint.kind.drawn_as == "hinge" for site in joints.values()):
         return None
     slopes = coupling.gradient(dict.fromkeys(coupling.joints, 0.0))
@@ -170,7 +170,8 @@ def _mesh(coupling: Coupling, joints: Mapping[str, Site]) -> GearPair | None:
 def _is_sun_and_carrier(
     names: tuple[str, ...], joints: Mapping[str, Site], weights: Mapping[str, float]
 ) -> bool:
-    """Whether three joints are those of a sun, of the carrier about the same axis, and of a planet on the carrier."""
+    """Return whether three joints are those of a sun, of the carrier about the same axis, and of a planet on the
+    carrier."""
     sun, arm, planet = (joints[name].joint for name in names)
     base = _shared(sun, arm)
     if (
@@ -189,7 +190,7 @@ def _is_sun_and_carrier(
 
 
 def _shared(a: Joint, b: Joint) -> str:
-    """The body that two joints have in common, "" if there is none."""
+    """Return the body that two joints have in common, "" if there is none."""
     return min({a.parent, a.child} & {b.parent, b.child}, default="")
 
 
@@ -239,7 +240,7 @@ def _pulleys(coupling: Coupling, mesh: GearPair, size: float) -> Iterator[Wheel]
 
 
 def _belt(centre: Floats, across: Floats, axis: Floats, radii: Floats, thickness: float) -> tuple[Solid, ...]:
-    """The two straight parts of an open belt around pulleys."""
+    """Return the two straight parts of an open belt around pulleys."""
     distance = float(np.linalg.norm(across))
     x = across / distance
     y = np.cross(axis, x)
@@ -253,7 +254,7 @@ def _belt(centre: Floats, across: Floats, axis: Floats, radii: Floats, thickness
 
 
 def _pinion(coupling: Coupling, name: str, joints: Mapping[str, Site], sizes: Mapping[str, float]) -> Wheel:
-    """The wheel of a hinge that a slide follows."""
+    """Return the wheel of a hinge that a slide follows."""
     other = next(n for n in joints if n != name)
     site, size = joints[name], sizes[name]
     radius = abs(_ratio(coupling, [other, name]))
@@ -277,7 +278,7 @@ def _teeth(radius: float, tooth: float) -> int:
 
 
 def _ratio(coupling: Coupling, names: list[str]) -> float:
-    """How far the first joint moves for a unit of the second, near the neutral position."""
+    """Return how far the first joint moves for a unit of the second, near the neutral position."""
     slopes = coupling.gradient(dict.fromkeys(coupling.joints, 0.0))
     first, second = (float(slopes[name]) for name in names)
     return -second / first if first else 0.0

@@ -16,7 +16,8 @@ Floats = NDArray[np.float64]
 
 
 def joint_glyph(site: Site, r: float, rank: int = 0, flat: Floats | None = None) -> list[Solid]:
-    """The solids of a joint, sized for bars of radius `r`; one whose body roams has none but the plane it stays in.
+    """Return the solids of a joint, sized for bars of radius `r`; one whose body roams has none but the plane it stays
+    in.
 
     `rank` counts the joints drawn before at the same point: later ones are wider, hinges shorter as well, so
     that all of them can be seen. A slide that is `flat` along a direction (3,) lets a hinge be seen before it.

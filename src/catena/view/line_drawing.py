@@ -69,7 +69,7 @@ def line_drawing(
     system: System, q: Any = None, *, labels: str | None = "joints", view: Any = None, width: float = 5.0,
     exaggerate: float = 1.0,
 ) -> Any:  # fmt: skip
-    """The drawing as a matplotlib `Figure` that belongs to nobody."""
+    """Return the drawing as a matplotlib `Figure` that belongs to nobody."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -219,7 +219,7 @@ class _Plane:
         )
 
     def _flexible(self, ax: Any, name: str) -> bool:
-        """Whether a body is flexible, and if so, its axis as a bent line, or the edges of its surface."""
+        """Return whether a body is flexible, and if so, its axis as a bent line, or the edges of its surface."""
         from matplotlib.collections import PolyCollection
 
         own = next((each for each in self.scene.flexings if each.body == name), None)
@@ -292,7 +292,7 @@ class _Plane:
                 )
 
     def _block(self, site: Site) -> tuple[Floats, float, float]:
-        """The direction on paper of a joint's axis, and half the size of its block across and along it."""
+        """Return the direction on paper of a joint's axis, and half the size of its block across and along it."""
         form = site.joint.kind.drawn_as
         way = self.flat(site.axis) if site.joint.kind.drawn_along else np.array([1.0, 0.0])
         size = float(np.linalg.norm(way))

@@ -116,7 +116,7 @@ def movie(
     exaggerate: float = 1.0,
     progress: bool | None = None,
 ) -> Movie:
-    """The movie of a run.
+    """Return the movie of a run.
 
     `ghost` is another run to compare with, `traces` are frames, bodies (the origins of their axes), joints or mass
     centres ("crank mass centre") whose ways are drawn (the frames of the mechanism, if they are few, unless given),
@@ -174,8 +174,8 @@ def movie(
 
 
 def _with_same_footings(segments: tuple[MovieSegment, ...]) -> tuple[MovieSegment, ...]:
-    """The segments with what joints stand on as it is where they are seen first, and with what a later structure stands
-    on, so that a handle is there before it is taken hold of."""
+    """Return the segments with what joints stand on as it is where they are seen first, and with what a later structure
+    stands on, so that a handle is there before it is taken hold of."""
     known: dict[str, tuple[Part, ...]] = {}
     for segment in segments:
         footings = [part for part in segment.scene.parts if part.role in FOOTING]
@@ -198,7 +198,7 @@ def _with_same_footings(segments: tuple[MovieSegment, ...]) -> tuple[MovieSegmen
 
 
 def traced(run: Motion, traces: Any) -> list[str]:
-    """The names of points whose ways are drawn, one or several: frames, bodies, joints, and mass centres."""
+    """Return the names of points whose ways are drawn, one or several: frames, bodies, joints, and mass centres."""
     names = as_list(
         "traces", [traces] if isinstance(traces, str) else traces, str, "frames, bodies or joints"
     )
@@ -217,13 +217,13 @@ def checked_options(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def pressing_of(run: Motion, segment: int) -> tuple[ContactForceHistory, ...]:
-    """What contacts are pushed with during a segment of a run."""
+    """Return what contacts are pushed with during a segment of a run."""
     part = run.segments[segment]
     return part.contact_force_histories if isinstance(part, RunSegment) else ()
 
 
 def floor_of(run: Motion) -> float | None:
-    """How high [m] the level plane of ground is that contacts are on; None where there is none, or several."""
+    """Return how high [m] the level plane of ground is that contacts are on; None where there is none, or several."""
     heights = set()
     for contact in run.contacts if isinstance(run, Trajectory) else ():
         system = run.segments[0].system
@@ -237,7 +237,7 @@ def floor_of(run: Motion) -> float | None:
 
 
 def _visible(parts: Sequence[Stretch]) -> float:
-    """How many times as large deformations can be seen well: 1, 2 or 5 times a power of ten."""
+    """Return how many times as large deformations can be seen well: 1, 2 or 5 times a power of ten."""
     largest = max((deflections(flexings(part.system), part.q) for part in parts), default=0.0)
     if largest <= 1e-12:
         return 1.0
@@ -247,7 +247,7 @@ def _visible(parts: Sequence[Stretch]) -> float:
 
 
 def _panels(run: Motion, motion: int) -> Iterable[Panel]:
-    """What is plotted beside the main motion of a run."""
+    """Return what is plotted beside the main motion of a run."""
     if isinstance(run, Course):
         found = position_panels(run)
     else:
@@ -257,8 +257,8 @@ def _panels(run: Motion, motion: int) -> Iterable[Panel]:
 
 
 def with_motion(run: Motion, motion: int) -> tuple[Motion, list[tuple[float, str]], int]:
-    """The run that has a motion, the events of that, and its number in it. States that moved one by one have segments
-    of their own, so that none accompanies another."""
+    """Return the run that has a motion, the events of that, and its number in it. States that moved one by one have
+    segments of their own, so that none accompanies another."""
     events = [(hit.t, hit.name) for hit in run.events if _is_of(hit.state, run.batch, motion)]
     if isinstance(run, StateByState):
         return run.states[motion], events, 0
@@ -266,31 +266,31 @@ def with_motion(run: Motion, motion: int) -> tuple[Motion, list[tuple[float, str
 
 
 def still(scene_of: Scene, q: Floats, title: str) -> Movie:
-    """The movie of one configuration q (nq,): a single frame."""
+    """Return the movie of one configuration q (nq,): a single frame."""
     poses, amplitudes = body_frames(scene_of, q[None]), scene_of.amplitudes(q[None])
     return Movie(title, (MovieSegment(scene_of, np.zeros(1), poses[None], amplitudes=amplitudes[None]),))
 
 
 def body_frames(scene_of: Scene, q: Floats) -> Floats:
-    """The places and quaternions (..., bodies, 7) of the bodies of a scene at q (..., nq)."""
+    """Return the places and quaternions (..., bodies, 7) of the bodies of a scene at q (..., nq)."""
     poses = scene_of.system.body_poses(q)
     matrices = np.stack([np.broadcast_to(poses[name], (*q.shape[:-1], 4, 4)) for name in scene_of.bodies], -3)
     return np.concatenate([matrices[..., :3, 3], quaternions(matrices[..., :3, :3])], axis=-1)
 
 
 def _few(frames: Iterable[str]) -> list[str]:
-    """The names of the frames where they are few enough for their ways to be told apart."""
+    """Return the names of the frames where they are few enough for their ways to be told apart."""
     names = list(frames)
     return names if len(names) <= 3 else []
 
 
 def _is_of(state: tuple[int, ...], batch: tuple[int, ...], motion: int) -> bool:
-    """Whether an index into a batch is that of a motion, counted through all of them."""
+    """Return whether an index into a batch is that of a motion, counted through all of them."""
     return not batch or int(np.ravel_multi_index(state, batch)) == motion
 
 
 def _pace(duration: float) -> float:
-    """The speed at which a motion lasts some seconds."""
+    """Return the speed at which a motion lasts some seconds."""
     if 1.0 <= duration <= 60.0 or duration == 0.0:
         return 1.0
     wanted = duration / (4.0 if duration < 1.0 else 30.0)
@@ -298,7 +298,7 @@ def _pace(duration: float) -> float:
 
 
 def _motions(run: Stretch, motion: int) -> tuple[Stretch, Stretch | None]:
-    """The main motion of a run, and some others of its batch."""
+    """Return the main motion of a run, and some others of its batch."""
     if isinstance(run, Course) or not run.batch:
         return run, None
     count = prod(run.batch)
@@ -334,7 +334,7 @@ class _Cutter:
     def segment(
         self, run: Stretch, others: Stretch | None, forces: bool, pressing: Sequence[ContactForceHistory] = ()
     ) -> MovieSegment:
-        """The run at times that are close enough to go straight from one to the next."""
+        """Return the run at times that are close enough to go straight from one to the next."""
         if run.system not in self._scenes:
             found = scene(run.system, run.q[0], motion=run.q, colours=self._colours)
             self._colours = body_colours(found) | self._colours
@@ -366,7 +366,7 @@ def _at(run: Stretch, others: Stretch | None, times: Floats) -> tuple[Stretch, S
 
 
 def own_samples(run: Stretch, times: Floats) -> Stretch:
-    """The samples of a run next to some times, each once."""
+    """Return the samples of a run next to some times, each once."""
     nearest = np.clip(np.searchsorted(0.5 * (run.t[1:] + run.t[:-1]), times), 0, len(run.t) - 1)
     kept = np.unique(np.concatenate([[0], nearest, [len(run.t) - 1]]))
     if isinstance(run, Course):
@@ -392,7 +392,7 @@ def _times(run: Stretch, picture: Scene, motions: int, share: float) -> Floats:
 
 
 def _swings(amplitudes: Floats) -> int:
-    """How often the mode that swings fastest turns back, of those (samples, modes) that swing visibly."""
+    """Return how often the mode that swings fastest turns back, of those (samples, modes) that swing visibly."""
     if not amplitudes.shape[-1] or len(amplitudes) < 3:
         return 0
     steps = np.diff(amplitudes, axis=0)

@@ -24,7 +24,7 @@ NO_LARGER = 3.5
 def carried_points(
     mechanism: Mechanism, body: str, poses: Mapping[str, Floats], sites: Mapping[str, Site]
 ) -> list[Floats]:
-    """The points (3,) a body reaches: its joints, the one that carries it first, then its frames.
+    """Return the points (3,) a body reaches: its joints, the one that carries it first, then its frames.
 
     A `Free` joint touches nothing, so it does not count.
     """
@@ -44,7 +44,7 @@ def carried_points(
 
 
 def distinct(points: Sequence[Floats], closest: float) -> list[Floats]:
-    """The points without those nearer than `closest` to an earlier one."""
+    """Return the points without those nearer than `closest` to an earlier one."""
     kept: list[Floats] = []
     for point in points:
         if all(np.linalg.norm(point - other) > closest for other in kept):
@@ -55,7 +55,7 @@ def distinct(points: Sequence[Floats], closest: float) -> list[Floats]:
 def body_outline(
     body: Body, pose: Floats, points: Sequence[Floats], sites: Sequence[Site], r: float, extent: float
 ) -> list[Solid]:
-    """The solids of a body: a bar of radius `r` between two joints, else a block with bars to its joints.
+    """Return the solids of a body: a bar of radius `r` between two joints, else a block with bars to its joints.
 
     The block is the uniform box with the mass and inertia of the body, where that is of a likely size: so a
     rod has its full length, and a platform or torso its bulk. Otherwise it is the hull of what the body
@@ -105,7 +105,7 @@ def body_outline(
 def _likely_box(
     body: Body, pose: Floats, centre: Floats, ends: Sequence[Floats], r: float, extent: float, joints: int
 ) -> Floats:
-    """The corners (8, 3) of the uniform box with the mass and inertia of a body, drawn in by the rounding.
+    """Return the corners (8, 3) of the uniform box with the mass and inertia of a body, drawn in by the rounding.
 
     Nothing (0, 3) for a body without mass, and where the box is much larger than what the body carries or hides all
     of it deep inside, which means that the inertia is not that of a solid of this size.
@@ -146,12 +146,12 @@ def _likely_box(
 
 
 def _is_line(points: Floats, r: float) -> bool:
-    """Whether points (n, 3) lie on a line, up to the radius of a bar."""
+    """Return whether points (n, 3) lie on a line, up to the radius of a bar."""
     return bool(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < r)
 
 
 def _nearest_in_box(p: Floats, corners: Floats) -> Floats:
-    """The point nearest to p (3,) in the box with these corners (8, 3)."""
+    """Return the point nearest to p (3,) in the box with these corners (8, 3)."""
     nearest = corners.mean(axis=0)
     middle = nearest
     for edge in (corners[4] - corners[0], corners[2] - corners[0], corners[1] - corners[0]):
@@ -162,7 +162,7 @@ def _nearest_in_box(p: Floats, corners: Floats) -> Floats:
 
 
 def _distance_to_bars(points: Floats, p: Floats) -> float:
-    """How far a point is from the nearest line between two of the points (n, 3)."""
+    """Return how far a point is from the nearest line between two of the points (n, 3)."""
     nearest = np.inf
     for i, a in enumerate(points):
         for b in points[i + 1 :]:
@@ -172,8 +172,8 @@ def _distance_to_bars(points: Floats, p: Floats) -> float:
 
 
 def _slider(body: Body, pose: Floats, place: Floats, slide: Site, others: Sequence[Site], r: float) -> Solid:
-    """A block along a slide, about as long and high as the box with the mass and inertia of the body, but thinner than
-    the hinge that it carries is long, so that this is seen."""
+    """Return a block along a slide, about as long and high as the box with the mass and inertia of the body, but
+    thinner than the hinge that it carries is long, so that this is seen."""
     along = slide.axis
     axes = [site.axis for site in others if site.joint.kind.drawn_as == "hinge"]
     across = next((axis for axis in axes if abs(axis @ along) < 0.5), np.roll(along, 1))
@@ -189,7 +189,7 @@ def _slider(body: Body, pose: Floats, place: Floats, slide: Site, others: Sequen
 
 
 def _wheel(body: Body, pose: Floats, centre: Floats, hinge: Floats, axis: Floats, r: float) -> list[Solid]:
-    """A uniform disc with the mass and inertia of the body, if that is flat and spins about its own axis."""
+    """Return a uniform disc with the mass and inertia of the body, if that is flat and spins about its own axis."""
     away = centre - hinge
     if body.mass == 0.0 or np.linalg.norm(away - axis * (away @ axis)) > 0.5 * r:
         return []

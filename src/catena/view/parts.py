@@ -33,7 +33,7 @@ class Part:
     lines: tuple[Floats, ...] = ()
 
     def moved(self, pose: Floats) -> Part:
-        """The part seen from outside a frame that has this pose (4, 4)."""
+        """Return the part seen from outside a frame that has this pose (4, 4)."""
         lines = tuple(line @ pose[:3, :3].T + pose[:3, 3] for line in self.lines)
         return replace(self, solids=tuple(solid.moved(pose) for solid in self.solids), lines=lines)
 

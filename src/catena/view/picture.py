@@ -38,14 +38,14 @@ class Picture:
     has_gravity: bool
 
     def points(self) -> Floats:
-        """All corners of all solids and forces, (n, 3)."""
+        """Return all corners of all solids and forces, (n, 3)."""
         corners = [polygon for part in self.parts for polygon in part.polygons]
         corners += [line for part in self.parts if part.role == "force" for line in part.lines]
         return np.concatenate(corners) if corners else np.zeros((1, 3))
 
 
 def picture_of(scene: Scene, poses: Mapping[str, Floats]) -> Picture:
-    """The picture of a scene with its bodies and frames at these poses (4, 4)."""
+    """Return the picture of a scene with its bodies and frames at these poses (4, 4)."""
     from catena.view.parts import Part
 
     r = scene.bar_radius

@@ -81,7 +81,8 @@ class Painter:
         return np.array(corners), np.array(bodies), np.array(colours)
 
     def seen(self, poses: Sequence[Floats]) -> Floats:
-        """The corners (2, 2) of the box around everything in the plane of the picture, over poses (bodies, 4, 4)."""
+        """Return the corners (2, 2) of the box around everything in the plane of the picture, over poses (bodies, 4,
+        4)."""
         low, high = np.full(2, np.inf), np.full(2, -np.inf)
         for each in poses:
             named = dict(zip(self.scene.carriers, each, strict=True))
@@ -92,11 +93,11 @@ class Painter:
         return np.array([low, high])
 
     def level(self, poses: Sequence[Floats]) -> float:
-        """How high the floor is: the lowest corner over poses."""
+        """Return how high the floor is: the lowest corner over poses."""
         return min(float(np.min(self._corners(each) @ self.camera.up)) for each in poses)
 
     def _corners(self, poses: Floats) -> Floats:
-        """All corners (n, 3) in ground."""
+        """Return all corners (n, 3) in ground."""
         corners, bodies, _ = self._polygons
         named = dict(zip(self.scene.carriers, poses, strict=True))
         bent = [skin.surface(named).corners for skin in self.scene.skins]
@@ -106,7 +107,7 @@ class Painter:
         self, poses: Floats, window: Viewport, level: float = 0.0, traces: Sequence[Floats] = (),
         arrows: Sequence[tuple[Floats, theme.Colour]] = (),
     ) -> Any:  # fmt: skip
-        """The picture with the bodies of the scene at poses (bodies, 4, 4): an image of Pillow.
+        """Return the picture with the bodies of the scene at poses (bodies, 4, 4): an image of Pillow.
 
         `traces` are ways (n, 3) in ground that are drawn on top, `arrows` lines (2, 3) with their colours, `level` is
         the height of the floor.
@@ -139,7 +140,7 @@ class Painter:
         return image.resize(window.size, PIL.Image.Resampling.BOX)
 
     def _with_spans(self, poses: Floats) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """The polygons of the scene, of the rods that have come out of slides and of flexible bodies."""
+        """Return the polygons of the scene, of the rods that have come out of slides and of flexible bodies."""
         corners, bodies, colours = self._polygons
         named = dict(zip(self.scene.carriers, poses, strict=True))
         rods = []

@@ -74,7 +74,7 @@ def report(
 
 
 def page(run: Trajectory, title: str | None = None) -> str:
-    """The page as HTML text."""
+    """Return the page as HTML text."""
     require_matplotlib()
     name = title or f"{run.all_segments[0].system.mechanism.name}: {_duration(run)} of motion"
     parts = [*_parts(run, name), f"<footer>Written by Catena{_version()}.</footer>"]
@@ -95,7 +95,8 @@ def _duration(run: Trajectory) -> str:
 
 
 def _parts(run: Trajectory, name: str) -> list[str]:
-    """What there is to tell of a run: the whole motion, what changed in it, and the mechanism that it begins with."""
+    """Return what there is to tell of a run: the whole motion, what changed in it, and the mechanism that it begins
+    with."""
     if isinstance(run, StateByState):
         # Plots need common times, of which a page has room for some.
         run = run.resample(SAMPLES)
@@ -118,7 +119,7 @@ def _parts(run: Trajectory, name: str) -> list[str]:
 
 
 def _changes(run: Trajectory) -> str:
-    """What happened between segments, as a table."""
+    """Return what happened between segments, as a table."""
     rows = [
         (
             f"{change.t:.9g} s", escape(change.name), f"{change.energy_loss:.4g}",
@@ -130,7 +131,8 @@ def _changes(run: Trajectory) -> str:
 
 
 def _structures(run: Trajectory, audit: Audit) -> str:
-    """The segments of a run, or the states of a batch that moved one by one, with what the audit says of each."""
+    """Return the segments of a run, or the states of a batch that moved one by one, with what the audit says of
+    each."""
     if isinstance(run, StateByState):
         parts, heads = [one.segments[0] for one in run.states], "State"
         titles = [str(k) for k in range(len(parts))]
@@ -148,7 +150,8 @@ def _structures(run: Trajectory, audit: Audit) -> str:
 
 
 def _animation(run: Trajectory) -> str:
-    """The motion in space, to be played, with plots beside it that have its time; all plots are below, for paper."""
+    """Return the motion in space, to be played, with plots beside it that have its time; all plots are below, for
+    paper."""
     return f'<div class="player">{fragment(movie(run), "player")}</div>'
 
 
@@ -197,7 +200,7 @@ def _figures(run: Trajectory, panels: Sequence[AnyPanel]) -> str:
 
 
 def _motors(run: Trajectory) -> str:
-    """What the motion asks of its motors, where it has any: the table, and efforts over speeds."""
+    """Return what the motion asks of its motors, where it has any: the table, and efforts over speeds."""
     sizing = run.sizing()
     if not sizing.motors:
         return ""
@@ -211,7 +214,7 @@ def _motors(run: Trajectory) -> str:
 
 
 def _motor_in_words(motor: MotorUse) -> str:
-    """The cloud of a motor in words, for those who cannot see it."""
+    """Return the cloud of a motor in words, for those who cannot see it."""
     of = f"; of its limits: {motor.cells()[-2]}" if motor.is_limited else ""
     return (
         f"Effort of motor {motor.name} in {motor.units[0]} between {np.min(motor.effort):.3g} and "
@@ -221,7 +224,7 @@ def _motor_in_words(motor: MotorUse) -> str:
 
 
 def _description(run: Trajectory, panel: AnyPanel) -> str:
-    """A panel in words, for those who cannot see it."""
+    """Return a panel in words, for those who cannot see it."""
     if isinstance(panel, PathPanel):
         return f"{panel.title} in ground."
     ranges = [
@@ -277,7 +280,7 @@ def _mechanism(run: Segment) -> str:
 
 
 def _elements(run: Segment) -> str:
-    """What acts on the mechanism, in lists of names."""
+    """Return what acts on the mechanism, in lists of names."""
     mechanism = run.system.mechanism
     named = (
         ("Actuators", mechanism.actuators),
@@ -290,7 +293,7 @@ def _elements(run: Segment) -> str:
 
 
 def _pictures(run: Segment) -> str:
-    """The mechanism at the first and last sample (of the first motion), and its graph."""
+    """Return the mechanism at the first and last sample (of the first motion), and its graph."""
     from matplotlib.figure import Figure
 
     system = run.system
@@ -339,7 +342,8 @@ def _settings(run: Segment) -> str:
 
 
 def _svg(figure: Any, prefix: str, description: str) -> str:
-    """A figure as inline SVG: inks as variables of the page, names of parts unique on the page, and a description."""
+    """Return a figure as inline SVG: inks as variables of the page, names of parts unique on the page, and a
+    description."""
     import matplotlib
 
     stream = io.StringIO()
@@ -364,7 +368,7 @@ def _svg(figure: Any, prefix: str, description: str) -> str:
 
 
 def _png(figure: Any, description: str) -> str:
-    """A picture of many polygons, which is smaller as pixels."""
+    """Return a picture of many polygons, which is smaller as pixels."""
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=150, transparent=True)
     data = base64.b64encode(stream.getvalue()).decode("ascii")
@@ -376,8 +380,8 @@ def _captioned(svg: str, caption: str) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as it stands in a page, in elements and in attributes; what has no glyph is told, because the order of
-    letters is turned around and pages are broken by what cannot be seen."""
+    """Return a text as it stands in a page, in elements and in attributes; what has no glyph is told, because the order
+    of letters is turned around and pages are broken by what cannot be seen."""
     return html.escape(printable_lines(text))
 
 
@@ -393,7 +397,7 @@ def _folded(
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
-    """A table; cells are HTML, and the columns `numbers` are set to the right."""
+    """Return a table; cells are HTML, and the columns `numbers` are set to the right."""
     right = set(numbers)
 
     def cell(tag: str, k: int, text: str) -> str:

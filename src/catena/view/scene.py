@@ -69,22 +69,22 @@ class Scene:
         return (*self.bodies, *(name for each in self.flexings for name in each.stations))
 
     def poses(self, q: Floats, exaggerate: float = 1.0) -> dict[str, Floats]:
-        """The poses (..., 4, 4) of all bodies, frames and stations at q (..., nq), with deformations so many times as
-        large as they are."""
+        """Return the poses (..., 4, 4) of all bodies, frames and stations at q (..., nq), with deformations so many
+        times as large as they are."""
         shown = exaggerated(self.system, np.asarray(q, dtype=np.float64), exaggerate)
         return _carrier_poses(self.system, self.flexings, shown)
 
     def amplitudes(self, q: Floats) -> Floats:
-        """The amplitudes (..., modes) of all flexible bodies at q (..., nq), one body after the other."""
+        """Return the amplitudes (..., modes) of all flexible bodies at q (..., nq), one body after the other."""
         found = [each.amplitudes(q) for each in self.flexings]
         return np.concatenate(found, axis=-1) if found else np.zeros((*q.shape[:-1], 0))
 
     def carriage(self, body: str, point: Any) -> tuple[str, Floats]:
-        """What carries a point (3,) of a body, and the point in its axes: the body, or a station of it."""
+        """Return what carries a point (3,) of a body, and the point in its axes: the body, or a station of it."""
         return carriage(self.flexings, body, point)
 
     def at(self, poses: Poses) -> Picture:
-        """The picture of the mechanism with its bodies and frames at these poses (4, 4)."""
+        """Return the picture of the mechanism with its bodies and frames at these poses (4, 4)."""
         return picture_of(self, poses)
 
 
@@ -95,15 +95,15 @@ def picture(
     view: tuple[float, float] | None = None,
     exaggerate: float = 1.0,
 ) -> Picture:
-    """What is to be painted of a system at one configuration q (nq,), in ground; flexible bodies deform `exaggerate`
-    times as far as they do."""
+    """Return what is to be painted of a system at one configuration q (nq,), in ground; flexible bodies deform
+    `exaggerate` times as far as they do."""
     q = exaggerated(system, np.asarray(q, dtype=np.float64), exaggerate)
     shape = scene(system, q, scale, view)
     return shape.at(shape.poses(q))
 
 
 def carriage(flexing: Iterable[Flexing], body: str, point: Any) -> tuple[str, Floats]:
-    """What carries a point (3,) of a body at rest, and the point in its axes."""
+    """Return what carries a point (3,) of a body at rest, and the point in its axes."""
     own = next((each for each in flexing if each.body == body), None)
     p = np.asarray(point, dtype=np.float64)
     return (body, p) if own is None else own.nearest(p)
@@ -117,7 +117,7 @@ def scene(
     motion: Floats | None = None,
     colours: Mapping[str, theme.Colour] | None = None,
 ) -> Scene:
-    """The scene of a system, shaped at the configuration q (nq,).
+    """Return the scene of a system, shaped at the configuration q (nq,).
 
     `scale` makes bars and joints thicker or thinner; `view` is the elevation and azimuth of the eye
     [degrees], chosen from the mechanism when left out. `motion` (n, nq) are configurations that will be shown, so that
@@ -227,13 +227,13 @@ def scene(
 
 
 def body_colours(shape: Scene) -> dict[str, theme.Colour]:
-    """The colours of bodies, by which they are known again in the scene of another structure."""
+    """Return the colours of bodies, by which they are known again in the scene of another structure."""
     found = {part.name: part.colour for part in shape.parts if part.role == "body"}
     return found | {skin.name: skin.colour for skin in shape.skins}
 
 
 def _carrier_poses(system: System, flexing: Iterable[Flexing], q: Floats) -> dict[str, Floats]:
-    """The poses (..., 4, 4) of bodies, frames and stations."""
+    """Return the poses (..., 4, 4) of bodies, frames and stations."""
     found = {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
     for each in flexing:
         stations = each.poses(found[each.body], each.amplitudes(q))
@@ -257,7 +257,8 @@ class _Places:
         self._cells: dict[tuple[int, ...], list[Floats]] = {}
 
     def rank(self, site: Site, r: float) -> int:
-        """How many joints were drawn before within a tenth of the radius, at most as many as can be told apart."""
+        """Return how many joints were drawn before within a tenth of the radius, at most as many as can be told
+        apart."""
         cell = tuple(int(x) for x in np.floor(site.point / r))
         near = (
             p
@@ -272,13 +273,13 @@ class _Places:
 
 
 def _joint_size(site: Site, thickness: Mapping[str, float]) -> float:
-    """A joint is a little thicker than the bars it connects, so that they end inside it."""
+    """Return a joint is a little thicker than the bars it connects, so that they end inside it."""
     joined = [thickness[end] for end in (site.joint.parent, site.joint.child) if end != GROUND]
     return min(max(joined), 1.3 * min(joined))
 
 
 def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str, float]) -> Solid:
-    """A bar that knows which of its ends lie inside a hinge or a ball joint."""
+    """Return a bar that knows which of its ends lie inside a hinge or a ball joint."""
     if not isinstance(solid, BarSolid):
         return solid
     ends = ((solid.p, solid.radius), (solid.p + solid.length * solid.R[:, 2], solid.end_radius))
@@ -291,7 +292,7 @@ def _without_hidden_ends(solid: Solid, sites: Iterable[Site], sizes: Mapping[str
 
 
 def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat: Floats | None) -> list[Part]:
-    """What is seen of a joint itself, in ground, to be carried by its parent."""
+    """Return what is seen of a joint itself, in ground, to be carried by its parent."""
     solids = joint_glyph(site, r, rank, flat)
     if not solids:
         return []
@@ -303,7 +304,8 @@ def _joint_parts(name: str, site: Site, r: float, rank: int, carrier: str, flat:
 def _joint_spans(
     name: str, site: Site, r: float, into: Poses, flexing: Iterable[Flexing]
 ) -> list[SpanningPart]:
-    """What stretches when a joint moves: the rod of a slide, the line to a floating body, the gap of an open loop."""
+    """Return what stretches when a joint moves: the rod of a slide, the line to a floating body, the gap of an open
+    loop."""
     joint = site.joint
     parent, _ = carriage(flexing, joint.parent, joint.in_parent.p)
     child, _ = carriage(flexing, joint.child, joint.in_child.p)
@@ -349,8 +351,8 @@ def _box_around(points: Floats) -> Floats:
 
 
 def _sizes(reached: Mapping[str, list[Floats]], others: Sequence[Floats]) -> tuple[float, float]:
-    """The size of the mechanism [m], and a radius for its bars that suits both its links and the whole; it reaches to
-    `others` (3,) as well."""
+    """Return the size of the mechanism [m], and a radius for its bars that suits both its links and the whole; it
+    reaches to `others` (3,) as well."""
     points = np.array([p for own in reached.values() for p in own] + list(others) or [np.zeros(3)])
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     lengths = [
@@ -365,7 +367,7 @@ def _sizes(reached: Mapping[str, list[Floats]], others: Sequence[Floats]) -> tup
 
 
 def _relative_size(mass: float, typical: float, largest: float) -> float:
-    """How much thicker a body is drawn than one of the typical mass: like balls of these masses."""
+    """Return how much thicker a body is drawn than one of the typical mass: like balls of these masses."""
     return float(np.clip((mass / typical) ** (1.0 / 3.0), 0.8, largest)) if typical else 1.0
 
 
@@ -379,7 +381,7 @@ def _middle(points: list[Floats], centre: Floats) -> Floats:
 
 
 def _levels(sites: Mapping[str, Site]) -> dict[str, int]:
-    """The number of tree joints between each body and ground."""
+    """Return the number of tree joints between each body and ground."""
     neighbours: dict[str, list[str]] = {}
     for site in sites.values():
         if not site.is_loop:

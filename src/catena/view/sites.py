@@ -41,7 +41,7 @@ class Site:
         return self.on_parent[:3, :3] @ np.asarray(self.joint.kind.drawn_along[0], dtype=np.float64)
 
     def is_pulled_out(self, body: str) -> bool:
-        """Whether a body slides on ground, away from the point that the joint is drawn at: a rod leads there."""
+        """Return whether a body slides on ground, away from the point that the joint is drawn at: a rod leads there."""
         joint = self.joint
         return joint.kind.drawn_as in SLIDES and joint.parent == GROUND and joint.child == body
 
@@ -76,8 +76,8 @@ def joint_sites(
     loops: tuple[str, ...],
     carriage: Carriage | None = None,
 ) -> dict[str, Site]:
-    """The sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints; where bodies are
-    flexible, `carriage` tells which of the poses moves a point of them."""
+    """Return the sites of all joints, given the poses (4, 4) of all bodies and the names of the loop joints; where
+    bodies are flexible, `carriage` tells which of the poses moves a point of them."""
 
     def seen(body: str, frame: Pose) -> Floats:
         carrier, p = carriage(body, frame.p) if carriage else (body, frame.p)
@@ -96,7 +96,7 @@ def joint_sites(
 def _point(
     mechanism: Mechanism, joint: Joint, poses: Mapping[str, Floats], on_parent: Floats, on_child: Floats
 ) -> Floats:
-    """The point to draw a joint at.
+    """Return the point to draw a joint at.
 
     A slide has no place of its own along its axis; it is drawn between the mass centres of its bodies, which
     is where the parts overlap in a real machine.
@@ -118,7 +118,7 @@ def _point(
 
 
 def _gap(joint: Joint, on_parent: Floats, on_child: Floats) -> float:
-    """How far the child-side origin is from where the joint could bring it."""
+    """Return how far the child-side origin is from where the joint could bring it."""
     relative = np.linalg.inv(on_parent) @ on_child
     pose = Pose.unchecked(relative[:3, 3], relative[:3, :3])
     if joint.locked_at is not None:

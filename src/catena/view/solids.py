@@ -51,36 +51,37 @@ class Solid(ABC):
     p: Floats = field(default_factory=_zero)
 
     def moved(self, pose: Floats) -> Self:
-        """The same solid seen from outside a frame that has this pose (4, 4)."""
+        """Return the same solid seen from outside a frame that has this pose (4, 4)."""
         return replace(self, R=pose[:3, :3] @ self.R, p=pose[:3, :3] @ self.p + pose[:3, 3])
 
     def polygons(self) -> Polygons:
-        """The surface as polygons, each an array (k, 3) of corners that run counter-clockwise seen from outside."""
+        """Return the surface as polygons, each an array (k, 3) of corners that run counter-clockwise seen from
+        outside."""
         return [polygon @ self.R.T + self.p for polygon in self.own_polygons()]
 
     def triangles(self) -> Triangles:
-        """The surface as triangles."""
+        """Return the surface as triangles."""
         own = self.own_triangles()
         normals = None if own.normals is None else own.normals @ self.R.T
         return Triangles(own.corners @ self.R.T + self.p, own.faces, normals)
 
     def box(self) -> Floats:
-        """The corners (8, 3) of a box around the solid, along its own axes."""
+        """Return the corners (8, 3) of a box around the solid, along its own axes."""
         low, high = self.own_box()
         corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
         return np.asarray(np.where(corners, high, low) @ self.R.T + self.p)
 
     def own_box(self) -> tuple[Floats, Floats]:
-        """How far the solid reaches along its own axes, down (3,) and up (3,)."""
+        """Return how far the solid reaches along its own axes, down (3,) and up (3,)."""
         points = np.concatenate(self.own_polygons())
         return points.min(axis=0), points.max(axis=0)
 
     @abstractmethod
     def own_polygons(self) -> Polygons:
-        """The polygons in the solid's own axes."""
+        """Return the polygons in the solid's own axes."""
 
     def own_triangles(self) -> Triangles:
-        """The triangles in the solid's own axes; by default those of its polygons, each flat."""
+        """Return the triangles in the solid's own axes; by default those of its polygons, each flat."""
         return _fans(self.own_polygons())
 
 
@@ -243,8 +244,8 @@ class ToothedRing(Solid):
 
 
 def _teeth(radius: float, teeth: int, outwards: float, other: float) -> tuple[Floats, Floats]:
-    """The outline (4 teeth, 2) of teeth on a pitch circle, which point outwards (1) or inwards (-1), and a circle of
-    the radius `other` with as many corners."""
+    """Return the outline (4 teeth, 2) of teeth on a pitch circle, which point outwards (1) or inwards (-1), and a
+    circle of the radius `other` with as many corners."""
     depth = min(0.5 * np.pi * radius / teeth, 0.2 * radius)
     # Root, flank, tip, tip, flank: four corners of the outline for each tooth.
     pitch = 2.0 * np.pi / teeth
@@ -272,7 +273,7 @@ class HullSolid(Solid):
         return self.hull(_few_directions())
 
     def hull(self, directions: Floats) -> Triangles:
-        """The hull of points in these directions (k, 3) on balls around the points."""
+        """Return the hull of points in these directions (k, 3) on balls around the points."""
         from scipy.spatial import ConvexHull
 
         cloud = (self.points[:, None, :] + directions * self.radius).reshape(-1, 3)
@@ -301,7 +302,7 @@ class MeshSolid(Solid):
 
 
 def frame_along(axis: ArrayLike) -> Floats:
-    """A rotation (3, 3) whose third column is the direction of `axis`."""
+    """Return a rotation (3, 3) whose third column is the direction of `axis`."""
     z = np.asarray(axis, dtype=np.float64)
     z = z / np.linalg.norm(z)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
@@ -310,7 +311,7 @@ def frame_along(axis: ArrayLike) -> Floats:
 
 
 def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_end: float) -> Solid:
-    """A bar with round ends from one point to another; a ball where the two coincide."""
+    """Return a bar with round ends from one point to another; a ball where the two coincide."""
     a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
     length = float(np.linalg.norm(b - a))
     if length < 1e-12:
@@ -319,24 +320,24 @@ def tapered_bar(start: ArrayLike, end: ArrayLike, radius_start: float, radius_en
 
 
 def cylinder(centre: ArrayLike, axis: ArrayLike, radius: float, length: float) -> Solid:
-    """A closed cylinder about `axis` with its middle at `centre`."""
+    """Return a closed cylinder about `axis` with its middle at `centre`."""
     return CylinderSolid(
         R=frame_along(axis), p=np.asarray(centre, dtype=np.float64), radius=radius, length=length
     )
 
 
 def ball(centre: ArrayLike, radius: float) -> Solid:
-    """A sphere."""
+    """Return a sphere."""
     return BallSolid(p=np.asarray(centre, dtype=np.float64), radius=radius)
 
 
 def box(centre: ArrayLike, R: Floats, size: ArrayLike) -> Solid:
-    """A box with edges of the given lengths (3,) along the columns of R (3, 3)."""
+    """Return a box with edges of the given lengths (3,) along the columns of R (3, 3)."""
     return BoxSolid(R=R, p=np.asarray(centre, dtype=np.float64), size=np.asarray(size, dtype=np.float64))
 
 
 def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: ArrayLike) -> Solid:
-    """A surface of revolution about `axis` from `start`."""
+    """Return a surface of revolution about `axis` from `start`."""
     p = np.asarray(start, dtype=np.float64)
     return RevolvedSolid(R=frame_along(axis), p=p, heights=_numbers(heights), radii=_numbers(radii))
 
@@ -344,8 +345,8 @@ def revolved(start: ArrayLike, axis: ArrayLike, heights: ArrayLike, radii: Array
 def toothed_wheel(
     centre: ArrayLike, R: Floats, radius: float, thickness: float, teeth: int, turned: float
 ) -> Solid:
-    """A wheel about the third column of R (3, 3), turned about it by an angle from where a tooth points along the
-    first."""
+    """Return a wheel about the third column of R (3, 3), turned about it by an angle from where a tooth points along
+    the first."""
     c, s = np.cos(turned), np.sin(turned)
     about = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     p = np.asarray(centre, dtype=np.float64)
@@ -355,8 +356,8 @@ def toothed_wheel(
 def toothed_ring(
     centre: ArrayLike, R: Floats, radius: float, thickness: float, teeth: int, turned: float
 ) -> Solid:
-    """A ring with teeth inside about the third column of R (3, 3), turned about it by an angle from where a tooth
-    stands on the first."""
+    """Return a ring with teeth inside about the third column of R (3, 3), turned about it by an angle from where a
+    tooth stands on the first."""
     c, s = np.cos(turned), np.sin(turned)
     about = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     p, outer = np.asarray(centre, dtype=np.float64), radius + 4.0 * radius / teeth
@@ -364,7 +365,7 @@ def toothed_ring(
 
 
 def rounded_hull(points: Floats, radius: float) -> Solid:
-    """The convex hull of balls around the points (n, 3)."""
+    """Return the convex hull of balls around the points (n, 3)."""
     return HullSolid(points=points, radius=radius)
 
 
@@ -373,7 +374,7 @@ def _numbers(values: ArrayLike) -> tuple[float, ...]:
 
 
 def _rings(heights: ArrayLike, radii: ArrayLike) -> Polygons:
-    """The faces between circles about the third axis."""
+    """Return the faces between circles about the third axis."""
     angle = np.linspace(0.0, 2.0 * np.pi, AROUND + 1)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     rings = [
@@ -417,7 +418,7 @@ def _fans(polygons: Polygons) -> Triangles:
 
 
 def _divided(triangles: Polygons, longest: float) -> Polygons:
-    """The triangles cut at the middle of their longest edges until no edge is longer than `longest`."""
+    """Return the triangles cut at the middle of their longest edges until no edge is longer than `longest`."""
     done: Polygons = []
     waiting = list(triangles)
     while waiting:

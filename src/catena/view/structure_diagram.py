@@ -108,7 +108,7 @@ def structure_diagram(
 
 
 def graph_edges(system: System) -> list[Edge]:
-    """The joints of the mechanism as edges; the tree's virtual root joint too, if the plan has one."""
+    """Return the joints of the mechanism as edges; the tree's virtual root joint too, if the plan has one."""
     constraints = {loop.name: loop.constraints for loop in system.plan.loop_joints}
     edges = []
     for name, joint in system.mechanism.joints.items():
@@ -125,7 +125,7 @@ def graph_edges(system: System) -> list[Edge]:
 
 
 def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, Place]:
-    """A place (column, row) for every body: the column counts joints from ground, and a body stands in the
+    """Return a place (column, row) for every body: the column counts joints from ground, and a body stands in the
     middle of the rows of those it carries."""
     neighbours: dict[str, list[str]] = {name: [] for name in bodies}
     for edge in edges:
@@ -160,14 +160,14 @@ def tree_layout(edges: list[Edge], bodies: list[str]) -> dict[str, Place]:
 
 
 def _kind_text(joint: Joint) -> tuple[str, str]:
-    """The letters on the line and the words in the legend for a joint."""
+    """Return the letters on the line and the words in the legend for a joint."""
     if joint.locked:
         return "locked", "held at a position"
     return joint.kind.letters or type(joint.kind).__name__, joint.kind.words
 
 
 def _curve(near: Place, far: Place, is_loop: bool) -> list[Place]:
-    """The three points of a quadratic Bezier curve: straight for the tree; a loop leaves its shallower body
+    """Return the three points of a quadratic Bezier curve: straight for the tree; a loop leaves its shallower body
     level and rises late, so that it passes between the boxes of the tree."""
     if not is_loop:
         return [near, (0.5 * (near[0] + far[0]), 0.5 * (near[1] + far[1])), far]

@@ -181,8 +181,8 @@ class _Reel:
         self.arrows = _arrows(run, shape, motion, times, groups, pressing)
 
     def arrow_lines(self, strongest: float) -> tuple[Floats, list[theme.Colour]]:
-        """Where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that are zero
-        start and end at one place."""
+        """Return where arrows of forces start and end (arrows, times, 2, 3) in ground, and their colours; those that
+        are zero start and end at one place."""
         found: list[Floats] = []
         for arrow in self.arrows:
             pose = self.poses[:, self.painter.scene.carriers.index(arrow.body)]
@@ -197,7 +197,7 @@ class _Reel:
         return lines, [theme.ARROWS[arrow.group] for arrow in self.arrows]
 
     def ways_until(self, t: float) -> list[Floats]:
-        """The ways (n, 3) of traced points up to a time."""
+        """Return the ways (n, 3) of traced points up to a time."""
         count = int(np.searchsorted(self._fine, t, side="right"))
         return [way[:count] for way in self._ways]
 
@@ -219,7 +219,7 @@ def _arrows(
     groups: Sequence[str],
     pressing: Sequence[ContactForceHistory],
 ) -> list[Arrows]:
-    """The forces of a run at some times, of the groups that are asked for."""
+    """Return the forces of a run at some times, of the groups that are asked for."""
     if not groups or not isinstance(run, RunSegment):
         return []
     main = run.state(*(int(k) for k in np.unravel_index(motion, run.batch))) if run.batch else run
@@ -256,8 +256,8 @@ def _groups(forces: Any) -> tuple[str, ...]:
 def window_around(
     seen_by: Sequence[tuple[Painter, Sequence[Floats]]], size: tuple[int, int], also: Floats | None = None
 ) -> Viewport:
-    """The window that holds everything painters see at some poses (bodies, 4, 4), and the points `also` (n, 3), with a
-    little room."""
+    """Return the window that holds everything painters see at some poses (bodies, 4, 4), and the points `also` (n, 3),
+    with a little room."""
     boxes = np.array([painter.seen(poses) for painter, poses in seen_by])
     if also is not None and len(also):
         points = also @ seen_by[0][0].axes[:2].T
@@ -285,7 +285,7 @@ def _counted(pictures: Iterator[Any], times: Floats, duration: float, wanted: bo
 
 
 def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
-    """All pictures with one palette, that of the first and the middle one side by side."""
+    """Return all pictures with one palette, that of the first and the middle one side by side."""
     images = list(pictures)
     both = PIL.Image.new("RGB", (2 * images[0].width, images[0].height))
     both.paste(images[0], (0, 0))
@@ -297,7 +297,7 @@ def _gif(pictures: Iterator[Any], rate: float, colours: int, PIL: Any) -> bytes:
 
 
 def _webp(pictures: Iterator[Any], rate: float) -> bytes:
-    """All pictures in all colours, in a third of the bytes of a .gif."""
+    """Return all pictures in all colours, in a third of the bytes of a .gif."""
     return _moving(list(pictures), format="WEBP", quality=60, method=4, duration=round(1000.0 / rate))
 
 
@@ -309,7 +309,7 @@ def _moving(images: Sequence[Any], **options: Any) -> bytes:
 
 
 def _mp4(pictures: Iterator[Any], size: tuple[int, int], rate: float, ffmpeg: str) -> bytes:
-    """All pictures, encoded as they are painted, so that a long film needs no more memory than a short one."""
+    """Return all pictures, encoded as they are painted, so that a long film needs no more memory than a short one."""
     with tempfile.TemporaryDirectory(prefix="catena_") as folder:
         file = Path(folder) / "film.mp4"
         # Colours in half the places of the picture are what all players understand.

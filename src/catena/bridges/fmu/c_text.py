@@ -101,7 +101,7 @@ def _array(kind: str, name: str, entries: Iterable[str]) -> str:
 
 
 def _spoken(name: str) -> str:
-    """A text for a message: FMI 2.0 takes messages for formats, in which a percent sign means something."""
+    """Return a text for a message: FMI 2.0 takes messages for formats, in which a percent sign means something."""
     return in_comment(name).replace("%", "<U+0025>")
 
 

@@ -30,7 +30,7 @@ def formula_events(events: Any) -> list[Event]:
 
 
 def event_value(event: Event, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
-    """The function of an event as an expression."""
+    """Return the function of an event as an expression."""
     try:
         with on_symbols(f"Event {event.label!r}"):
             found = event.asked(t, q, v)

@@ -117,7 +117,7 @@ class FmuEquations:
         return array(accelerations), dict(zip(driven, taken, strict=True))
 
     def _wanted(self, k: int) -> Any:
-        """The acceleration that brings a driven component to its motion and keeps it there."""
+        """Return the acceleration that brings a driven component to its motion and keeps it there."""
         position, velocity, acceleration = (self.symbols["u"][place] for place in self.inputs.motions[k])
         plan, v = self.system.plan, self.symbols["v"][k]
         node = next(i for i in range(1, plan.n) if plan.v_start[i] <= k < plan.v_start[i] + plan.v_size[i])
@@ -141,7 +141,7 @@ class FmuEquations:
 
 
 def _has(system: System, name: str) -> bool:
-    """Whether a mechanism has a number of this name."""
+    """Return whether a mechanism has a number of this name."""
     try:
         find_parameters(system.mechanism, [name])
     except UnknownNameError:

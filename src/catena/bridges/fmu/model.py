@@ -152,7 +152,7 @@ def _require_open(system: System) -> None:
 
 
 def _components(system: System, given: Any) -> np.ndarray:
-    """Which velocity components (nv,) belong to joints of the tree that are given by name."""
+    """Return which velocity components (nv,) belong to joints of the tree that are given by name."""
     found = np.zeros(system.nv, dtype=bool)
     for joint in given if isinstance(given, Mapping) else ():
         if joint in system.joints:
@@ -167,12 +167,12 @@ def _nodes(system: System) -> list[int]:
 
 
 def _rotations(system: System) -> tuple[int, ...]:
-    """Where quaternions begin in q."""
+    """Return where quaternions begin in q."""
     return tuple(start for _, start in system.plan.quaternions)
 
 
 def _constraints(system: System) -> tuple[str, ...]:
-    """What imposes each of the constraints, in words."""
+    """Return what imposes each of the constraints, in words."""
     plan = system.mechanics.effective_plan
     loops = [f"the loop of joint {loop.name}" for loop in plan.loop_joints for _ in range(loop.constraints)]
     ties = [f"coupling {tied.name}" for tied in plan.couplings for _ in range(tied.constraints)]
@@ -223,7 +223,7 @@ def make_functions(
 def _change(
     expressions: np.ndarray, arguments: Iterable[np.ndarray], seeds: Iterable[np.ndarray]
 ) -> np.ndarray:
-    """The changes (n,) of expressions for changes of their arguments."""
+    """Return the changes (n,) of expressions for changes of their arguments."""
     import casadi
 
     if not len(expressions):
@@ -248,7 +248,7 @@ def _require_still(formulas: FmuEquations, closure: Sequence[Any]) -> None:
 
 
 def entries_used(graph: ExpressionGraph, name: str) -> set[int]:
-    """The entries of an input that a graph depends on."""
+    """Return the entries of an input that a graph depends on."""
     place = list(graph.inputs).index(name)
     return {
         int(graph.right[k]) for k, op in enumerate(graph.op) if op == INPUT and int(graph.left[k]) == place

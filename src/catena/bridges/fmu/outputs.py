@@ -110,7 +110,7 @@ def _accelerations(formulas: FmuEquations, joint: str) -> Outputs:
 
 
 def _reaction(formulas: FmuEquations, joint: str) -> Outputs:
-    """What a joint passes to its child, in the child-side joint frame."""
+    """Return what a joint passes to its child, in the child-side joint frame."""
     parts = [(kind, axis) for kind in ("moment", "force") for axis in "xyz"]
     return [
         (
@@ -126,7 +126,7 @@ def _reaction(formulas: FmuEquations, joint: str) -> Outputs:
 
 
 def _driving_forces(formulas: FmuEquations, joint: str) -> Outputs:
-    """The forces that keep a joint on its motion."""
+    """Return the forces that keep a joint on its motion."""
     system = formulas.system
     components = range(*system.slice_v(joint).indices(system.nv))
     return [

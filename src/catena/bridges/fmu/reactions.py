@@ -107,7 +107,7 @@ def reaction(formulas: FmuEquations, joint: str) -> np.ndarray:
 
 
 def _let_go(system: System, joint: str) -> System:
-    """The system in the same coordinates in which a joint has been let go."""
+    """Return the system in the same coordinates in which a joint has been let go."""
     m, plan = system.mechanism, system.plan
     released = m.with_joint(joint, kind=Released(m.joints[joint].kind))
     cut = [*(plan.cut or ()), *(name for name in system.loops if name not in (plan.cut or ()))]
@@ -115,7 +115,7 @@ def _let_go(system: System, joint: str) -> System:
 
 
 def _spread(system: System, loose: System, joint: str, row: Any, own: list[Any]) -> np.ndarray:
-    """A row of the velocity components of a system, as those of the one in which a joint has been let go."""
+    """Return a row of the velocity components of a system, as those of the one in which a joint has been let go."""
     found: list[Any] = [0.0] * loose.nv
     for name in system.joints:
         entries = own if name == joint else list(row[system.slice_v(name)])

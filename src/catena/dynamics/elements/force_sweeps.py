@@ -141,7 +141,8 @@ class ForceState:
             self.at = OnPath(self.X, self.at.v, self.at.inputs, length, rate)
 
     def _coordinates(self) -> Any:
-        """The position of a loop joint from where its two sides are, its turns counted on from where it is near."""
+        """Return the position of a loop joint from where its two sides are, its turns counted on from where it is
+        near."""
         force = self.force
         if force.near is None:
             return force.joint.coordinates(self.X)
@@ -163,7 +164,8 @@ class ForceState:
             self.a.f_ext += on_a
 
     def wrenches(self) -> tuple[Force | None, Force]:
-        """The wrenches on the nodes of a and b, each in its own axes at its origin; None where nothing acts on a."""
+        """Return the wrenches on the nodes of a and b, each in its own axes at its origin; None where nothing acts on
+        a."""
         load = self.load
         if self.force.site != FRAMES:
             # The wrench in the span of S that does this work; any other differs by what the constraints take up.
@@ -173,11 +175,11 @@ class ForceState:
         return (-self.force.on_a.pull(self.X.pull(load)) if reacts else None), on_b
 
     def power(self) -> Any:
-        """The power of the load."""
+        """Return the power of the load."""
         return _dot(self.load, self.velocity)
 
     def spent_power(self) -> Any:
-        """The power of that part of the load which does not come out of the energy that is stored."""
+        """Return the power of that part of the load which does not come out of the energy that is stored."""
         if not self.kind.stores:
             return self.power()
         resting = self.kind.load(self.at.at_rest())
@@ -189,7 +191,8 @@ def _dot(load: Any, velocity: Any) -> Any:
 
 
 def force_sweeps(count: bool = False) -> list[Sweep]:
-    """The sweeps that come right before those of the dynamics; with `count`, powers are summed up at the ground."""
+    """Return the sweeps that come right before those of the dynamics; with `count`, powers are summed up at the
+    ground."""
     if count:
         return [found, forget_power, begin, count_given, place, press_and_count]
     return [found, begin, place, press]
@@ -197,7 +200,7 @@ def force_sweeps(count: bool = False) -> list[Sweep]:
 
 @lru_cache(maxsize=32)
 def with_forces(dynamics: Algorithm, count: bool = False) -> Algorithm:
-    """The same dynamics with forces: `given` and `f_given` take the places of `tau` and `f_ext`."""
+    """Return the same dynamics with forces: `given` and `f_given` take the places of `tau` and `f_ext`."""
     inputs = {n: e for n, e in dynamics.inputs.items() if n not in ("tau", "f_ext")} | dict(GIVEN)
     called = [sweep for sweep in dynamics.sweeps if isinstance(sweep, OnCall)]
     others = [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]

@@ -102,7 +102,7 @@ def stretches(
 
 
 def _apart(plan: Plan, frame_a: str, frame_b: str) -> Any:
-    """How far two frames of one node are apart."""
+    """Return how far two frames of one node are apart."""
     x, y, z = plan.body_pose[frame_b][1].p - plan.body_pose[frame_a][1].p
     return sqrt(x * x + y * y + z * z)
 

@@ -35,8 +35,8 @@ class Stops:
 
 
 def joint_stops(mechanism: Mechanism, felt_inertia: Callable[[str], np.ndarray]) -> dict[str, Stops]:
-    """The stops of all joints that move and have limits. `felt_inertia` tells the inertia (nv,) that a joint feels;
-    it is asked for those with rigid stops only."""
+    """Return the stops of all joints that move and have limits. `felt_inertia` tells the inertia (nv,) that a joint
+    feels; it is asked for those with rigid stops only."""
     result = {}
     for name, joint in mechanism.joints.items():
         if joint.limits is None or not joint.dof or not np.isfinite(joint.limits).any():

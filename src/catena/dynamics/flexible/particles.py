@@ -18,7 +18,7 @@ from catena.spatial.vectors import cross3 as cross
 
 
 def but_particles(step: Callable[..., None]) -> Callable[..., None]:
-    """The step, which all bodies do but particles."""
+    """Return the step, which all bodies do but particles."""
 
     @wraps(step)
     def act(body: Any, *others: Any) -> None:
@@ -38,13 +38,13 @@ class Weight(NamedTuple):
 
 
 def place(body: Any, eta: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The place x (3,) of a particle in the floating frame, and how it moves with the modes, L (3, k)."""
+    """Return the place x (3,) of a particle in the floating frame, and how it moves with the modes, L (3, k)."""
     moved = body.joint.displacement(eta)
     return array([p + u for p, u in zip(body.placement.p, moved, strict=True)]), array(body.joint.slopes(eta))
 
 
 def bias(body: Any, x: np.ndarray, L: np.ndarray, frame_twist: Any, eta: Any, rate: Any) -> np.ndarray:
-    """The acceleration b (3,) that a particle has by the velocities."""
+    """Return the acceleration b (3,) that a particle has by the velocities."""
     w = frame_twist.angular
     moving = L @ rate
     carried = frame_twist.linear + cross(w, x) + moving + moving
@@ -52,7 +52,7 @@ def bias(body: Any, x: np.ndarray, L: np.ndarray, frame_twist: Any, eta: Any, ra
 
 
 def weight(m: Any, x: np.ndarray, L: np.ndarray) -> Weight:
-    """What a particle of mass m adds to the inertia of frame and modes."""
+    """Return what a particle of mass m adds to the inertia of frame and modes."""
     h = array([m * c for c in x])
     a, b, c = x
     ha, hb, hc = h
@@ -69,8 +69,8 @@ def weight(m: Any, x: np.ndarray, L: np.ndarray) -> Weight:
 
 
 def load(body: Any, x: np.ndarray, b: np.ndarray) -> tuple[Force, np.ndarray]:
-    """The force that a particle takes without any acceleration of frame and modes, at the frame and at itself (3,);
-    what acts on it from outside is taken off."""
+    """Return the force that a particle takes without any acceleration of frame and modes, at the frame and at itself
+    (3,); what acts on it from outside is taken off."""
     outside = body.f_ext
     f = array([body.inertia.mass * y for y in b]) - outside.linear
     return Force(np.concatenate([cross(x, f) - outside.angular, f])), f

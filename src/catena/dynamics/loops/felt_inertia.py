@@ -13,8 +13,8 @@ WALL = 1e3
 
 
 def felt_inertia(problem: LoopProblem, joint: str) -> np.ndarray:
-    """The inertia (nv of the joint,) of each velocity component of a joint of the tree or of a loop, in the first state
-    of a problem: 1 / (j H^-1 j^T) for the row j that takes the velocities of the tree to that component."""
+    """Return the inertia (nv of the joint,) of each velocity component of a joint of the tree or of a loop, in the
+    first state of a problem: 1 / (j H^-1 j^T) for the row j that takes the velocities of the tree to that component."""
     L, A = problem.equations[0], problem.scaled
     root = divide_lower(L, transposed(_rows(problem, joint)))
     _, sigma, Vt = np.linalg.svd(A, full_matrices=False)
@@ -27,7 +27,7 @@ def felt_inertia(problem: LoopProblem, joint: str) -> np.ndarray:
 
 
 def _rows(problem: LoopProblem, joint: str) -> np.ndarray:
-    """The rows (states, nv of the joint, nv) that take the velocities of the tree to those of the joint."""
+    """Return the rows (states, nv of the joint, nv) that take the velocities of the tree to those of the joint."""
     for state in problem.loops:
         if state.name == joint:
             return state.S_inv @ state.J_rel

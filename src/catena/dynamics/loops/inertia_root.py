@@ -66,7 +66,7 @@ class BodyRoots:
 
 @lru_cache(maxsize=64)
 def body_roots(plan: Plan) -> BodyRoots:
-    """The square roots of the inertias of a plan, kept for its next states."""
+    """Return the square roots of the inertias of a plan, kept for its next states."""
     return BodyRoots(plan.inertia)
 
 
@@ -81,11 +81,12 @@ class Rows:
     summed: np.ndarray
 
     def of(self, states: slice) -> Rows:
-        """Those of some of the states."""
+        """Return those of some of the states."""
         return Rows(self.W[states], self.r[states], self.f[states], self.summed[states])
 
     def with_driven(self, vdot: np.ndarray, free: np.ndarray) -> Rows:
-        """Those of the coordinates `free` (nv,), when the others accelerate by vdot (states, nv), zero for the free."""
+        """Return those of the coordinates `free` (nv,), when the others accelerate by vdot (states, nv), zero for the
+        free."""
         r = self.r + apply(self.W, vdot)
         return Rows(self.W[..., free], r, self.f[..., free], self.summed[..., free])
 

@@ -97,7 +97,8 @@ def forces_with_loops(body: Any, parent: Any) -> None:
 
 
 def _opened(component: Any, turning: Any) -> tuple[Motion, Motion, Motion]:
-    """The relative twist along a component, and how the relative acceleration changes by a step and by its velocity."""
+    """Return the relative twist along a component, and how the relative acceleration changes by a step and by its
+    velocity."""
     s, v_a, v_b = component.S, turning.v_a, turning.v_b
     both = v_a + v_b
     by_q = component.e_q + cross(component.d, both) - cross(turning.a_a, s) + cross(v_b, cross(v_a, s))
@@ -157,7 +158,7 @@ class Constraints:
             work.step(step, component, work.force_row("turning", f, 0), openings + 24 * number * slot)
 
         def told(number: int) -> MatrixPanel:
-            """The vectors (6, components) of this number in the openings."""
+            """Return the vectors (6, components) of this number in the openings."""
             return MatrixPanel(openings + 6 * number * slot, 6, len(run), slot, 24 * slot, 48 * slot)
 
         n, C = self.n, self.changes
@@ -181,7 +182,7 @@ class Constraints:
             work.copy(self._S.part(range(i, i + 1), range(6)), S)
 
     def usual(self, row: int) -> int:
-        """The place of the square of a usual row."""
+        """Return the place of the square of a usual row."""
         return int(self.work.force_row("holds", *self.rows[row]) + 6 * self.work.slot)
 
 
@@ -230,7 +231,7 @@ class Orthonormal:
         self.Z = blocks.rooted(turned)
 
     def _rooted(self, constraints: Constraints, blocks: TreeBlocks) -> tuple[MatrixPanel, list[set[int]]]:
-        """A = J G, and the components at which its rows have entries."""
+        """Return a = J G, and the components at which its rows have entries."""
         work, n, m = self._work, constraints.n, constraints.m
         left, A = work.matrix(m, n), work.matrix(m, n)
         supports: list[set[int]] = []
@@ -308,7 +309,7 @@ GROUND_BOUNDS = 4
 
 @lru_cache(maxsize=1)
 def loop_derivatives() -> Algorithm:
-    """The derivatives by q, by v and by tau of a mechanism with loops, whose joints are given as forces."""
+    """Return the derivatives by q, by v and by tau of a mechanism with loops, whose joints are given as forces."""
     return Algorithm(
         "loop_derivatives", ground,
         (stand, changes_about_ground, hold_bodies, forces_with_loops, meet, keep, open_child, open_parent,

@@ -16,7 +16,7 @@ LENT = 1e-6
 
 
 def motion_problem(evaluator: Evaluator, q: Any) -> LoopProblem:
-    """The loops at q (..., nq) at rest, with an inertia that is positive definite."""
+    """Return the loops at q (..., nq) at rest, with an inertia that is positive definite."""
     rest = np.zeros(evaluator.plan.nv)
     problem = LoopProblem(evaluator, q, rest)
     try:

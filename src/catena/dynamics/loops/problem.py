@@ -315,8 +315,8 @@ class LoopProblem:
             yield some, self._with_rotors(some, rows), held.of(some)
 
     def _felt(self, J_rel: np.ndarray) -> np.ndarray:
-        """What components of J_rel (states, 6, nv) are compared with: the terms that they are sums of, and the whole
-        turn or shift, because turned axes leave rounding across themselves."""
+        """Return what components of J_rel (states, 6, nv) are compared with: the terms that they are sums of, and the
+        whole turn or shift, because turned axes leave rounding across themselves."""
         turning = np.linalg.norm(J_rel[..., :3, :], axis=-2, keepdims=True)
         moving = np.linalg.norm(J_rel[..., 3:, :], axis=-2, keepdims=True)
         whole = np.concatenate([np.repeat(turning, 3, axis=-2), np.repeat(moving, 3, axis=-2)], axis=-2)
@@ -338,7 +338,7 @@ class LoopProblem:
         return found
 
     def _with_rotors(self, some: slice, rows: Rows) -> Rows:
-        """The rows of the tree with those of rotors, which only joint accelerations move."""
+        """Return the rows of the tree with those of rotors, which only joint accelerations move."""
         by_state = self.evaluator.by_state
         rotors = rotor_inertias(self.plan) if by_state is None else by_state.rotors()[some]
         geared = np.flatnonzero(np.atleast_2d(rotors).any(axis=0))
@@ -411,8 +411,8 @@ def row_scales(
     length: float,
     free: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
-    """The sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T = H
-    (states, free, free)."""
+    """Return the sizes (states, m) of the rows of J L^-T of all loops over the velocity components `free`, with L L^T =
+    H (states, free, free)."""
     if not loops:
         return np.zeros((len(L), 0))
     J_rel = np.stack([state.J_rel[..., free] for state in loops], axis=-3)
@@ -433,7 +433,7 @@ def row_scales(
 
 
 def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarray:
-    """The size (..., m) of the rows Phi^T J_rel L^-T, given mobility = L^-1 J_rel^T (..., nv, 6).
+    """Return the size (..., m) of the rows Phi^T J_rel L^-T, given mobility = L^-1 J_rel^T (..., nv, 6).
 
     Each row is weighed with the size of all three rotations and all three displacements of the joint, but not
     with less than a thousandth of what the others would be worth at the size of the mechanism.
@@ -449,13 +449,13 @@ def row_scale(Phi: np.ndarray, mobility: np.ndarray, length: float) -> np.ndarra
 
 
 def row_weight(Phi: np.ndarray, mass: float, length: float) -> np.ndarray:
-    """A typical inertia (..., m) against the motions that the columns of Phi (..., 6, m) resist."""
+    """Return a typical inertia (..., m) against the motions that the columns of Phi (..., 6, m) resist."""
     angular, linear = np.sum(Phi[..., :3, :] ** 2, axis=-2), np.sum(Phi[..., 3:, :] ** 2, axis=-2)
     return mass / (angular / length**2 + linear)
 
 
 def typical_inertia(S_rows: np.ndarray, mass: float, length: float) -> np.ndarray:
-    """A typical inertia (..., n) of coordinates with motions S_rows (..., n, 6)."""
+    """Return a typical inertia (..., n) of coordinates with motions S_rows (..., n, 6)."""
     angular, linear = np.sum(S_rows[..., :3] ** 2, axis=-1), np.sum(S_rows[..., 3:] ** 2, axis=-1)
     return mass * (angular * length**2 + linear)
 

@@ -47,7 +47,7 @@ def constrained(
 
 
 def effective(sigma: np.ndarray, tolerance: np.ndarray, size: np.ndarray | float = 1.0) -> np.ndarray:
-    """Which singular values (..., k) count, as in `constrained`."""
+    """Return which singular values (..., k) count, as in `constrained`."""
     largest = np.maximum(np.max(sigma, axis=-1, initial=0.0), size)
     kept: np.ndarray = sigma > (tolerance * largest)[..., None]
     return kept
@@ -109,7 +109,7 @@ def positive_definite(
 
 
 def _factor(M: np.ndarray, typical: np.ndarray | float) -> np.ndarray | None:
-    """The Cholesky factor of all matrices, or None if one of them is not definite."""
+    """Return the Cholesky factor of all matrices, or None if one of them is not definite."""
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

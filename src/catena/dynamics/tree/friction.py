@@ -14,12 +14,13 @@ from catena.forces.smooth import smooth_sign, smooth_sign_slope
 
 
 def friction_force(body: Any) -> Any:
-    """The joint force, shape (nv,), that overcomes friction: damping v + friction smooth_sign(v)."""
+    """Return the joint force, shape (nv,), that overcomes friction: damping v + friction smooth_sign(v)."""
     return friction_at(body.damping, body.friction, body.qd)
 
 
 def passive_force(body: Any) -> Any:
-    """The joint force, shape (nv,), that overcomes friction and the stiffness that the joint's kind has by itself."""
+    """Return the joint force, shape (nv,), that overcomes friction and the stiffness that the joint's kind has by
+    itself."""
     force, joint = friction_force(body), body.joint
     if joint.restoring(joint.neutral()) is None:
         # Positions that nobody reads need not be kept until here.
@@ -28,12 +29,12 @@ def passive_force(body: Any) -> Any:
 
 
 def friction_at(damping: Any, friction: Any, v: Any) -> Any:
-    """The force that overcomes friction at velocities v, with coefficients of the same shape."""
+    """Return the force that overcomes friction at velocities v, with coefficients of the same shape."""
     return damping * v + friction * smooth_sign(v)
 
 
 def tree_friction(plan: Any, q: Any, v: Any) -> Any:
-    """The forces (..., nv) that overcome the friction of all tree joints and the stiffness of modes."""
+    """Return the forces (..., nv) that overcome the friction of all tree joints and the stiffness of modes."""
     force = friction_at(plan.damping, plan.friction, v)
     if plan.owner is None:
         return force
@@ -44,7 +45,7 @@ def tree_friction(plan: Any, q: Any, v: Any) -> Any:
 
 
 def tree_stiffness(plan: Any, q: Any) -> Any:
-    """The derivatives (..., nv, nv) of the forces of flexible bodies by their amplitudes."""
+    """Return the derivatives (..., nv, nv) of the forces of flexible bodies by their amplitudes."""
     found = np.zeros((*np.shape(q)[:-1], plan.nv, plan.nv))
     for own, kind, eta in elastic(plan, q):
         found[..., own, own] = np.moveaxis(kind.tangent(eta), (0, 1), (-2, -1))
@@ -52,7 +53,7 @@ def tree_stiffness(plan: Any, q: Any) -> Any:
 
 
 def strain_energy(plan: Any, q: Any) -> Any:
-    """The energy (...) stored in the modes of flexible bodies at q (..., nq)."""
+    """Return the energy (...) stored in the modes of flexible bodies at q (..., nq)."""
     return sum((kind.energy(eta) for _, kind, eta in elastic(plan, q)), np.zeros(q.shape[:-1]))
 
 
@@ -66,5 +67,5 @@ def elastic(plan: Any, q: Any) -> Iterator[tuple[slice, Any, Any]]:
 
 
 def friction_slope(body: Any) -> Any:
-    """The derivative (nv,) of `friction_force` by the velocities."""
+    """Return the derivative (nv,) of `friction_force` by the velocities."""
     return body.damping + body.friction * smooth_sign_slope(body.qd)

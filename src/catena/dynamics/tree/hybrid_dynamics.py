@@ -42,7 +42,7 @@ def articulated_inertias(body: Any, parent: Any) -> None:
 
 
 def inverse_where_free(D: np.ndarray, driven: np.ndarray) -> np.ndarray:
-    """The inverse of the rows and columns of D (n, n) that are not driven, zero in the others."""
+    """Return the inverse of the rows and columns of D (n, n) that are not driven, zero in the others."""
     n = len(driven)
     left = [1.0 - x for x in driven]
     masked = [

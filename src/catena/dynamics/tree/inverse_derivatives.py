@@ -161,7 +161,7 @@ class DerivativeTable:
         self.related = [[False] * self.n for _ in range(self.n)]
 
     def at(self, row: int, column: int) -> int:
-        """The place of an element."""
+        """Return the place of an element."""
         return self._start + 4 * (row * self.n + column) * self.work.slot
 
     def matrix(self, number: int, pairs: bool = False) -> MatrixPanel:

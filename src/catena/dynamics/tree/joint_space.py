@@ -20,7 +20,7 @@ class Joints:
         self.X = [Transform.from_entries(list(row)) for row in found["X"]]
 
     def zero(self) -> np.ndarray:
-        """An empty matrix (nv, nv)."""
+        """Return an empty matrix (nv, nv)."""
         return np.zeros((self.plan.nv, self.plan.nv), dtype=self._kind)
 
     def motions(self, i: int) -> Iterator[tuple[int, Motion]]:

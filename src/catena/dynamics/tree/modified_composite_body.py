@@ -31,7 +31,7 @@ def modified_composite_body(joints: Joints) -> np.ndarray:
 
 
 def _own(inertia: RigidInertia) -> Composite:
-    """A body by itself."""
+    """Return a body by itself."""
     centre = array([x * _inverse(inertia.mass) for x in inertia.h.tolist()])
     return inertia.mass, centre, inertia.I - _times(inertia.mass, _spread(centre))
 
@@ -45,19 +45,19 @@ def _together(a: Composite, b: Composite) -> Composite:
 
 
 def _spread(d: np.ndarray) -> np.ndarray:
-    """The inertia (3, 3) of a unit mass at d."""
+    """Return the inertia (3, 3) of a unit mass at d."""
     return _times(d @ d, np.eye(3)) - np.outer(d, d)
 
 
 def _force(mass: Any, centre: np.ndarray, E: np.ndarray, s: Motion) -> Force:
-    """The force, at the origin, that an acceleration takes."""
+    """Return the force, at the origin, that an acceleration takes."""
     turn, move = s.array[:3], s.array[3:]
     force = _times(mass, move + np.cross(turn, centre))
     return Force(np.concatenate([E @ turn + np.cross(centre, force), force]))
 
 
 def _times(x: Any, values: np.ndarray) -> np.ndarray:
-    """An array times one number or symbol."""
+    """Return an array times one number or symbol."""
     return array([x * y for y in values.ravel().tolist()]).reshape(values.shape)
 
 

@@ -21,21 +21,21 @@ class Symmetric:
 
     @classmethod
     def from_entries(cls, entries: Sequence[Any]) -> Symmetric:
-        """The matrix with these entries."""
+        """Return the matrix with these entries."""
         return cls(entries)
 
     @classmethod
     def from_matrix(cls, matrix: np.ndarray) -> Symmetric:
-        """The matrix of which only the upper triangle is read."""
+        """Return the matrix of which only the upper triangle is read."""
         n = len(matrix)
         return cls([matrix[i, j] for i in range(n) for j in range(i, n)])
 
     def entries(self) -> list[Any]:
-        """The upper triangle."""
+        """Return the upper triangle."""
         return self.upper
 
     def matrix(self) -> np.ndarray:
-        """The whole matrix."""
+        """Return the whole matrix."""
         n = int((8 * len(self.upper) + 1) ** 0.5) // 2
         rows: list[list[Any]] = [[0.0] * n for _ in range(n)]
         pairs = [(i, j) for i in range(n) for j in range(i, n)]
@@ -57,5 +57,5 @@ class Triangle:
     n: int
 
     def zero(self) -> Symmetric:
-        """A matrix of zeros."""
+        """Return a matrix of zeros."""
         return Symmetric([0.0] * (self.n * (self.n + 1) // 2))

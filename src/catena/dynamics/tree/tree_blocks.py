@@ -61,7 +61,7 @@ class TreeBlocks:
         return [runs(sorted(columns)) for columns in found]
 
     def F(self, s: int) -> list[tuple[range, MatrixPanel]]:
-        """The parts of F of a block that belong to runs of components above it."""
+        """Return the parts of F of a block that belong to runs of components above it."""
         parts, first = [], 0
         for a in self.above[s]:
             parts.append((a, self._F[s].part(range(len(self.blocks[s])), range(first, first + len(a)))))

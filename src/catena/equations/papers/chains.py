@@ -24,25 +24,25 @@ OBLIQUE = (1.0, 2.0, -9.0)
 def general_chain(
     joints: Sequence[str], seed: int = 0, gravity: tuple[float, float, float] = OBLIQUE
 ) -> Mechanism:
-    """A serial chain with joints "R" (revolute), "P" (prismatic) or "S" (spherical) from base to tip: body1, body2, ...
-    on joint1, joint2, ..."""
+    """Return a serial chain with joints "R" (revolute), "P" (prismatic) or "S" (spherical) from base to tip: body1,
+    body2, ... on joint1, joint2, ..."""
     return _general("chain", joints, [k - 1 for k in range(1, len(joints) + 1)], seed, gravity)
 
 
 def general_star(joints: Sequence[str], seed: int = 0) -> Mechanism:
-    """The first body on ground, and all others on the first: as parallel as a tree can be."""
+    """Return the first body on ground, and all others on the first: as parallel as a tree can be."""
     return _general("star", joints, [0, *[1] * (len(joints) - 1)][: len(joints)], seed)
 
 
 def general_loop(joints: Sequence[str], seed: int = 0) -> Mechanism:
-    """The tree of a closed loop that is cut in its middle: two chains from ground, of half the joints each."""
+    """Return the tree of a closed loop that is cut in its middle: two chains from ground, of half the joints each."""
     half = (len(joints) + 1) // 2
     return _general("loop", joints, [0 if k == half else k for k in range(len(joints))], seed)
 
 
 def denavit_hartenberg_chain(joints: int, seed: int = 0) -> Mechanism:
-    """A chain of revolute joints whose links have Denavit and Hartenberg's length, offset and twist, and full inertia
-    tensors: link1, link2, ... on joint1, joint2, ..."""
+    """Return a chain of revolute joints whose links have Denavit and Hartenberg's length, offset and twist, and full
+    inertia tensors: link1, link2, ... on joint1, joint2, ..."""
     random = np.random.default_rng(seed)
     mechanism = Mechanism(f"DH chain of {joints}", gravity=OBLIQUE)
     _add_links(mechanism, joints, "", random)

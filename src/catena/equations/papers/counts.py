@@ -61,9 +61,10 @@ def lilly_orin_mechanism(m: int, N: int, n_c: int) -> tuple[float, float]:
 
 
 def lilly_orin_flow(m: int, N: int, n_c: int) -> DataFlow:
-    """The data flow of Lilly and Orin's method with a chain as a task, their section on parallel computation: each of m
-    chains is opened by itself, what they add to the reference member is summed up as a tree, its acceleration is found,
-    and each chain closes. All costs are those of tables 2 and 3, so that the critical path is O(N) + O(log m)."""
+    """Return the data flow of Lilly and Orin's method with a chain as a task, their section on parallel computation:
+    each of m chains is opened by itself, what they add to the reference member is summed up as a tree, its acceleration
+    is found, and each chain closes. All costs are those of tables 2 and 3, so that the critical path is O(N) + O(log
+    m)."""
     chain, closing, one_sum = sum(lilly_orin_chain(N, n_c)), 2 * 36 + 2 * 6 * N, 27.0
     cost = [chain - closing] * m
     before: list[tuple[int, ...]] = [()] * m
@@ -99,7 +100,7 @@ def lilly_orin_flow(m: int, N: int, n_c: int) -> DataFlow:
 
 
 def count_of(name: str, mechanism: Mechanism) -> OperationCount:
-    """The folded operations of an algorithm, by its name in `ALGORITHMS`."""
+    """Return the folded operations of an algorithm, by its name in `ALGORITHMS`."""
     symbolic = plan_in_numbers(plan(mechanism))
     return count_graph(ALGORITHMS[name](symbolic))[0]
 
@@ -167,8 +168,8 @@ class FittedCount:
 
 
 def fit_chain(name: str, joints: tuple[int, ...] | None = None) -> FittedCount:
-    """The operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N: of 3 to 6
-    joints unless given, and of 4 to 8 where the polynomial is cubic."""
+    """Return the operations of an algorithm for Denavit and Hartenberg chains of N joints, as polynomials in N: of 3 to
+    6 joints unless given, and of 4 to 8 where the polynomial is cubic."""
     if joints is None:
         joints = (4, 5, 6, 7, 8) if name == "composite bodies, solved" else (3, 4, 5, 6)
     counts: dict[tuple[int, ...], OperationCount] = {
@@ -180,7 +181,7 @@ def fit_chain(name: str, joints: tuple[int, ...] | None = None) -> FittedCount:
 def fit_closed_chains(
     chains: tuple[int, ...] = (3, 4, 5), joints: tuple[int, ...] = (3, 4, 5)
 ) -> FittedCount:
-    """The operations of the elimination for m chains of N joints that hold a reference member by ball joints, as
+    """Return the operations of the elimination for m chains of N joints that hold a reference member by ball joints, as
     polynomials in m and N."""
     counts: dict[tuple[int, ...], OperationCount] = {}
     for m in chains:

@@ -119,7 +119,8 @@ class GroundAxesBodies:
         return scaled(self.gravity, self.mass[i]), -cross(w, times(self.J[i], w))
 
     def bias(self, i: int, angular_velocities: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of a body's acceleration, linear and angular, without those of its parent and its joint."""
+        """Return what is left of a body's acceleration, linear and angular, without those of its parent and its
+        joint."""
         above = self.parent[i]
         before, w = angular_velocities[above], angular_velocities[i]
         turning = [scaled(a.u, self.v[a.at]) for a in self.axes[i] if a.turns]

@@ -36,7 +36,8 @@ NOTHING = np.zeros(3)
 def non_recursive(
     plan: Plan, every_zero: bool = False, along_the_chain: bool = False, driven: bool = True
 ) -> tuple[ExpressionGraph, dict[str, np.ndarray]]:
-    """The accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the data.
+    """Return the accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the
+    data.
 
     With `every_zero`, zeros and ones of B, of M_abs and of rotations are multiplied like all other numbers. Velocities
     are B v and gamma is B' v as the equations have it, each arm being formed where it is needed; or both are found
@@ -108,7 +109,7 @@ class _Form:
         return minus(self.bodies.r[j], self.bodies.p[i])
 
     def _columns(self, j: int) -> list[Axis]:
-        """The columns of B that body j has: those of the joints before it, or all if zeros count."""
+        """Return the columns of B that body j has: those of the joints before it, or all if zeros count."""
         return [a for a in self.axes if self.bodies.every_zero or self.joint_of[a.at] in self.on_path[j]]
 
     def _column(self, a: Axis, j: int) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +155,7 @@ class _Form:
         return self._hidden(NOTHING) if a.fixed else cross(self.angular[self.joint_of[a.at]], a.u)
 
     def _origin_rate(self, i: int) -> np.ndarray:
-        """The velocity of the origin of joint i, which moves with the body before it."""
+        """Return the velocity of the origin of joint i, which moves with the body before it."""
         above = self.bodies.parent[i]
         if not above:
             return self._hidden(NOTHING)
@@ -196,5 +197,5 @@ class _Form:
 
     @staticmethod
     def _products(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> list[Any]:
-        """The six products of a column with a force; those with a zero stay in, and cost nothing."""
+        """Return the six products of a column with a force; those with a zero stay in, and cost nothing."""
         return [dot([x], [y]) for x, y in zip(np.concatenate(a), np.concatenate(b), strict=True)]

@@ -70,7 +70,7 @@ def forms(letter: str, joints: int, family: str = "chain") -> Forms:
 
 
 def break_even(letter: str, most: int, family: str = "chain", least: int = 2) -> int | None:
-    """The first number of joints, "R" or "S", from `least` to `most`, for which the recursive form takes fewer
+    """Return the first number of joints, "R" or "S", from `least` to `most`, for which the recursive form takes fewer
     operations; None if there is none. Prismatic joints are refused: in a chain of nothing else nothing turns, both
     forms fold constant rotations away, and where they meet says how much was folded rather than which form is the
     cheaper one."""

@@ -21,7 +21,8 @@ from catena.structure import Plan
 
 
 def recursive(plan: Plan) -> tuple[ExpressionGraph, dict[str, np.ndarray]]:
-    """The accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the data."""
+    """Return the accelerations vdot as a literal graph of q, v, tau and the mechanism's data, and the values of the
+    data."""
     tau = new_symbols("tau", plan.nv)
     with quick_symbols():
         bodies = GroundAxesBodies(plan)
@@ -135,7 +136,7 @@ class _LinkElimination:
 
 
 def sum_of(U: list[Any], W: list[Any], part: int, other: int, a: int, b: int) -> Any:
-    """An entry of U D^-1 U^T."""
+    """Return an entry of U D^-1 U^T."""
     return dot([c[part][a] for c in U], [w[other][b] for w in W])
 
 

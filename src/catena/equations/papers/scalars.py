@@ -18,7 +18,7 @@ class Data:
         self.values: list[float] = []
 
     def of(self, numbers: Any) -> np.ndarray:
-        """An array of symbols for an array of numbers."""
+        """Return an array of symbols for an array of numbers."""
         flat = np.asarray(numbers, dtype=float).ravel().tolist()
         new = new_symbols(f"data{len(self.values)}", len(flat))
         self.symbols += list(new)
@@ -26,11 +26,11 @@ class Data:
         return new.reshape(np.shape(numbers))
 
     def of_others(self, numbers: Any) -> np.ndarray:
-        """An array of symbols for an array of numbers (n,), in which zeros stay zeros."""
+        """Return an array of symbols for an array of numbers (n,), in which zeros stay zeros."""
         return array([self.of(x)[()] if x else 0.0 for x in np.asarray(numbers, dtype=float)])
 
     def opaque(self, entries: np.ndarray) -> np.ndarray:
-        """The array with a symbol of its own for every entry that is known to be a number."""
+        """Return the array with a symbol of its own for every entry that is known to be a number."""
         result = np.empty(entries.shape, dtype=object)
         for where, x in np.ndenumerate(entries):
             known = float(x) if not is_symbolic(x) or x.is_constant() else None
@@ -44,14 +44,14 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B for a matrix A and a matrix or vector B, sums from left to right."""
+    """Return A B for a matrix A and a matrix or vector B, sums from left to right."""
     if B.ndim == 1:
         return array([dot(row, B) for row in A])
     return array([[dot(row, column) for column in B.T] for row in A])
 
 
 def dot(a: Any, b: Any) -> Any:
-    """The sum of the products of entries, from left to right."""
+    """Return the sum of the products of entries, from left to right."""
     return total([x * y for x, y in zip(a, b, strict=True)])
 
 
@@ -61,7 +61,7 @@ def scaled(a: np.ndarray, factor: Any) -> np.ndarray:
 
 
 def plus(*vectors: np.ndarray) -> np.ndarray:
-    """The sum of vectors, from left to right."""
+    """Return the sum of vectors, from left to right."""
     return array([total(list(entries)) for entries in zip(*vectors, strict=True)])
 
 
@@ -71,7 +71,7 @@ def minus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def total(terms: list[Any]) -> Any:
-    """The sum of terms, from left to right; zero if there are none."""
+    """Return the sum of terms, from left to right; zero if there are none."""
     result: Any = terms[0] if terms else 0.0
     for term in terms[1:]:
         result = result + term
@@ -79,7 +79,7 @@ def total(terms: list[Any]) -> Any:
 
 
 def symmetric(entry: Callable[[int, int], Any], n: int) -> np.ndarray:
-    """The symmetric n x n matrix with these entries, of which one triangle is computed."""
+    """Return the symmetric n x n matrix with these entries, of which one triangle is computed."""
     rows: list[list[Any]] = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):

@@ -18,7 +18,7 @@ from catena.spatial.scalars import array
 
 
 def two_screws(symbolic: SymbolicPlan, tip: bool = False) -> ExpressionGraph:
-    """The accelerations qdd as a graph of q, qd and tau; with `tip` also the acceleration of the last body."""
+    """Return the accelerations qdd as a graph of q, qd and tau; with `tip` also the acceleration of the last body."""
     plan = symbolic.plan
     q, qd, tau = (new_symbols(name, plan.nv) for name in ("q", "qd", "tau"))
     with quick_symbols():
@@ -64,7 +64,7 @@ class _Chain:
 
 
 def _screws(plan: Any, i: int, angle: Any) -> tuple[Transform, Transform]:
-    """The screws along x and along z from the body before to body i."""
+    """Return the screws along x and along z from the body before to body i."""
     R, p = plan.placement_R[i], plan.placement_p[i]
     # The placement is a shift along x, a turn about x, and a shift along the new z.
     offset = float(R[2] @ p)

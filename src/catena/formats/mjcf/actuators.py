@@ -85,7 +85,7 @@ def add_actuators(
 
 
 def _is_read(model: Any, k: int, places: dict[int, Place], source: Source, unread: NamedParts) -> bool:
-    """Whether an actuator becomes a motor or a servo; if not, this is told."""
+    """Return whether an actuator becomes a motor or a servo; if not, this is told."""
     name, who = _name(model, k), f"actuator {_name(model, k)!r}"
     if k not in places:
         unread.add(f"actuators {_ELSEWHERE.get(int(model.actuator_trntype[k]), 'of other sorts')}", name)
@@ -97,7 +97,7 @@ def _is_read(model: Any, k: int, places: dict[int, Place], source: Source, unrea
 
 
 def _is_motor(model: Any, k: int) -> bool:
-    """Whether the force of an actuator is its control signal times a number."""
+    """Return whether the force of an actuator is its control signal times a number."""
     return bool(
         model.actuator_biastype[k] == NO_BIAS
         and model.actuator_gaintype[k] == FIXED_GAIN
@@ -111,7 +111,7 @@ def _range_holds_zero(given: Any) -> bool:
 
 
 def _is_off(model: Any, k: int, off: frozenset[str]) -> bool:
-    """Whether a flag, or the group of an actuator, switches it off."""
+    """Return whether a flag, or the group of an actuator, switches it off."""
     group = int(model.actuator_group[k])
     mask = int(getattr(model.opt, "disableactuator", 0))
     return "ACTUATION" in off or (0 <= group < 31 and bool(mask >> group & 1))
@@ -156,13 +156,14 @@ def _add_servo(
 
 
 def _affine(parameters: Any, is_affine: bool, start: float) -> tuple[float, float, float]:
-    """The coefficients of 1, x and its rate, where x counts from `start`."""
+    """Return the coefficients of 1, x and its rate, where x counts from `start`."""
     c0, c1, c2 = (float(x) for x in parameters[:3])
     return (c0 + c1 * start, c1, c2) if is_affine else (c0, 0.0, 0.0)
 
 
 def _effort_limits(model: Any, k: int, is_alone: bool) -> tuple[float, float]:
-    """The lowest and highest force of an actuator, also as far as its joint allows if nothing else drives that."""
+    """Return the lowest and highest force of an actuator, also as far as its joint allows if nothing else drives
+    that."""
     low, high = -np.inf, np.inf
     if model.actuator_forcelimited[k]:
         low, high = (float(x) for x in unbounded(model.actuator_forcerange[k]))
@@ -174,14 +175,14 @@ def _effort_limits(model: Any, k: int, is_alone: bool) -> tuple[float, float]:
 
 
 def _bounds_of_joint(model: Any, k: int) -> Any:
-    """What all actuators of a joint or tendon may do together, None where nothing bounds it."""
+    """Return what all actuators of a joint or tendon may do together, None where nothing bounds it."""
     word, at = "tendon" if model.actuator_trntype[k] == TENDON else "jnt", int(model.actuator_trnid[k, 0])
     limited = getattr(model, f"{word}_actfrclimited", None)
     return None if limited is None or not limited[at] else getattr(model, f"{word}_actfrcrange")[at]
 
 
 def _bears_weight(model: Any, k: int) -> bool:
-    """Whether the actuator of a joint is what compensates weight there."""
+    """Return whether the actuator of a joint is what compensates weight there."""
     bears = getattr(model, "jnt_actgravcomp", None)
     if bears is None or model.actuator_trntype[k] == TENDON:
         return False
@@ -189,7 +190,7 @@ def _bears_weight(model: Any, k: int) -> bool:
 
 
 def _limits(model: Any, k: int, is_motor: bool, is_alone: bool) -> Any:
-    """The lowest and highest effort; of a motor also as far as its control signal allows."""
+    """Return the lowest and highest effort; of a motor also as far as its control signal allows."""
     low, high = _effort_limits(model, k, is_alone)
     if is_motor and model.actuator_ctrllimited[k]:
         ends = sorted(float(model.actuator_gainprm[k, 0]) * unbounded(model.actuator_ctrlrange[k]))
@@ -198,7 +199,7 @@ def _limits(model: Any, k: int, is_motor: bool, is_alone: bool) -> Any:
 
 
 def _alone(model: Any) -> set[int]:
-    """The actuators of joints that no other actuator drives."""
+    """Return the actuators of joints that no other actuator drives."""
     at: dict[tuple[bool, int], list[int]] = {}
     for k in range(len(model.actuator_trntype)):
         on_tendon = model.actuator_trntype[k] == TENDON

@@ -45,7 +45,7 @@ class Geoms:
         return f"<geom{name} {form}{pose_text(shape.pose)}{colour}{more}/>"
 
     def _is_only(self, shape: Shape) -> bool:
-        """Whether no other shape has its name, which MuJoCo does not allow."""
+        """Return whether no other shape has its name, which MuJoCo does not allow."""
         bodies = self.mechanism.bodies.values()
         found = [s for b in bodies for s in {*b.visuals, *b.collisions} if s.name == shape.name]
         return len(found) == 1
@@ -70,14 +70,14 @@ def inertial(path: Path, body: Body) -> str:
 
 
 def needs_balance(body: Body) -> bool:
-    """Whether the moments break the triangle inequality, which MuJoCo does not take."""
+    """Return whether the moments break the triangle inequality, which MuJoCo does not take."""
     moments = np.sort(_principal(body)[0])
     return bool(moments[2] > moments[0] + moments[1])
 
 
 def _principal(body: Body) -> tuple[Any, Any]:
-    """The moments (3,) along principal axes, which are the columns of a right-handed matrix, without what rounding does
-    to thin bodies."""
+    """Return the moments (3,) along principal axes, which are the columns of a right-handed matrix, without what
+    rounding does to thin bodies."""
     diagonal = np.diag(body.inertia)
     if np.array_equal(body.inertia, np.diag(diagonal)):
         moments, axes = diagonal.copy(), np.eye(3)

@@ -34,8 +34,8 @@ class AtDofs:
 
 
 def disabled(model: Any, bits: Any) -> frozenset[str]:
-    """The flags that a model has switched off, by the names in `bits`, which is `mujoco.mjtDisableBit`: their bits
-    differ from version to version."""
+    """Return the flags that a model has switched off, by the names in `bits`, which is `mujoco.mjtDisableBit`: their
+    bits differ from version to version."""
     found = {
         word
         for word in FLAGS
@@ -50,7 +50,7 @@ def disabled(model: Any, bits: Any) -> frozenset[str]:
 
 
 def at_dofs(model: Any, off: frozenset[str]) -> AtDofs:
-    """The numbers at the joints of a model; what its flags switch off is zero."""
+    """Return the numbers at the joints of a model; what its flags switch off is zero."""
     damping = _polynomials(model, "dof_damping")
     armature = np.array(model.dof_armature, dtype=np.float64)
     count = len(model.actuator_trntype)
@@ -77,14 +77,14 @@ def at_dofs(model: Any, off: frozenset[str]) -> AtDofs:
 
 
 def drives_one_freedom(model: Any, actuator: int) -> bool:
-    """Whether an actuator drives a hinge or a slide."""
+    """Return whether an actuator drives a hinge or a slide."""
     if int(model.actuator_trntype[actuator]) not in (JOINT, JOINT_IN_PARENT):
         return False
     return int(model.jnt_type[int(model.actuator_trnid[actuator, 0])]) in (HINGE, SLIDE)
 
 
 def _polynomials(model: Any, name: str) -> Floats:
-    """The rows of a coefficient and of those of higher order, which older versions of MuJoCo have not."""
+    """Return the rows of a coefficient and of those of higher order, which older versions of MuJoCo have not."""
     linear = getattr(model, name, None)
     if linear is None:
         return np.zeros((len(model.actuator_trntype), 1))

@@ -112,7 +112,7 @@ def joints_of(mechanism: Mechanism, model: Any) -> dict[str, list[int]]:
 
 
 def _positions(mechanism: Mechanism, model: Any, qpos: Floats) -> dict[str, Floats] | None:
-    """The positions of joints; None where a quaternion is none."""
+    """Return the positions of joints; None where a quaternion is none."""
     found = {}
     for name, indices in joints_of(mechanism, model).items():
         at, kind = int(model.jnt_qposadr[indices[0]]), int(model.jnt_type[indices[0]])
@@ -130,8 +130,8 @@ def _positions(mechanism: Mechanism, model: Any, qpos: Floats) -> dict[str, Floa
 
 
 def _velocities(mechanism: Mechanism, model: Any, one: Keyframe) -> dict[str, Floats]:
-    """The velocities of joints. That of a free body is [v; omega] in MuJoCo, with v in the axes of the world, and
-    [omega; v] in the body's axes here."""
+    """Return the velocities of joints. That of a free body is [v; omega] in MuJoCo, with v in the axes of the world,
+    and [omega; v] in the body's axes here."""
     found = {}
     for name, indices in joints_of(mechanism, model).items():
         at, kind = int(model.jnt_dofadr[indices[0]]), int(model.jnt_type[indices[0]])
@@ -154,7 +154,7 @@ class StateOf:
     state: InitialState
 
     def qpos(self, branch: Branch) -> list[float]:
-        """The positions that the motions of a branch have in MuJoCo; what is not named is neutral."""
+        """Return the positions that the motions of a branch have in MuJoCo; what is not named is neutral."""
         q, motions = self._position(branch), branch.motions or ()
         if not any(one.type in (BALL_WORD, FREE_WORD) for one in motions):
             return [float(q[one.component]) for one in motions]
@@ -167,7 +167,7 @@ class StateOf:
         return [float(x) for x in Pose(R=turned).quat]
 
     def qvel(self, branch: Branch) -> list[float]:
-        """The velocities that the motions of a branch have in MuJoCo."""
+        """Return the velocities that the motions of a branch have in MuJoCo."""
         kind, motions = branch.joint.kind, branch.motions or ()
         v = np.array(self.state.v.get(branch.joint.name, np.zeros(kind.nv)))
         if not any(one.type in (BALL_WORD, FREE_WORD) for one in motions):
@@ -189,6 +189,6 @@ class StateOf:
 
 
 def _carried(pose: Pose, omega: Any, linear: Any) -> tuple[Any, Any]:
-    """A twist in the axes of a frame, in those of the frame that it has this pose in."""
+    """Return a twist in the axes of a frame, in those of the frame that it has this pose in."""
     turned = pose.R @ omega
     return turned, pose.R @ linear + np.cross(pose.p, turned)

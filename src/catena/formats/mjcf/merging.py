@@ -83,13 +83,13 @@ def _sdof(parts: list[Elementary]) -> Merged | None:
 
 
 def _meet(parts: list[Elementary]) -> bool:
-    """Whether all hinges have the same anchor."""
+    """Return whether all hinges have the same anchor."""
     anchors = [part.anchor for part in parts if part.type == HINGE]
     return all(bool(np.array_equal(anchor, anchors[0])) for anchor in anchors)
 
 
 def _common_frame(axes: list[NDArray[np.float64]]) -> NDArray[np.float64] | None:
-    """A right-handed frame, as columns, among whose axes are all the given ones, or None."""
+    """Return a right-handed frame, as columns, among whose axes are all the given ones, or None."""
     columns: list[NDArray[np.float64]] = []
     for axis in axes:
         along = [float(column @ axis) for column in columns]

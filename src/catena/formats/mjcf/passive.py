@@ -87,7 +87,7 @@ def _add_ellipsoid(mechanism: Mechanism, model: Any, body: int, geom: int) -> No
 
 
 def _radii(model: Any, geom: int) -> tuple[float, float, float]:
-    """The semi-axes of the ellipsoid that a shape is taken for."""
+    """Return the semi-axes of the ellipsoid that a shape is taken for."""
     a, b, c = (float(x) for x in model.geom_size[geom])
     kind = int(model.geom_type[geom])
     if kind == SPHERE:
@@ -100,13 +100,13 @@ def _radii(model: Any, geom: int) -> tuple[float, float, float]:
 
 
 def yields(model: Any, k: int) -> bool:
-    """Whether the spring of a joint gives way for good, which newer versions of MuJoCo have."""
+    """Return whether the spring of a joint gives way for good, which newer versions of MuJoCo have."""
     addresses = getattr(model, "jnt_plasticadr", None)
     return addresses is not None and int(addresses[k]) >= 0
 
 
 def _inertial_frame(mechanism: Mechanism, model: Any, index: int) -> str:
-    """The frame in a body's mass centre, along its principal axes."""
+    """Return the frame in a body's mass centre, along its principal axes."""
     body = body_name(model, index)
     name = f"{body} mass centre"
     if name in mechanism.frames and mechanism.frames[name].body == body:

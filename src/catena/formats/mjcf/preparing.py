@@ -90,7 +90,7 @@ class Prepared:
         element.children = children
 
     def _text(self, file: Path) -> str:
-        """The text of an included file."""
+        """Return the text of an included file."""
         try:
             content = read_regular(file, LARGEST, "a model")
             self._source.budget.add_file(str(file), len(content))
@@ -161,7 +161,7 @@ class Prepared:
         mesh.attributes["file"] = asset
 
     def _beside_its_file(self, mesh: Element, path: str) -> str:
-        """The path of a mesh from the model, where an included file names it from its own folder."""
+        """Return the path of a mesh from the model, where an included file names it from its own folder."""
         if self._source.folder is None or mesh.file == self._source.name:
             return path
         beside = os.path.normpath(Path(mesh.file).parent / path)
@@ -179,7 +179,7 @@ class Prepared:
 
 
 def _written(element: Element) -> str:
-    """An element as XML text; MJCF has no text between elements."""
+    """Return an element as XML text; MJCF has no text between elements."""
     attributes = "".join(f" {key}={quoted(value)}" for key, value in element.attributes.items())
     if not element.children:
         return f"<{element.tag}{attributes}/>"
@@ -223,7 +223,8 @@ def _repeated(element: Element, copies: int) -> Iterator[tuple[Element, int]]:
 
 
 def _counts(element: Element, keys: tuple[str, ...]) -> list[int]:
-    """The whole parts of the numbers in some attributes; MuJoCo refuses what is none, and what is huge is huge."""
+    """Return the whole parts of the numbers in some attributes; MuJoCo refuses what is none, and what is huge is
+    huge."""
     found = []
     for word in " ".join(element.get(key) for key in keys).split():
         try:

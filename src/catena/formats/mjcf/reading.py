@@ -222,7 +222,7 @@ class _MechanismBuilder:
             self.mechanism.add_spring(called, name, linear, np.concatenate(rests))
 
     def _has_plain_spring(self, joint: int, may_bend: bool = False) -> bool:
-        """Whether a joint has a spring that can be said; one that cannot is told."""
+        """Return whether a joint has a spring that can be said; one that cannot is told."""
         stiffness = self.dofs.stiffness[joint]
         if not stiffness.any():
             return False
@@ -238,7 +238,7 @@ class _MechanismBuilder:
         self.mechanism.add_force(free_name(name, self.mechanism.force_elements), kind, joint=joint)
 
     def _limits(self, part: Elementary) -> Any:
-        """The lowest and highest positions, seen from the configuration of the file."""
+        """Return the lowest and highest positions, seen from the configuration of the file."""
         model = self.model
         if not model.jnt_limited[part.index] or "LIMIT" in self.off:
             return np.tile((-np.inf, np.inf), (_dofs(part), 1))
@@ -278,7 +278,7 @@ def _rest(model: Any, part: Elementary) -> Any:
 
 
 def _direction(axis: Any) -> Any:
-    """A unit vector without the rounding of one that was given along an axis."""
+    """Return a unit vector without the rounding of one that was given along an axis."""
     found = np.array(axis, dtype=np.float64)
     near = np.round(found)
     return near if np.abs(found - near).max() < 1e-15 else found

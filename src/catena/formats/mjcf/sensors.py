@@ -40,12 +40,12 @@ class SensorPlaces:
         self.components = components
 
     def in_frame(self, element: Element) -> Mount:
-        """A unit in the frame of a site."""
+        """Return a unit in the frame of a site."""
         site = self.sites.get(element.get("site"))
         return None if site is None else {"kind": IMU, "at": site}
 
     def at_joint(self, element: Element) -> Mount:
-        """An encoder at a hinge, a slide or a ball."""
+        """Return an encoder at a hinge, a slide or a ball."""
         k = self.joints.get(element.get("joint"))
         if k is None:
             return None
@@ -58,7 +58,7 @@ class SensorPlaces:
         return {"kind": ENCODER, "at": name} if is_ball else None
 
     def in_joint(self, element: Element) -> Mount:
-        """A force sensor in the joint that carries the body of a site."""
+        """Return a force sensor in the joint that carries the body of a site."""
         site = self.sites.get(element.get("site"))
         if site is None:
             return None
@@ -68,14 +68,14 @@ class SensorPlaces:
         return {"kind": FORCE, "at": joints[0].name, "frame": site} if joints else None
 
     def of_tendon(self, element: Element) -> Mount:
-        """An encoder of the slide of a fixed tendon, or a gauge of a straight one that pulls."""
+        """Return an encoder of the slide of a fixed tendon, or a gauge of a straight one that pulls."""
         name = element.get("tendon")
         if name in self.slides:
             return {"kind": ENCODER, "at": self.slides[name]}
         return {"kind": GAUGE, "at": name} if name in self.mechanism.force_elements else None
 
     def of_servo(self, element: Element) -> Mount:
-        """A gauge of what a servo gives."""
+        """Return a gauge of what a servo gives."""
         name = element.get("actuator")
         return {"kind": GAUGE, "at": name} if name in self.mechanism.servos else None
 

@@ -150,7 +150,7 @@ def _add_line(mechanism: Mechanism, name: str, frames: list[str], along: _Along)
 
 
 def _with_slack(along: _Along, start: float) -> Table:
-    """The force of a spring that is slack between two lengths, against the length beyond `start`."""
+    """Return the force of a spring that is slack between two lengths, against the length beyond `start`."""
     low, high = (x - start for x in along.slack)
     width, k = max(high - low, 1e-3), float(along.stiffness[0])
     return Table((low - width, low, high, high + width), (-k * width, 0.0, 0.0, k * width))
@@ -179,7 +179,7 @@ def _along(model: Any, k: int, off: frozenset[str]) -> _Along:
 
 
 def _limits(model: Any, k: int, off: frozenset[str]) -> NDArray[np.float64] | None:
-    """The shortest and the longest that a tendon may be, (2,), None where nothing bounds it."""
+    """Return the shortest and the longest that a tendon may be, (2,), None where nothing bounds it."""
     return unbounded(model.tendon_range[k]) if model.tendon_limited[k] and "LIMIT" not in off else None
 
 
@@ -188,7 +188,7 @@ def _is_bent(along: _Along) -> bool:
 
 
 def _driven(model: Any) -> dict[int, list[int]]:
-    """The actuators that pull at each tendon."""
+    """Return the actuators that pull at each tendon."""
     found: dict[int, list[int]] = {}
     for k, (way, at) in enumerate(zip(model.actuator_trntype, model.actuator_trnid[:, 0])):
         if way == TENDON:
@@ -197,7 +197,7 @@ def _driven(model: Any) -> dict[int, list[int]]:
 
 
 def _path(model: Any, tendon: int) -> list[int] | None:
-    """The sites that a tendon runs over, straight from each to the next; None for one that wraps or branches."""
+    """Return the sites that a tendon runs over, straight from each to the next; None for one that wraps or branches."""
     first = int(model.tendon_adr[tendon])
     rows = range(first, first + int(model.tendon_num[tendon]))
     if any(int(model.wrap_type[k]) != SITE for k in rows):
@@ -206,7 +206,7 @@ def _path(model: Any, tendon: int) -> list[int] | None:
 
 
 def _is_still(model: Any, path: list[int]) -> bool:
-    """Whether all sites move with one body, so that a tendon over them moves nothing."""
+    """Return whether all sites move with one body, so that a tendon over them moves nothing."""
     return len({int(model.body_weldid[int(model.site_bodyid[site])]) for site in path}) == 1
 
 

@@ -10,7 +10,7 @@ from catena.spatial import Pose
 
 
 def polynomial_text(coefficients: Any) -> str:
-    """A number, or the coefficients of a polynomial."""
+    """Return a number, or the coefficients of a polynomial."""
     return numbers_text(coefficients) if np.any(coefficients[1:]) else number_text(coefficients[0])
 
 
@@ -20,7 +20,7 @@ def attributes_text(options: dict[str, str]) -> str:
 
 
 def pose_text(pose: Pose) -> str:
-    """The attributes of a pose, each after a blank; none for those at their defaults."""
+    """Return the attributes of a pose, each after a blank; none for those at their defaults."""
     where = f' pos="{numbers_text(pose.p)}"' if pose.p.any() else ""
     return where if np.array_equal(pose.R, np.eye(3)) else f'{where} quat="{numbers_text(pose.quat)}"'
 
@@ -31,5 +31,5 @@ def numbers_text(values: Any) -> str:
 
 
 def number_text(value: Any) -> str:
-    """A number to the last digit; zero has no sign."""
+    """Return a number to the last digit; zero has no sign."""
     return repr(float(value) + 0.0)

@@ -136,7 +136,7 @@ class _MjcfWriter:
         return "\n".join([*lines, "</mujoco>\n"])
 
     def _bounds(self) -> str:
-        """What lets MuJoCo take thin rods, points and bodies without mass, and inertias that no body has."""
+        """Return what lets MuJoCo take thin rods, points and bodies without mass, and inertias that no body has."""
         bodies = [body for body in self.mechanism.bodies.values() if body.name != GROUND]
         odd = [body.name for body in bodies if needs_balance(body)]
         if odd:
@@ -170,7 +170,7 @@ class _MjcfWriter:
         return lines
 
     def _lift(self, body: str) -> str:
-        """How much of the weight of a body is compensated."""
+        """Return how much of the weight of a body is compensated."""
         lifts = [force for force, at in self.lifts.items() if at == body]
         if not lifts:
             return ""
@@ -178,7 +178,8 @@ class _MjcfWriter:
         return f' gravcomp="{number_text(mass / self.mechanism.bodies[body].mass)}"'
 
     def _place(self, branch: Branch) -> Pose:
-        """Where a body is in its parent: a free one where the motion starts, any other with its joints at zero."""
+        """Return where a body is in its parent: a free one where the motion starts, any other with its joints at
+        zero."""
         joint = branch.joint
         if joint.kind.is_floating:
             start = self.mechanism.initial.q.get(joint.name, joint.kind.neutral())
@@ -214,7 +215,8 @@ class _MjcfWriter:
         return attributes_text(options | self._dynamics(joint, slice(None), turned))
 
     def _is_turned(self, branch: Branch) -> bool:
-        """Whether a free body has other dampers in MuJoCo, which sees it from its own frame, in axes of the world."""
+        """Return whether a free body has other dampers in MuJoCo, which sees it from its own frame, in axes of the
+        world."""
         joint = branch.joint
         if not joint.kind.is_floating:
             return False
@@ -326,7 +328,7 @@ class _MjcfWriter:
         return [f'    <joint name={quoted(coupling.name)} {ends} polycoef="{numbers_text(padded)}"/>']
 
     def _tendon_coupling(self, coupling: LinearCoupling, names: list[str]) -> list[str]:
-        """A sum over more than two joints: the length of a tendon that runs over them."""
+        """Return a sum over more than two joints: the length of a tendon that runs over them."""
         tendon = quoted(coupling.name)
         self.tendons.append(f"    <fixed name={tendon}>")
         for name, factor in zip(names, coupling.coefficients.values(), strict=True):
@@ -356,7 +358,7 @@ class _MjcfWriter:
             )
 
     def _site_of(self, frame: str) -> str:
-        """The site of a frame; the one of a body is made when it is needed."""
+        """Return the site of a frame; the one of a body is made when it is needed."""
         if frame not in self.mechanism.bodies:
             return frame
         name = self._name_of_site(f"{frame} origin")
@@ -432,13 +434,13 @@ class _MjcfWriter:
         return [f"    <general name={quoted(name)} joint={quoted(driven)}{attributes_text(options)}/>"]
 
     def _kept_signal(self, servo: str) -> float:
-        """The signal of a servo in the keyframe that motions start from."""
+        """Return the signal of a servo in the keyframe that motions start from."""
         m = self.mechanism
         begin = m.states.get(HOME) or next(iter(m.states.values()), NOWHERE)
         return float(begin.signals.get(servo, 0.0))
 
     def _keyframes(self, actuators: int) -> list[str]:
-        """The states with a name. The servos are the first of the actuators."""
+        """Return the states with a name. The servos are the first of the actuators."""
         lines, m = [], self.mechanism
         order = list(self._in_order())
         follows = bool(self.loops or m.couplings)
@@ -469,7 +471,8 @@ class _MjcfWriter:
             open_ += reversed(self.branches[branch.child])
 
     def _driven(self, joint: str, component: int) -> str | None:
-        """What the file calls the motion of a component of a joint, None if it is none of one freedom in the tree."""
+        """Return what the file calls the motion of a component of a joint, None if it is none of one freedom in the
+        tree."""
         branch = self.by_joint.get(joint)
         motions = () if branch is None else branch.motions or ()
         found = [one for one in motions if one.type in (HINGE, SLIDE) and one.component == component]
@@ -500,5 +503,5 @@ class _MjcfWriter:
 
 
 def _is_even(numbers: Any) -> bool:
-    """Whether all rows are the same."""
+    """Return whether all rows are the same."""
     return bool((numbers == numbers[0]).all())

@@ -80,7 +80,7 @@ def add_sdf_joint(
 
 
 def _end(element: Element, tag: str, links: Mapping[str, str]) -> str:
-    """The link at one end of a joint."""
+    """Return the link at one end of a joint."""
     end = element.first(tag)
     name = "" if end is None else (end.text.strip() or end.get("link"))
     if not name:
@@ -91,7 +91,7 @@ def _end(element: Element, tag: str, links: Mapping[str, str]) -> str:
 
 
 def _kind(element: Element, word: str, frame: Pose) -> JointKind:
-    """The kind of joint of a type, with axes in the frame of the joint."""
+    """Return the kind of joint of a type, with axes in the frame of the joint."""
     first = element.first("axis")
     try:
         if word in ("revolute", "continuous"):
@@ -113,7 +113,8 @@ def _kind(element: Element, word: str, frame: Pose) -> JointKind:
 
 
 def axis_of(element: Element, axis: Element | None, frame: Pose) -> Any:
-    """The direction of an axis (3,) in the frame of the joint; files before version 1.7 may tell it in the model."""
+    """Return the direction of an axis (3,) in the frame of the joint; files before version 1.7 may tell it in the
+    model."""
     if axis is None:
         element.fail("there is no <axis> in it")
     xyz = axis.values("xyz", 3, (0.0, 0.0, 1.0))
@@ -130,7 +131,7 @@ def axis_of(element: Element, axis: Element | None, frame: Pose) -> Any:
 
 
 def _pitch(element: Element) -> float:
-    """The pitch [m/rad] of a screw joint."""
+    """Return the pitch [m/rad] of a screw joint."""
     metres = element.first("screw_thread_pitch")
     if metres is not None:
         return element.value("screw_thread_pitch") / (2.0 * pi)
@@ -228,7 +229,8 @@ def add_mimics(mechanism: Mechanism, element: Element, source: Source) -> None:
 def _turning(
     mechanism: Mechanism, reference: str, body: str, poses: Mapping[str, Pose], links: Mapping[str, str]
 ) -> Any:
-    """The revolute joint between two bodies, and the direction about which the second turns against the first."""
+    """Return the revolute joint between two bodies, and the direction about which the second turns against the
+    first."""
     where = {links[link]: pose for link, pose in poses.items() if link in links}
     for joint in mechanism.joints.values():
         motions = joint.kind.simple_motions

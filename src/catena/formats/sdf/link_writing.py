@@ -19,8 +19,8 @@ FLOATS = "catena:floats"
 
 
 def link_lines(body: Body, pose: Pose, path: Path, lost: NamedParts, floats: str = "") -> list[str]:
-    """The element of a body that stands at a pose in the model; `floats` is the name of the free joint that carries it.
-    A body without mass says so, because SDF gives 1 kg to links that say nothing."""
+    """Return the element of a body that stands at a pose in the model; `floats` is the name of the free joint that
+    carries it. A body without mass says so, because SDF gives 1 kg to links that say nothing."""
     free = f" {FLOATS}={quoted(floats)}" if floats else ""
     lines = [f"    <link name={quoted(body.name)}{free}>", f"      {pose_text(pose)}", *_inertial(body)]
     if body.flexible is not None:
@@ -37,7 +37,7 @@ def link_lines(body: Body, pose: Pose, path: Path, lost: NamedParts, floats: str
 
 
 def massless_link(name: str, pose: Pose) -> list[str]:
-    """The element of a link that stands between two motions of one joint."""
+    """Return the element of a link that stands between two motions of one joint."""
     nothing = Body(name, 0.0, np.zeros(3), np.zeros((3, 3)))
     return [
         f"    <link name={quoted(name)}>",
@@ -48,7 +48,7 @@ def massless_link(name: str, pose: Pose) -> list[str]:
 
 
 def pose_text(pose: Pose, relative_to: str = "") -> str:
-    """The element of a pose, to the last digit: with a quaternion unless nothing is turned."""
+    """Return the element of a pose, to the last digit: with a quaternion unless nothing is turned."""
     frame = f" relative_to={quoted(relative_to)}" if relative_to else ""
     if np.array_equal(pose.R, np.eye(3)):
         return f"<pose{frame}>{numbers(pose.p)} 0 0 0</pose>"

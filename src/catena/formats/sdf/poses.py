@@ -13,7 +13,7 @@ IDENTITY = Pose()
 
 
 def own_pose(element: Element | None) -> Pose:
-    """The pose that the <pose> inside an element tells, whatever it is relative to."""
+    """Return the pose that the <pose> inside an element tells, whatever it is relative to."""
     told = None if element is None else element.first("pose")
     if element is None or told is None or not told.text.strip():
         return IDENTITY
@@ -56,13 +56,13 @@ class Frames:
         self._elements.setdefault(element.needed("name"), (element, relative_to))
 
     def of_joint(self, joint: Element) -> Pose:
-        """The pose of a joint in the model; a link or a frame may have its name."""
+        """Return the pose of a joint in the model; a link or a frame may have its name."""
         child = joint.first("child")
         relative_to = _relative_to(joint) or ("" if child is None else child.text.strip())
         return self.of(relative_to or "__model__", joint) * own_pose(joint)
 
     def of(self, name: str, asked: Element) -> Pose:
-        """The pose of a link, joint or frame in the model."""
+        """Return the pose of a link, joint or frame in the model."""
         waiting: list[str] = []
         while name not in self._found:
             if name in waiting:
@@ -77,11 +77,11 @@ class Frames:
         return self._found[waiting[0] if waiting else name]
 
     def attached(self, frame: Element) -> str:
-        """The link, joint or frame that carries a frame."""
+        """Return the link, joint or frame that carries a frame."""
         return frame.get("attached_to")
 
     def body_of(self, name: str, asked: Element, links: Mapping[str, str]) -> str | None:
-        """The link that carries a frame, directly or through other frames; None if it is the model."""
+        """Return the link that carries a frame, directly or through other frames; None if it is the model."""
         seen = set()
         while name not in links:
             if name in seen or name not in self._elements:

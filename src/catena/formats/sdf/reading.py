@@ -195,7 +195,7 @@ def _shapes(link: Element, tag: str, who: str, source: Source) -> list[Shape]:
 
 
 def _shape(element: Element, who: str, source: Source) -> Shape | None:
-    """The shape of a <visual> or <collision>, None if its geometry is not known."""
+    """Return the shape of a <visual> or <collision>, None if its geometry is not known."""
     geometry = element.first("geometry")
     if geometry is None or not geometry.children:
         source.note(Severity.NOTE, who, "there is no shape in it", element.line, "shape")

@@ -133,7 +133,7 @@ class _SdfWriter:
         return "\n".join(['<?xml version="1.0"?>', head, *model, "</sdf>\n"])
 
     def rest(self) -> str:
-        """The text of the side file, empty if nothing has to be said there."""
+        """Return the text of the side file, empty if nothing has to be said there."""
         m = self.mechanism
         said = {joint.name for joint in self.plain}
         others = m.without_force([spring.name for spring in self.springs.values()]) if self.springs else m
@@ -152,12 +152,13 @@ class _SdfWriter:
         )
 
     def _is_closed(self, joint: Joint) -> bool:
-        """Whether the two frames of a joint are one where all joints are at zero."""
+        """Return whether the two frames of a joint are one where all joints are at zero."""
         one, other = self.poses[joint.parent] * joint.in_parent, self.poses[joint.child] * joint.in_child
         return bool(np.abs(one.p - other.p).max() < CLOSED and np.abs(one.R - other.R).max() < CLOSED)
 
     def _says_spring(self, spring: JointSpringElement) -> bool:
-        """Whether a spring is one that an axis may have: linear, without a damper, under the name that it gets."""
+        """Return whether a spring is one that an axis may have: linear, without a damper, under the name that it
+        gets."""
         joint = self.mechanism.joints[spring.joint]
         is_said = any(one.name == joint.name for one in self.plain) and bool(_axes_of(joint.kind))
         return is_said and spring.name == f"{joint.name} spring" and not spring.damping.any()
@@ -177,7 +178,7 @@ class _SdfWriter:
         )  # fmt: skip
 
     def _split_lines(self, branch: Branch) -> list[str]:
-        """The joints and links without mass that take the place of one joint."""
+        """Return the joints and links without mass that take the place of one joint."""
         assert branch.motions is not None
         joint, lines, parent = branch.joint, [], branch.parent
         place = self.poses[branch.parent] * branch.in_parent
@@ -196,7 +197,7 @@ class _SdfWriter:
         return lines
 
     def _axis_lines(self, joint: Joint, tag: str, axis: Any, k: int) -> list[str]:
-        """An axis with its limits, its friction, its spring and the joint that it mimics."""
+        """Return an axis with its limits, its friction, its spring and the joint that it mimics."""
         m = self.mechanism
         lines = [f"      <{tag}>", f"        <xyz>{numbers(axis)}</xyz>"]
         limit: dict[str, float] = {}
@@ -230,7 +231,7 @@ class _SdfWriter:
 
 
 def _rotor_lines(armature: Any) -> list[str]:
-    """The inertia of the rotors of a joint, nothing where there are none."""
+    """Return the inertia of the rotors of a joint, nothing where there are none."""
     if armature is None or not np.any(armature):
         return []
     tag = ROTOR if len(armature) == 1 else ROTORS
@@ -246,7 +247,7 @@ def _rank(joint: Joint) -> int:
 
 
 def _type_of(kind: JointKind) -> str:
-    """What SDF calls a kind of joint, empty if it has none such."""
+    """Return what SDF calls a kind of joint, empty if it has none such."""
     words: dict[type, str] = {
         Revolute: "revolute", Prismatic: "prismatic", Helical: "screw", Universal: "universal", Spherical: "ball",
         Fixed: "fixed",
@@ -255,12 +256,12 @@ def _type_of(kind: JointKind) -> str:
 
 
 def _axes_of(kind: JointKind) -> list[Any]:
-    """The axes of a kind that SDF has."""
+    """Return the axes of a kind that SDF has."""
     return list(kind.drawn_along) if _type_of(kind) else []
 
 
 def _floats(joint: Joint) -> bool:
-    """Whether a joint is that of a link which no joint of the file carries."""
+    """Return whether a joint is that of a link which no joint of the file carries."""
     is_plain = joint.in_parent == _IDENTITY and joint.in_child == _IDENTITY
     return joint.kind.is_floating and joint.parent == GROUND and is_plain and not joint.actuated
 
@@ -270,13 +271,13 @@ def _can_split(branch: Branch) -> bool:
 
 
 def _is_bare(joint: Joint) -> bool:
-    """Whether a joint is no more than what it holds."""
+    """Return whether a joint is no more than what it holds."""
     numbers_ = (joint.damping, joint.friction, joint.armature, joint.limits)
     return not joint.actuated and not any(x is not None and np.any(x) for x in numbers_)
 
 
 def _poses(mechanism: Mechanism, branches: list[Branch]) -> dict[str, Pose]:
-    """Where bodies are with all joints at zero, and free ones where motions start."""
+    """Return where bodies are with all joints at zero, and free ones where motions start."""
     found = {GROUND: _IDENTITY}
     for branch in branches:
         joint, motion = branch.joint, _IDENTITY
@@ -291,7 +292,7 @@ def _poses(mechanism: Mechanism, branches: list[Branch]) -> dict[str, Pose]:
 def _joint_element(
     name: str, word: str, parent: str, child: str, place: Pose, lines: list[str], is_driven: bool
 ) -> list[str]:
-    """The element of a joint, whose place is told in its child."""
+    """Return the element of a joint, whose place is told in its child."""
     ends = [WORLD if end == GROUND else end for end in (parent, child)]
     driven = "" if is_driven else f' {ACTUATED}="false"'
     return [
@@ -305,7 +306,7 @@ def _joint_element(
 
 
 def _ball_lines(joint: Joint) -> list[str]:
-    """The ball constraint of a loop that is open at zero."""
+    """Return the ball constraint of a loop that is open at zero."""
     lines = [f"    <{CONSTRAINT} name={quoted(joint.name)}>"]
     for end, body, point, place in (
         ("body_A", joint.parent, "p_AP", joint.in_parent),

@@ -80,7 +80,7 @@ def add_chain(mechanism: Mechanism, table: FileTable) -> Mechanism:
 
 
 def _rows(table: FileTable) -> list[list[Any]]:
-    """The rows a, alpha, d, theta and perhaps the type of joint."""
+    """Return the rows a, alpha, d, theta and perhaps the type of joint."""
     found = []
     rows = table.array("rows")
     for k, row in enumerate(rows):
@@ -134,7 +134,7 @@ def repeated(table: FileTable) -> Iterator[tuple[str, FileTable]]:
 
 
 def _size(value: Any) -> int:
-    """How many characters and numbers a value of a file has."""
+    """Return how many characters and numbers a value of a file has."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
@@ -143,7 +143,7 @@ def _size(value: Any) -> int:
 
 
 def _labels(table: FileTable) -> list[Any]:
-    """What tells the copies apart: whole numbers from 0, or the values given."""
+    """Return what tells the copies apart: whole numbers from 0, or the values given."""
     if ("count" in table) == ("values" in table):
         table.fail("give either count = 6 or values = [...]")
     if "values" in table:

@@ -97,12 +97,12 @@ def describe_force(kind: ForceKind) -> tuple[str, dict[str, Any]]:
 
 
 def _fields(made: type[ForceKind] | None) -> list[Field[Any]]:
-    """The arguments of a kind."""
+    """Return the arguments of a kind."""
     return [one for one in fields(made) if one.init] if made is not None and is_dataclass(made) else []
 
 
 def _read(table: FileTable, one: Field[Any]) -> Any:
-    """The value of an argument, of the type that its field is annotated with."""
+    """Return the value of an argument, of the type that its field is annotated with."""
     annotation = str(one.type)
     if annotation.startswith("Table"):
         inner = table.inner(one.name, f"{table.who}: {one.name}")

@@ -88,7 +88,7 @@ def describe_kind(kind: JointKind) -> tuple[str, dict[str, Any]]:
 
 
 def _axis(key: str, value: Any) -> Any:
-    """A coordinate axis by its letter, everything else as it is."""
+    """Return a coordinate axis by its letter, everything else as it is."""
     if key not in AXES:
         return value
     return next((letter for letter, direction in NAMED.items() if direction == value), value)
@@ -122,7 +122,7 @@ def describe_users(kind: Any, base: type[Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _plain(reference: str, value: Any) -> Any:
-    """A value of a user's field as numbers, strings and lists of them."""
+    """Return a value of a user's field as numbers, strings and lists of them."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, bool | int | float | str):

@@ -95,7 +95,7 @@ class Lines:
         return path
 
     def _latest(self, path: Path) -> Path:
-        """The path of the last table of an array of tables; any other path as it is."""
+        """Return the path of the last table of an array of tables; any other path as it is."""
         return (*path, self._count[path] - 1) if path in self._count else path
 
     def _pair(self, table: Path) -> None:
@@ -167,7 +167,7 @@ class Lines:
         self._at = match.end()
 
     def _mark(self) -> int:
-        """The line of the place reached so far."""
+        """Return the line of the place reached so far."""
         self._line += self._text.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line

@@ -145,7 +145,7 @@ class _Merger:
                 self.remove(header.path)
 
     def _is_whole(self, path: Path) -> bool:
-        """Whether a header is that of a table and not of one inside it."""
+        """Return whether a header is that of a table and not of one inside it."""
         return len(path) == 1 or isinstance(path[1], int) or (path[0],) not in self._headers
 
     def change(self, path: Path, old: Block, new: Block) -> None:
@@ -210,7 +210,8 @@ class _Merger:
         return found
 
     def _below(self, at: int, most: int) -> int:
-        """The end of what stands below a header, up to the next one: its last value or comment, and blank lines."""
+        """Return the end of what stands below a header, up to the next one: its last value or comment, and blank
+        lines."""
         inside = bisect_left(self._ends, at), bisect_left(self._ends, most)
         at = self._ends[inside[1] - 1] if inside[1] > inside[0] else at
         at = self._text.find("\n", at) + 1
@@ -223,7 +224,7 @@ class _Merger:
         return at
 
     def _above(self, at: int) -> int:
-        """The place of the first of the lines of comments right above a header."""
+        """Return the place of the first of the lines of comments right above a header."""
         at = self._text.rfind("\n", 0, at) + 1
         while at:
             line = self._text.rfind("\n", 0, at - 1) + 1
@@ -285,19 +286,19 @@ class _Merger:
         self._changes.append(TextEdit(at, at, text))
 
     def _is_own(self, path: Path, table: Path) -> bool:
-        """Whether a value stands below the header of a table and not below that of another inside it."""
+        """Return whether a value stands below the header of a table and not below that of another inside it."""
         return not any(path[:k] in self._headers for k in range(len(table) + 1, len(path)))
 
 
 def _first(text: str, at: int) -> int:
-    """The first place that is not blank, of a line that begins at a place."""
+    """Return the first place that is not blank, of a line that begins at a place."""
     while at < len(text) and text[at] in " \t":
         at += 1
     return at
 
 
 def _values(block: Block) -> dict[str, Any]:
-    """The values of a table, by key."""
+    """Return the values of a table, by key."""
     return {key: tomllib.loads(f"x = {value}")["x"] for key, value in block.pairs.items()}
 
 

@@ -64,7 +64,7 @@ def _check_names(names: list[str], given: Mapping[str, float | str], top: FileTa
 
 
 def _order(told: Mapping[str, float | ParsedFormula], table: FileTable) -> list[str]:
-    """The names, each after those that it is computed from."""
+    """Return the names, each after those that it is computed from."""
     needed = {
         name: [other for other in sorted(map(str, one.names)) if other in told]
         if isinstance(one, ParsedFormula)

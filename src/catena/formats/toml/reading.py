@@ -68,7 +68,7 @@ def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
 
 
 def _top(text: str, source: Source, needed: tuple[str, ...]) -> FileTable:
-    """The whole file as a table, checked for the tables it may have."""
+    """Return the whole file as a table, checked for the tables it may have."""
     file = source.name
     _check_depth(text, file)
     try:
@@ -193,7 +193,7 @@ def _check_top(top: FileTable, needed: tuple[str, ...]) -> None:
 
 
 def _named(word: str, index: int, content: dict[str, Any], top: FileTable) -> FileTable:
-    """The table of a part, which messages call by its name as soon as it is known to have one."""
+    """Return the table of a part, which messages call by its name as soon as it is known to have one."""
     name = content.get("name")
     who = f"{word} {shown(name)}" if isinstance(name, str) else f"{word} {index + 1}"
     return FileTable(content, who, (word, index), top.document)
@@ -240,7 +240,8 @@ def _add_joint(mechanism: Mechanism, table: FileTable) -> Mechanism:
 
 
 def _load_friction(table: FileTable) -> LoadFriction | list[LoadFriction | None]:
-    """The friction that comes from the load of a joint, one for all coordinates or one for each, {} where none does."""
+    """Return the friction that comes from the load of a joint, one for all coordinates or one for each, {} where none
+    does."""
     if isinstance(table.content["load_friction"], list):
         return [_one_load_friction(one) if one.content else None for one in table.tables("load_friction")]
     return _one_load_friction(table.inner("load_friction", f"{table.who}: load_friction"))
@@ -270,7 +271,7 @@ def joint_kind(table: FileTable, word: str) -> JointKind:
 
 
 def _motions(table: FileTable, key: str) -> list[Any]:
-    """The motions of an SDOF joint: names, and pairs of a name and a number of those that stand still."""
+    """Return the motions of an SDOF joint: names, and pairs of a name and a number of those that stand still."""
     motions = table.array(key)
     for k, motion in enumerate(motions):
         held = isinstance(motion, list) and len(motion) == 2 and isinstance(motion[0], str)
@@ -390,7 +391,7 @@ def _add_cam(mechanism: Mechanism, table: FileTable, name: str) -> None:
 
 
 def _options(table: FileTable, *keys: str) -> dict[str, Any]:
-    """The numbers of the keys that the table has; a builder knows what the others are by default."""
+    """Return the numbers of the keys that the table has; a builder knows what the others are by default."""
     return {key: table.numbers(key) for key in keys if key in table}
 
 

@@ -67,7 +67,7 @@ class FileTable:
         return self._lines.of(self._path)
 
     def where(self, *keys: str | int) -> str:
-        """The place of the value that the keys lead to, as messages begin."""
+        """Return the place of the value that the keys lead to, as messages begin."""
         return f"{self._file}:{self._lines.of((*self._path, *keys))}"
 
     def fail(self, message: str, *keys: str | int) -> NoReturn:
@@ -208,7 +208,7 @@ class FileTable:
         raise FormatError(f"{self._file}:{line}: {self.who}: {message}") from error
 
     def _named_in(self, message: str) -> list[str]:
-        """The keys that a message speaks of, in the order it names them: by the names they refer to, or else
+        """Return the keys that a message speaks of, in the order it names them: by the names they refer to, or else
         by themselves."""
         by_value = [
             key
@@ -267,10 +267,10 @@ class FileTable:
 
 
 def _names(value: Any) -> list[str]:
-    """The strings that a value consists of."""
+    """Return the strings that a value consists of."""
     return [entry for entry in (value if isinstance(value, list) else [value]) if isinstance(entry, str)]
 
 
 def _found(value: Any) -> str:
-    """A value and the TOML type it has."""
+    """Return a value and the TOML type it has."""
     return f"{shown(value)}, {TYPES.get(type(value), 'a date or time')}"

@@ -164,7 +164,7 @@ def _body(body: Body, folder: Path | None, stem: str | None, numbers: Iterator[i
 
 
 def _is_physical(body: Body) -> bool:
-    """Whether the reader would accept the inertia of a body without being told so."""
+    """Return whether the reader would accept the inertia of a body without being told so."""
     try:
         validation.inertia("body", body.inertia, body.mass)
     except ModelError:
@@ -378,7 +378,7 @@ def _state(path: tuple[str, ...], state: InitialState) -> Iterator[Block]:
 
 
 def _pose(key: str, pose: Pose, width: int = WIDTH) -> str:
-    """A pose as an inline table; only a rotation matrix is broken into lines, which TOML allows in arrays."""
+    """Return a pose as an inline table; only a rotation matrix is broken into lines, which TOML allows in arrays."""
     pairs = {"p": value_text(pose.p)} if pose.p.any() else {}
     orientation = describe_orientation(pose)
     pairs |= {name: value_text(value) for name, value in orientation.items()}

@@ -78,7 +78,7 @@ class Companion:
         return [self.as_written(Branch(joint, joint.parent, end, joint.in_parent, Pose(), motions))]
 
     def _end_names(self, joint: Joint) -> tuple[str, str]:
-        """The links that coincide. A joint that was read from a companion is called after them."""
+        """Return the links that coincide. A joint that was read from a companion is called after them."""
         first, _, second = joint.name.partition(" on ")
         ends = (first, joint.parent, joint.in_parent), (second, joint.child, joint.in_child)
         if second and all(
@@ -95,7 +95,7 @@ class Companion:
             self.links += frame_link(name, body, place)
 
     def _free(self, name: str) -> str:
-        """A name of a link that nobody has yet."""
+        """Return a name of a link that nobody has yet."""
         while name in self._names:
             name += "'"
         self._names.add(name)
@@ -120,7 +120,7 @@ class Companion:
 
 
 def _word(kind: JointKind) -> str:
-    """What a companion calls a kind of joint that URDF has not, empty where neither has it."""
+    """Return what a companion calls a kind of joint that URDF has not, empty where neither has it."""
     if kind.consists_of(BALL):
         return "SPHERICAL"
     if isinstance(kind, Universal):

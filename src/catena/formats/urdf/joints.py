@@ -33,7 +33,7 @@ UNLIMITED = 1e9
 
 
 def joint_kind(element: Element, word: str, axis: list[float]) -> JointKind:
-    """The kind of joint that a type and an axis tell."""
+    """Return the kind of joint that a type and an axis tell."""
     try:
         if word in AXIAL:
             return AXIAL[word](axis)
@@ -45,13 +45,13 @@ def joint_kind(element: Element, word: str, axis: list[float]) -> JointKind:
 
 
 def axis_of(element: Element) -> list[float]:
-    """The axis of a joint, x unless it is told."""
+    """Return the axis of a joint, x unless it is told."""
     axis = element.first("axis")
     return [1.0, 0.0, 0.0] if axis is None else axis.numbers("xyz", 3, (1.0, 0.0, 0.0))
 
 
 def end_of(element: Element, tag: str) -> str:
-    """The link that a joint names as its parent or child."""
+    """Return the link that a joint names as its parent or child."""
     end = element.first(tag)
     if end is None:
         element.fail(f'there is no <{tag} link="..."/> in it')
@@ -92,7 +92,7 @@ def add_joint(
 
 
 def _limits(element: Element, limit: Element, source: Source) -> tuple[float, float] | None:
-    """The lowest and highest position; those in the wrong order are swapped, and told."""
+    """Return the lowest and highest position; those in the wrong order are swapped, and told."""
     if "lower" not in limit.attributes and "upper" not in limit.attributes:
         return None
     low, high = limit.number("lower", 0.0), limit.number("upper", 0.0)

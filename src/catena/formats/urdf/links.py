@@ -20,13 +20,13 @@ IDENTITY = Pose()
 
 
 def origin(element: Element | None) -> Pose:
-    """The pose that the <origin> inside an element tells."""
+    """Return the pose that the <origin> inside an element tells."""
     place = None if element is None else element.first("origin")
     return IDENTITY if place is None else pose_of(place)
 
 
 def pose_of(element: Element) -> Pose:
-    """The pose of the attributes xyz and rpy (or quat_xyzw) of an element."""
+    """Return the pose of the attributes xyz and rpy (or quat_xyzw) of an element."""
     p = element.numbers("xyz", 3, (0.0, 0.0, 0.0))
     try:
         if "quat_xyzw" in element.attributes:
@@ -39,7 +39,7 @@ def pose_of(element: Element) -> Pose:
 
 
 def colours(robot: Element, source: Source) -> Colours:
-    """The colours of the materials that stand outside of links, by name; what is no colour is told."""
+    """Return the colours of the materials that stand outside of links, by name; what is no colour is told."""
     found = {}
     for material in robot.all("material"):
         colour = material.first("color")
@@ -75,7 +75,7 @@ def add_ground_shapes(mechanism: Mechanism, link: Element, source: Source, palet
 
 
 def mass_properties(link: Element) -> dict[str, Any]:
-    """The mass, mass centre and inertia of a link; nothing of a link without <inertial>."""
+    """Return the mass, mass centre and inertia of a link; nothing of a link without <inertial>."""
     inertial = link.first("inertial")
     if inertial is None:
         return {}
@@ -103,7 +103,7 @@ def _shapes(link: Element, tag: str, who: str, source: Source, palette: Colours)
 
 
 def _shape(element: Element, who: str, source: Source, palette: Colours) -> Shape | None:
-    """The shape of a <visual> or <collision>, None if its geometry is not known."""
+    """Return the shape of a <visual> or <collision>, None if its geometry is not known."""
     geometry = element.first("geometry")
     if geometry is None or not geometry.children:
         element.fail("there is no <geometry> with a shape in it", who)

@@ -38,12 +38,12 @@ class LoopNotation:
 
 
 def link_of(body: str) -> str:
-    """The link of a body."""
+    """Return the link of a body."""
     return WORLD if body == GROUND else body
 
 
 def frame_link(name: str, body: str, place: Pose) -> list[str]:
-    """The lines of a massless link that is fixed to a body."""
+    """Return the lines of a massless link that is fixed to a body."""
     return [
         f"  <link name={quoted(name)}/>",
         f'  <joint name={quoted(f"{name} mount")} type="fixed">',
@@ -59,7 +59,7 @@ def _ends(joint: Joint) -> list[tuple[str, Pose]]:
 
 
 def _loop(joint: Joint) -> list[str]:
-    """The element of URDF+."""
+    """Return the element of URDF+."""
     lines = [f'  <loop name={quoted(joint.name)} type="{TYPES[type(joint.kind)]}">']
     for tag, (link, place) in zip(("predecessor", "successor"), _ends(joint)):
         lines.append(f"    <{tag} link={quoted(link)}>{origin(place)}</{tag}>")
@@ -70,7 +70,7 @@ def _loop(joint: Joint) -> list[str]:
 
 
 def _constraint(joint: Joint) -> list[str]:
-    """The element that was proposed for urdfdom: origin and axis on both sides."""
+    """Return the element that was proposed for urdfdom: origin and axis on both sides."""
     lines = [f'  <constraint name={quoted(joint.name)} type="{TYPES[type(joint.kind)]}">']
     axis = getattr(joint.kind, "axis", None)
     for tag, (link, place) in zip(("parent", "child"), _ends(joint)):
@@ -82,7 +82,7 @@ def _constraint(joint: Joint) -> list[str]:
 
 
 def _ball(joint: Joint) -> list[str]:
-    """The element of Drake: two points."""
+    """Return the element of Drake: two points."""
     lines = [f"  <{BALL} name={quoted(joint.name)}>"]
     for end, point, (link, place) in zip(("body_A", "body_B"), ("p_AP", "p_BQ"), _ends(joint)):
         lines.append(f"    <{BALL}_{end} name={quoted(link)}/>")
@@ -112,5 +112,5 @@ WAYS = {
 
 
 def is_axis(axis: object, letter: str) -> bool:
-    """Whether an axis is exactly that of a letter."""
+    """Return whether an axis is exactly that of a letter."""
     return bool(np.array_equal(np.asarray(axis, dtype=np.float64), np.eye(3)["xyz".index(letter)]))

@@ -73,7 +73,8 @@ def _add_loop(mechanism: Mechanism, element: Element, links: Mapping[str, str], 
 
 
 def _kind(element: Element) -> tuple[JointKind, tuple[Pose, Pose]]:
-    """The kind of joint of a loop, and how its frame is turned on either side from the origin that is told there."""
+    """Return the kind of joint of a loop, and how its frame is turned on either side from the origin that is told
+    there."""
     word = element.get("type", "spherical").strip().lower()
     if word in POINTS:
         return Spherical(), (IDENTITY, IDENTITY)
@@ -96,7 +97,7 @@ def _kind(element: Element) -> tuple[JointKind, tuple[Pose, Pose]]:
 
 
 def _turn(start: tuple[float, float, float], axis: list[float]) -> Pose:
-    """The shortest turn that takes one direction to another."""
+    """Return the shortest turn that takes one direction to another."""
     a, b = np.array(start), np.array(direction(axis, "axis"), dtype=np.float64)
     if np.array_equal(a, b):
         return IDENTITY
@@ -111,7 +112,7 @@ def _turn(start: tuple[float, float, float], axis: list[float]) -> Pose:
 
 
 def _ends(element: Element) -> list[tuple[str, Pose]]:
-    """The two links of a loop and the frame of its joint in each."""
+    """Return the two links of a loop and the frame of its joint in each."""
     told = [*element.all("link1"), *element.all("link2")]
     if len(told) == 2:
         return [(end.needed("link"), pose_of(end)) for end in told]

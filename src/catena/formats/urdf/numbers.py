@@ -9,7 +9,7 @@ from catena.spatial import Pose
 
 
 def origin(pose: Pose, tag: str = "origin") -> str:
-    """The element of a pose."""
+    """Return the element of a pose."""
     return f'<{tag} xyz="{numbers(pose.p)}" rpy="{numbers(roll_pitch_yaw(pose.R))}"/>'
 
 
@@ -28,5 +28,5 @@ def numbers(values: Any) -> str:
 
 
 def number(value: Any) -> str:
-    """A number to the last digit; zero has no sign."""
+    """Return a number to the last digit; zero has no sign."""
     return repr(float(value) + 0.0)

@@ -75,7 +75,7 @@ def build(robot: Element, source: Source) -> Mechanism:
 
 
 def _unique(robot: Element, tag: str) -> dict[str, Element]:
-    """The elements of a tag by name."""
+    """Return the elements of a tag by name."""
     found: dict[str, Element] = {}
     for element in robot.all(tag):
         name = element.needed("name")
@@ -88,7 +88,7 @@ def _unique(robot: Element, tag: str) -> dict[str, Element]:
 def _roots(
     links: dict[str, Element], ends: dict[str, tuple[str, str]], robot: Element, source: Source
 ) -> list[str]:
-    """The links that no joint has as its child: one for each tree."""
+    """Return the links that no joint has as its child: one for each tree."""
     parents: dict[str, list[str]] = {}
     for name, (_, child) in ends.items():
         parents.setdefault(child, []).append(name)
@@ -118,7 +118,7 @@ def _roots(
 
 
 def _bodies(links: dict[str, Element], roots: list[str], source: Source) -> dict[str, str]:
-    """The name of the body of each link: ground for a root that is called so, else its own."""
+    """Return the name of the body of each link: ground for a root that is called so, else its own."""
     found = {name: GROUND if name in WORLDS and name in roots else name for name in links}
     for name, body in found.items():
         if body == GROUND and name not in roots:
@@ -136,7 +136,7 @@ def _root_joint(root: str, roots: list[str], joints: dict[str, Element]) -> str:
 
 
 def _poses(joints: dict[str, Element], ends: dict[str, tuple[str, str]], roots: list[str]) -> dict[str, Pose]:
-    """Where links are in ground when all joints are at zero."""
+    """Return where links are in ground when all joints are at zero."""
     found = {root: Pose() for root in roots}
     outwards: dict[str, list[str]] = {}
     for name, (parent, _) in ends.items():

@@ -119,7 +119,7 @@ def _rank(joint: Joint) -> int:
 
 
 def _tellable(branch: Branch, referred: set[str]) -> Branch:
-    """A branch whose motions are None unless URDF can say them."""
+    """Return a branch whose motions are None unless URDF can say them."""
     motions = branch.motions
     if motions is None or any(one.type == BALL for one in motions):
         return replace(branch, motions=None)
@@ -131,7 +131,7 @@ def _tellable(branch: Branch, referred: set[str]) -> Branch:
 
 
 def _bare_root(mechanism: Mechanism, branches: list[Branch]) -> str | None:
-    """The body that is the root link itself, because nothing but a plain fixed joint ties it to ground."""
+    """Return the body that is the root link itself, because nothing but a plain fixed joint ties it to ground."""
     at_ground = [branch for branch in branches if branch.parent == GROUND]
     ground = mechanism.bodies[GROUND]
     used = any(frame.body == GROUND for frame in mechanism.frames.values())
@@ -188,7 +188,7 @@ def _shape(tag: str, shape: Shape, path: Path, lost: NamedParts) -> list[str]:
 
 
 def _joints(mechanism: Mechanism, branch: Branch, mimics: dict[str, Any], lost: NamedParts) -> list[str]:
-    """The joints and massless links that take the place of one joint."""
+    """Return the joints and massless links that take the place of one joint."""
     joint = branch.joint
     motions = branch.motions
     is_unknown = motions is None
@@ -259,7 +259,7 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: SimpleMotion | None, na
 
 
 def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_: Any) -> list[str]:
-    """The limits of position, speed and effort; revolute and prismatic joints must have an element for them."""
+    """Return the limits of position, speed and effort; revolute and prismatic joints must have an element for them."""
     told: dict[str, float] = {}
     if range_ is not None or word == "prismatic":
         low, high = (-np.inf, np.inf) if range_ is None else range_
@@ -274,7 +274,7 @@ def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_
 
 
 def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mimics: dict[str, Any]) -> str:
-    """The text of the side file, empty if nothing has to be said there."""
+    """Return the text of the side file, empty if nothing has to be said there."""
     motors = mechanism.actuators.values()
     said = {branch.joint.name for branch in branches if branch.motions}
     return write_rest(

@@ -47,7 +47,7 @@ def joint_kind(prim: Any, source: Source) -> JointKind:
 
 
 def _is_locked(prim: Any, freedom: str) -> bool:
-    """Whether the limits of a freedom are the wrong way round, which says that there is none."""
+    """Return whether the limits of a freedom are the wrong way round, which says that there is none."""
     from pxr import UsdPhysics
 
     if not prim.HasAPI(UsdPhysics.LimitAPI, freedom):

@@ -60,7 +60,7 @@ class MassReader:
         }
 
     def _part(self, one: Any, body: Any, shape: Shape) -> MassProperties:
-        """The mass of a shape: what it says itself, or its density, or that of the body."""
+        """Return the mass of a shape: what it says itself, or its density, or that of the body."""
         own, whole = _mass_api(one), _mass_api(body)
         mass = _positive(own, "mass") if one != body else 0.0
         density = (
@@ -92,7 +92,7 @@ class MassReader:
         return {"mass": whole.mass, "com": com, "inertia": inertia}
 
     def _shape(self, prim: Any, base: Pose) -> Shape | None:
-        """The shape of a prim in the frame of its body, None where it has none that is read."""
+        """Return the shape of a prim in the frame of its body, None where it has none that is read."""
         from pxr import UsdGeom
 
         place, scale = self._places.of(prim)
@@ -136,7 +136,7 @@ def _mass_api(prim: Any) -> Any:
 
 
 def _positive(api: Any, what: str) -> float:
-    """A mass or density that is told, zero where it is not."""
+    """Return a mass or density that is told, zero where it is not."""
     if api is None:
         return 0.0
     value = (api.GetMassAttr() if what == "mass" else api.GetDensityAttr()).Get()
@@ -144,7 +144,7 @@ def _positive(api: Any, what: str) -> float:
 
 
 def _scaled(found: MassProperties, mass: float) -> MassProperties:
-    """The same distribution with another mass."""
+    """Return the same distribution with another mass."""
     if not found.mass:
         return MassProperties(mass, np.zeros(3), np.zeros((3, 3)))
     return MassProperties(mass, found.com, mass / found.mass * found.inertia)

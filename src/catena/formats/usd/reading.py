@@ -75,7 +75,7 @@ class _Reading:
         self._add_roots(bodies)
 
     def _gravity(self, prims: Iterable[Any]) -> np.ndarray:
-        """The gravity of the first scene; what it does not tell is that of the Earth, downwards."""
+        """Return the gravity of the first scene; what it does not tell is that of the Earth, downwards."""
         from pxr import UsdGeom, UsdPhysics
 
         down = -np.eye(3)["XYZ".index(str(UsdGeom.GetStageUpAxis(self.stage)))]
@@ -116,7 +116,7 @@ class _Reading:
             self._refused(prim, add_drive, self.mechanism, name, prim, metre, kilogram, self.source)
 
     def _end(self, prim: Any, relation: Any, position: Any, rotation: Any) -> tuple[str, Pose]:
-        """The body that an end of a joint is on, and the frame of the joint in it."""
+        """Return the body that an end of a joint is on, and the frame of the joint in it."""
         targets = relation.GetTargets()
         p, turn = position.Get(), rotation.Get()
         quat = np.array([turn.GetReal(), *turn.GetImaginary()], dtype=np.float64)
@@ -183,7 +183,8 @@ def _is_enabled(prim: Any) -> bool:
 
 
 def _names(prims: Iterable[Any], taken: Iterable[str]) -> dict[Any, str]:
-    """The names of prims by their paths: the last word of the path where it is the only one, else the whole path."""
+    """Return the names of prims by their paths: the last word of the path where it is the only one, else the whole
+    path."""
     listed = list(prims)
     words = [str(prim.GetName()) for prim in listed]
     return {
@@ -254,5 +255,5 @@ def _has_clips(layer: Any, path: Any) -> bool:
 
 
 def _short(error: Exception) -> str:
-    """What an error of USD says, on one line."""
+    """Return what an error of USD says, on one line."""
     return " ".join(str(error).split())[:300]

@@ -84,12 +84,12 @@ class _LoopFit:
 
 
 def gap(error: np.ndarray) -> tuple[float, float]:
-    """The rotation [rad] and the translation [m] of an error (6,)."""
+    """Return the rotation [rad] and the translation [m] of an error (6,)."""
     return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
 
 
 def assemble(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, slack: float) -> np.ndarray:
-    """The coordinates (nq,) near `guess` (nq,) that close the loops and hold what is given.
+    """Return the coordinates (nq,) near `guess` (nq,) that close the loops and hold what is given.
 
     Raises a LoopError with the residual of each loop when there are none.
     """
@@ -128,7 +128,8 @@ def _assembled(evaluator: Evaluator, held: Sequence[Held], guess: np.ndarray, sl
 
 
 def close(evaluator: Evaluator, q: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The coordinates nearest in descent from q (nq,) that close the loops, nothing held, and whether they do."""
+    """Return the coordinates nearest in descent from q (nq,) that close the loops, nothing held, and whether they
+    do."""
     fit = _LoopEquations(evaluator, ()).descend(q)
     return fit.q, fit.closed
 
@@ -158,7 +159,7 @@ class _LoopEquations:
     # The equations.
 
     def fit(self, q: np.ndarray, values: dict[str, np.ndarray]) -> _LoopFit:
-        """How well q closes the loops when loop joints are held at these values."""
+        """Return how well q closes the loops when loop joints are held at these values."""
         self.left -= 1
         states = constraint_states(self.evaluator, q)
         errors = [self._error(k, state, values) for k, state in enumerate(states)]
@@ -169,7 +170,7 @@ class _LoopEquations:
         return _LoopFit(q, e, J, worst, rounding, states, errors, self.length)
 
     def _error(self, k: int, state: LoopState | CouplingState, values: dict[str, np.ndarray]) -> np.ndarray:
-        """The error twist of a loop, measured from the position held."""
+        """Return the error twist of a loop, measured from the position held."""
         h = self.on_loops.get(k)
         if h is None or h.name not in values or isinstance(state, CouplingState):
             return state.error
@@ -181,7 +182,7 @@ class _LoopEquations:
     def _equations(
         self, states: list[LoopState | CouplingState], errors: list[np.ndarray], hold: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The scaled residuals (m,) of all loops and of the loop joints held, and their Jacobian (m, nv)."""
+        """Return the scaled residuals (m,) of all loops and of the loop joints held, and their Jacobian (m, nv)."""
         e: list[np.ndarray] = [np.zeros(0)]
         J: list[np.ndarray] = [np.zeros((0, self.plan.nv))]
         for k, (state, error) in enumerate(zip(states, errors)):
@@ -197,7 +198,7 @@ class _LoopEquations:
         return np.concatenate(e), np.concatenate(J)
 
     def _columns(self, q: np.ndarray) -> np.ndarray:
-        """How much of each velocity component (nv,) is about a radian or a characteristic length."""
+        """Return how much of each velocity component (nv,) is about a radian or a characteristic length."""
         scale = np.ones(self.plan.nv)
         for i in range(1, self.plan.n):
             kind = self.plan.kind[i]
@@ -342,13 +343,13 @@ class _LoopEquations:
         return fit
 
     def _closed_near(self, q: np.ndarray) -> _LoopFit | None:
-        """The closed configuration next to q, nothing held; None where no steps lead to one."""
+        """Return the closed configuration next to q, nothing held; None where no steps lead to one."""
         fit = self.descend(q, hold=False, damping=1e-6)
         return fit if fit.closed else None
 
     def apart(self, fit: _LoopFit) -> _LoopFit:
-        """The fit with every set of loops that no joint ties to the others closed by itself as well as it can be, so
-        that those that cannot be closed do not hold up the rest."""
+        """Return the fit with every set of loops that no joint ties to the others closed by itself as well as it can
+        be, so that those that cannot be closed do not hold up the rest."""
         moved_by = [np.any(state.J_rel != 0.0, axis=0) for state in fit.states]
         sets: list[set[int]] = []
         for k, own in enumerate(moved_by):
@@ -364,11 +365,11 @@ class _LoopEquations:
         return fit
 
     def moved(self, fit: _LoopFit) -> float:
-        """How far the given values are from those of a configuration."""
+        """Return how far the given values are from those of a configuration."""
         return float(np.abs(self._held_equations(fit)[1]).max(initial=0.0))
 
     def _held_equations(self, fit: _LoopFit) -> tuple[np.ndarray, np.ndarray]:
-        """The Jacobian (k, nv) of the coordinates held, and how far they are from the given values (k,)."""
+        """Return the Jacobian (k, nv) of the coordinates held, and how far they are from the given values (k,)."""
         A, d = [np.zeros((0, self.plan.nv))], [np.zeros(0)]
         for h in self.held:
             if h.node >= 0:
@@ -398,11 +399,11 @@ class _LoopEquations:
         return q
 
     def _whole(self, h: Held, at: np.ndarray) -> np.ndarray:
-        """The position given, with the entries left free as they are."""
+        """Return the position given, with the entries left free as they are."""
         return np.where(h.mask, h.value, at) if h.kind.nq == h.kind.nv else h.value
 
     def _way(self, h: Held, q: np.ndarray, states: list[LoopState]) -> np.ndarray:
-        """The shortest way back (nv_joint,) from the position given to the one at q."""
+        """Return the shortest way back (nv_joint,) from the position given to the one at q."""
         at = q[self.plan.q_of(h.node)] if h.node >= 0 else states[h.loop].q
         value = self._whole(h, at)
         way = np.asarray(h.kind.difference(value, at), dtype=np.float64)
@@ -419,7 +420,7 @@ class _LoopEquations:
         return turned if same else way
 
     def _between(self, h: Held, way: np.ndarray) -> np.ndarray:
-        """The position on the way that is still this far from the one given."""
+        """Return the position on the way that is still this far from the one given."""
         value = np.where(np.isnan(h.value), 0.0, h.value)
         return np.asarray(h.kind.integrate(value, way), dtype=np.float64)
 
@@ -433,7 +434,7 @@ class _LoopEquations:
         return result
 
     def _near(self, q0: np.ndarray, q1: np.ndarray, most: float) -> tuple[bool, np.ndarray]:
-        """Whether no joint has moved by more than `most` rad or characteristic lengths, and the way (nv,)."""
+        """Return whether no joint has moved by more than `most` rad or characteristic lengths, and the way (nv,)."""
         way = np.zeros(self.plan.nv)
         for i in range(1, self.plan.n):
             way[self.plan.v_of(i)] = self._kind(i).difference(q0[self.plan.q_of(i)], q1[self.plan.q_of(i)])
@@ -447,14 +448,14 @@ class _LoopEquations:
 
 
 def least_squares(A: np.ndarray, b: np.ndarray, cutoff: float) -> np.ndarray:
-    """The smallest x (n,) for which A x is nearest to b (m,); singular values of A up to `cutoff` are zero."""
+    """Return the smallest x (n,) for which A x is nearest to b (m,); singular values of A up to `cutoff` are zero."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     kept = s > cutoff
     return Vt[kept].T @ (U[:, kept].T @ b / s[kept])
 
 
 def _left(fit: _LoopFit, slack: float = 0.0) -> str:
-    """What is left of each loop that is open by more than the slack, in words."""
+    """Return what is left of each loop that is open by more than the slack, in words."""
     unit = min(1.0, fit.length)
     return "; ".join(
         f"coupling {state.name!r} {float(state.position[0]):.3g}"

@@ -75,7 +75,7 @@ class LoopState:
 
 
 def tree_motions(evaluator: Evaluator, q: Any, v: Any = None) -> Motions:
-    """How all tree joints stand and move at q (..., nq) and v (..., nv), or at rest."""
+    """Return how all tree joints stand and move at q (..., nq) and v (..., nv), or at rest."""
     result = evaluator.evaluate(joint_motions, {"q": q, "qd": v})
     twist, c = result["v"].copy(), result["c"].copy()
     twist[..., :1, :] = c[..., :1, :] = 0.0
@@ -87,7 +87,7 @@ def tree_motions(evaluator: Evaluator, q: Any, v: Any = None) -> Motions:
 def loop_kinematics(
     evaluator: Evaluator, q: Any, v: Any = None, motions: Motions | None = None
 ) -> list[LoopState]:
-    """The state of every loop joint of the plan, at q (..., nq) and v (..., nv), or at rest when v is None.
+    """Return the state of every loop joint of the plan, at q (..., nq) and v (..., nv), or at rest when v is None.
 
     `motions` are those of the tree at the same state, if the caller has them already.
     """
@@ -97,7 +97,7 @@ def loop_kinematics(
 
 
 def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
-    """The state of every loop joint of a plan whose tree moves like this, with velocities v (..., nv)."""
+    """Return the state of every loop joint of a plan whose tree moves like this, with velocities v (..., nv)."""
     states: dict[str, LoopState] = {}
     for alike in _by_kind(plan.loop_joints):
         states |= {state.name: state for state in _states_alike(plan, motions, alike, v)}
@@ -105,7 +105,7 @@ def loop_states(plan: Plan, motions: Motions, v: Any = None) -> list[LoopState]:
 
 
 def loop_state(evaluator: Evaluator, name: str, q: Any, v: Any = None) -> LoopState:
-    """The state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
+    """Return the state of the loop joint called `name`, at q (..., nq) and v (..., nv), or at rest when v is None."""
     plan = evaluator.numbers
     loop = next(loop for loop in plan.loop_joints if loop.name == name)
     return _states_alike(plan, tree_motions(evaluator, q, v), [loop], v)[0]
@@ -125,7 +125,8 @@ def _by_kind(loops: Iterable[Loop]) -> list[list[Loop]]:
 
 
 def _states_alike(plan: Plan, motions: Motions, loops: list[Loop], v: Any) -> list[LoopState]:
-    """The states of loops whose joints are of one kind. They are the last batch dimension of all arrays in here."""
+    """Return the states of loops whose joints are of one kind. They are the last batch dimension of all arrays in
+    here."""
     parent, child = ([loop.parent_node for loop in loops], [loop.child_node for loop in loops])
     to_P, to_C = (
         _to_frames([loop.parent_pose for loop in loops]),
@@ -180,7 +181,7 @@ def coordinate_rows(plan: Plan, S_rows: np.ndarray) -> np.ndarray:
 
 
 def _to_frames(poses: list[Pose]) -> np.ndarray:
-    """The motion matrices (..., frames, 6, 6) from reference frames to the frames that `poses` place in them."""
+    """Return the motion matrices (..., frames, 6, 6) from reference frames to the frames that `poses` place in them."""
     R = np.array([pose.R for pose in poses], dtype=np.float64)
     places = np.broadcast_arrays(*(np.asarray(pose.p, dtype=np.float64) for pose in poses))
     return stacks.motion_matrices(stacks.transposed(R), np.stack(places, axis=-2))
@@ -189,8 +190,8 @@ def _to_frames(poses: list[Pose]) -> np.ndarray:
 def path_motion(
     plan: Plan, motions: Motions, node: int, to_frame: np.ndarray, last: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The Jacobian (..., 6, nv), the acceleration (..., 6) for vdot = 0, and the transform (..., 6, 6) of a frame
-    relative to the node `last` on its way to ground.
+    """Return the Jacobian (..., 6, nv), the acceleration (..., 6) for vdot = 0, and the transform (..., 6, 6) of a
+    frame relative to the node `last` on its way to ground.
 
     `to_frame` (6, 6) takes motions from the node that carries the frame to it.
     """
@@ -201,8 +202,8 @@ def path_motion(
 def path_motions(
     plan: Plan, motions: Motions, nodes: Sequence[int], to_frames: np.ndarray, last: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The Jacobians (..., frames, 6, nv), accelerations (..., frames, 6) for vdot = 0, and transforms (..., frames, 6,
-    6) of frames, each relative to a node `last` (frames,) on its way to ground.
+    """Return the Jacobians (..., frames, 6, nv), accelerations (..., frames, 6) for vdot = 0, and transforms (...,
+    frames, 6, 6) of frames, each relative to a node `last` (frames,) on its way to ground.
 
     `to_frames` (frames, 6, 6) take motions from the `nodes` (frames,) that carry them to the frames. All frames go
     towards ground together, a joint at a time.
@@ -234,8 +235,8 @@ def path_motions(
 
 
 def forces_at_tree(evaluator: Evaluator, q: np.ndarray, loop_tau: np.ndarray) -> np.ndarray:
-    """The forces (..., nv) at joints of the tree that do at q (..., nq) what forces at all loop joints do, one after
-    the other (..., k)."""
+    """Return the forces (..., nv) at joints of the tree that do at q (..., nq) what forces at all loop joints do, one
+    after the other (..., k)."""
     tau: Any = 0.0
     at = 0
     for loop in evaluator.plan.loop_joints:

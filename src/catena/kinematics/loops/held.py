@@ -34,8 +34,8 @@ class Held:
 
 
 def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
-    """The coordinates given by joint, each a number or (..., nq). None or NaN leaves a coordinate free, for kinds
-    whose velocities are the rates of their coordinates."""
+    """Return the coordinates given by joint, each a number or (..., nq). None or NaN leaves a coordinate free, for
+    kinds whose velocities are the rates of their coordinates."""
     result = []
     for name, kind, node, loop, value in _resolved(mechanism, plan, given, "position"):
         if value is None and kind.nq != kind.nv:
@@ -55,7 +55,7 @@ def held_positions(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -
 
 
 def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
-    """The velocities given by joint, each a number or (..., nv). None or NaN leaves a component free."""
+    """Return the velocities given by joint, each a number or (..., nv). None or NaN leaves a component free."""
     result = []
     for name, kind, node, loop, value in _resolved(mechanism, plan, given, "velocity"):
         x = _values(name, value, kind.nv, "velocity component")
@@ -64,7 +64,7 @@ def held_velocities(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) 
 
 
 def held_forces(mechanism: Mechanism, plan: Plan, given: Mapping[str, Any]) -> list[Held]:
-    """The forces given by joint, each a number or (..., nv). None or NaN is no force."""
+    """Return the forces given by joint, each a number or (..., nv). None or NaN is no force."""
     result = []
     for name, kind, node, loop, value in _resolved(mechanism, plan, given, "force"):
         x = np.nan_to_num(_values(name, value, kind.nv, "force component"), nan=0.0)
@@ -97,8 +97,8 @@ def _resolved(
 
 
 def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
-    """An array (..., width) of numbers; None becomes NaN, in all entries where nothing else is given. One number will
-    do where the width is 1."""
+    """Return an array (..., width) of numbers; None becomes NaN, in all entries where nothing else is given. One number
+    will do where the width is 1."""
     try:
         x = np.full(width, np.nan) if value is None else real_array(value)
     except ValueError as error:
@@ -120,7 +120,7 @@ def _values(name: str, value: Any, width: int, what: str) -> np.ndarray:
 
 
 def _mask(name: str, free: np.ndarray) -> np.ndarray:
-    """Which entries are held, the same in all states."""
+    """Return which entries are held, the same in all states."""
     flat = free.reshape(-1, free.shape[-1])
     if len(flat) and (flat != flat[0]).any():
         raise StateError(
@@ -130,7 +130,7 @@ def _mask(name: str, free: np.ndarray) -> np.ndarray:
 
 
 def free_components(plan: Plan, held: Iterable[Held]) -> np.ndarray:
-    """Which velocity components (nv,) are left free by what is held of joints of the tree."""
+    """Return which velocity components (nv,) are left free by what is held of joints of the tree."""
     free = np.ones(plan.nv, dtype=bool)
     for h in held:
         if h.node >= 0:

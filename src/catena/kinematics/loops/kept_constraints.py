@@ -62,7 +62,7 @@ def keep(evaluator: Evaluator, q: np.ndarray, rank: int) -> KeptConstraints:
 
 
 def kept_as(plan: Plan, other: Plan) -> Plan:
-    """A plan of the same structure, perhaps of symbols, whose loops keep what those of the other plan keep."""
+    """Return a plan of the same structure, perhaps of symbols, whose loops keep what those of the other plan keep."""
     pairs = zip(plan.loop_joints, other.loop_joints, strict=True)
     ties = zip(plan.couplings, other.couplings, strict=True)
     return replace(
@@ -83,7 +83,7 @@ def _like(loop: Loop, model: Loop) -> Loop:
 def _best(
     plan: Plan, motions: Motions, length: float, rank: int, q: np.ndarray
 ) -> tuple[list[np.ndarray], float]:
-    """What each loop keeps (m_loop, k), and the least part of the motion that this determines in any place."""
+    """Return what each loop keeps (m_loop, k), and the least part of the motion that this determines in any place."""
     U = np.linalg.svd(_constraints(plan, motions, length, q))[0]
     best: list[np.ndarray] = []
     determined = -1.0
@@ -100,14 +100,15 @@ def _best(
 
 
 def _weakest_hold(kept: list[np.ndarray], U: np.ndarray) -> float:
-    """The least singular value in any place of what is kept of the constraints U (places, m, rank) that count."""
+    """Return the least singular value in any place of what is kept of the constraints U (places, m, rank) that
+    count."""
     control = np.linalg.svd(transposed(_joined(kept)) @ U, compute_uv=False)
     return float(control.min(initial=1.0))
 
 
 def _better(kept: list[np.ndarray], U: np.ndarray) -> list[np.ndarray]:
-    """A step that raises the mean over the places of log det (K^T U U^T K): where K hardly grips the logarithm falls
-    without bound, so such places weigh most. It has its maximum where K spans the gradient."""
+    """Return a step that raises the mean over the places of log det (K^T U U^T K): where K hardly grips the logarithm
+    falls without bound, so such places weigh most. It has its maximum where K spans the gradient."""
     K = _joined(kept)
     control = transposed(K) @ U
     ridge = 1e-6 * np.eye(K.shape[1])
@@ -121,7 +122,7 @@ def _better(kept: list[np.ndarray], U: np.ndarray) -> list[np.ndarray]:
 
 
 def _constraints(plan: Plan, motions: Motions, length: float, q: np.ndarray) -> np.ndarray:
-    """The Jacobian (places, m, nv) of all loops and couplings, rows and columns in radians and lengths."""
+    """Return the Jacobian (places, m, nv) of all loops and couplings, rows and columns in radians and lengths."""
     S = transposed(coordinate_rows(plan, motions.S_rows))
     units = 1.0 / row_sizes(S, 1.0 / length)[..., None, :]
     J = [np.zeros((len(S), 0, plan.nv))]
@@ -132,7 +133,7 @@ def _constraints(plan: Plan, motions: Motions, length: float, q: np.ndarray) -> 
 
 
 def _blocks(plan: Plan) -> list[slice]:
-    """The rows of each loop and of each coupling."""
+    """Return the rows of each loop and of each coupling."""
     ends = np.cumsum([0, *(each.constraints for each in plan.constraints)])
     return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
@@ -140,8 +141,8 @@ def _blocks(plan: Plan) -> list[slice]:
 def _directions(
     plan: Plan, motions: Motions, length: float, rank: int, q: np.ndarray
 ) -> list[tuple[Plan, tuple[bool, ...]]]:
-    """The plan as it is, with all loops turned round that can be, and with those turned whose redundant directions then
-    keep still; and which ones were turned."""
+    """Return the plan as it is, with all loops turned round that can be, and with those turned whose redundant
+    directions then keep still; and which ones were turned."""
     other = [_other_way(loop) for loop in plan.loop_joints]
     able = [loop is not None for loop in other]
 
@@ -163,7 +164,7 @@ def _directions(
 
 
 def _other_way(loop: Loop) -> Loop | None:
-    """The same loop described from child to parent; None where its kind knows no closed form for that."""
+    """Return the same loop described from child to parent; None where its kind knows no closed form for that."""
     R, kind, params = canonical(loop.kind, True)
     if isinstance(kind, Flipped):
         return None
@@ -175,8 +176,8 @@ def _other_way(loop: Loop) -> Loop | None:
 
 
 def _all_at_once(N: np.ndarray, blocks: list[slice]) -> list[np.ndarray]:
-    """What each loop keeps (m_loop, k), for null spaces N (places, m, d): all but the d directions that take part most.
-    Right where each loop is redundant by itself."""
+    """Return what each loop keeps (m_loop, k), for null spaces N (places, m, d): all but the d directions that take
+    part most. Right where each loop is redundant by itself."""
     values, vectors = [np.zeros(0)], []
     for block in blocks:
         w, V = np.linalg.eigh(_mean(N[:, block]))
@@ -189,8 +190,8 @@ def _all_at_once(N: np.ndarray, blocks: list[slice]) -> list[np.ndarray]:
 
 
 def _one_by_one(N: np.ndarray, blocks: list[slice]) -> list[np.ndarray]:
-    """The same, but always the direction that takes part most in what the ones before left redundant. Right where
-    loops are redundant only together."""
+    """Return the same, but always the direction that takes part most in what the ones before left redundant. Right
+    where loops are redundant only together."""
     given_up: list[list[np.ndarray]] = [[] for _ in blocks]
     for _ in range(N.shape[-1]):
         found: list[tuple[float, np.ndarray | None]] = []
@@ -210,12 +211,13 @@ def _one_by_one(N: np.ndarray, blocks: list[slice]) -> list[np.ndarray]:
 
 
 def _mean(N: np.ndarray) -> np.ndarray:
-    """The mean (m, m) of N N^T over places."""
+    """Return the mean (m, m) of N N^T over places."""
     return np.asarray(np.mean(N @ transposed(N), axis=0))
 
 
 def _without(N: np.ndarray, block: slice, w: np.ndarray) -> np.ndarray:
-    """The part (places, m, d - 1) of null spaces N (places, m, d) in which the direction w of a loop takes no part."""
+    """Return the part (places, m, d - 1) of null spaces N (places, m, d) in which the direction w of a loop takes no
+    part."""
     along = np.einsum("pid,i->pd", N[:, block], w)
     # The columns of the null space of a single row, by a singular value decomposition of it.
     Vt = np.linalg.svd(along[:, None, :])[2]
@@ -223,14 +225,14 @@ def _without(N: np.ndarray, block: slice, w: np.ndarray) -> np.ndarray:
 
 
 def _complement(gone: list[np.ndarray], m: int) -> np.ndarray:
-    """An orthonormal basis (m, m - k) of what is orthogonal to k directions (m,)."""
+    """Return an orthonormal basis (m, m - k) of what is orthogonal to k directions (m,)."""
     if not gone:
         return np.eye(m)
     return np.linalg.svd(np.array(gone).T, full_matrices=True)[0][:, len(gone) :]
 
 
 def _joined(kept: list[np.ndarray]) -> np.ndarray:
-    """All that is kept as the columns of one matrix (m, rank)."""
+    """Return all that is kept as the columns of one matrix (m, rank)."""
     K = np.zeros((sum(k.shape[0] for k in kept), sum(k.shape[1] for k in kept)))
     row = column = 0
     for part in kept:
@@ -241,7 +243,7 @@ def _joined(kept: list[np.ndarray]) -> np.ndarray:
 
 
 def _reduced(loop: Loop, kept: np.ndarray) -> Loop:
-    """The loop with what it keeps (m, k); as it is if that is everything."""
+    """Return the loop with what it keeps (m, k); as it is if that is everything."""
     k = kept.shape[1]
     if k == loop.constraints:
         return loop

@@ -15,7 +15,7 @@ from catena.structure import Plan, PlannedCoupling, Term
 
 
 def moving_loops(plan: Plan) -> np.ndarray:
-    """Whether the joint of each node (n,) moves the two sides of some loop against each other, or is coupled."""
+    """Return whether the joint of each node (n,) moves the two sides of some loop against each other, or is coupled."""
     moves = _on_loops(plan)
     for term in (term for coupling in plan.couplings for term in coupling.terms):
         moves[_moving(plan, term)] = True
@@ -23,7 +23,7 @@ def moving_loops(plan: Plan) -> np.ndarray:
 
 
 def only_geared(plan: Plan) -> np.ndarray:
-    """Which velocity components (nv,) are those of joints that move no loop and are in linear couplings only."""
+    """Return which velocity components (nv,) are those of joints that move no loop and are in linear couplings only."""
     found = np.zeros(plan.n, dtype=bool)
     for coupling in plan.couplings:
         found[[term.node for term in coupling.terms if term.node >= 0]] = True
@@ -36,8 +36,8 @@ def only_geared(plan: Plan) -> np.ndarray:
 
 
 def geared_units(plan: Plan, units: np.ndarray, length: float) -> np.ndarray:
-    """What is about a radian or a `length` [m] of each velocity component (nv,), given `units` (nv,) of that size: for
-    joints that are only geared, what they move by when those that they are geared to move by theirs."""
+    """Return what is about a radian or a `length` [m] of each velocity component (nv,), given `units` (nv,) of that
+    size: for joints that are only geared, what they move by when those that they are geared to move by theirs."""
     if not plan.couplings:
         return units
     unknown = only_geared(plan)
@@ -64,8 +64,8 @@ def geared_units(plan: Plan, units: np.ndarray, length: float) -> np.ndarray:
 
 
 def gear_response(plan: Plan, held: np.ndarray, ways: np.ndarray) -> np.ndarray:
-    """How far linear couplings alone take all velocity components along when those that are `held` (nv,) move by ways
-    (states, nv): the smallest such motions (states, nv), zero for what is held."""
+    """Return how far linear couplings alone take all velocity components along when those that are `held` (nv,) move by
+    ways (states, nv): the smallest such motions (states, nv), zero for what is held."""
     moved = np.zeros_like(ways)
     rows = _linear_rows(plan)
     if not rows or not held.any():
@@ -79,7 +79,7 @@ def gear_response(plan: Plan, held: np.ndarray, ways: np.ndarray) -> np.ndarray:
 
 
 def _linear_rows(plan: Plan) -> list[dict[int, float]]:
-    """The coefficients of linear couplings among joints of the tree, {velocity component: coefficient}."""
+    """Return the coefficients of linear couplings among joints of the tree, {velocity component: coefficient}."""
     return [
         {_column(plan, term): _slope(term) for term in coupling.terms}
         for coupling in plan.couplings
@@ -100,7 +100,7 @@ def _is_linear(coupling: PlannedCoupling) -> bool:
 
 
 def _on_loops(plan: Plan) -> np.ndarray:
-    """Whether the joint of each node (n,) moves the two sides of some loop against each other."""
+    """Return whether the joint of each node (n,) moves the two sides of some loop against each other."""
     moves = np.zeros(plan.n, dtype=bool)
     for loop in plan.loop_joints:
         if loop.constraints:
@@ -109,7 +109,7 @@ def _on_loops(plan: Plan) -> np.ndarray:
 
 
 def _moving(plan: Plan, term: Term) -> list[int]:
-    """The nodes whose joints move a joint that is coupled."""
+    """Return the nodes whose joints move a joint that is coupled."""
     if term.node >= 0:
         return [term.node]
     loop = plan.loop_joints[term.loop]
@@ -117,7 +117,7 @@ def _moving(plan: Plan, term: Term) -> list[int]:
 
 
 def _between(plan: Plan, a: int, b: int) -> list[int]:
-    """The nodes whose joints move two nodes against each other."""
+    """Return the nodes whose joints move two nodes against each other."""
     last = plan.last_common(a, b)
     path = []
     for node in (a, b):

@@ -98,8 +98,8 @@ class _Place:
 
 
 def looks_redundant(plan: Plan, measure: Measure, q: np.ndarray, accuracy: float) -> bool:
-    """Whether loops are closed at q (nq,) and have constraints there that may be redundant up to the accuracy, unless a
-    singular configuration is near."""
+    """Return whether loops are closed at q (nq,) and have constraints there that may be redundant up to the accuracy,
+    unless a singular configuration is near."""
     scales = scales_of(plan)
     e, J = measure(q)
     e, J = scales.errors(e), scales.jacobian(J)
@@ -143,7 +143,7 @@ def near_redundancy(
 
 
 def _as_if_regular(places: Sequence[_Place]) -> list[_Place]:
-    """The places with weak singular values and gaps as they would be where the others are furthest from zero."""
+    """Return the places with weak singular values and gaps as they would be where the others are furthest from zero."""
     most: dict[int, float] = {}
     for place in places:
         most[place.strong] = max(most.get(place.strong, 0.0), place.least)
@@ -177,7 +177,7 @@ class _Scout:
         self.scales = scales_of(evaluator.plan)
 
     def begin(self, start: np.ndarray) -> _Place | None:
-        """The closed configuration near the start."""
+        """Return the closed configuration near the start."""
         e = self.scales.errors(self.measure(start)[0])
         near = start if np.abs(e).max(initial=0.0) <= self.accuracy else close(self.evaluator, start)[0]
         return self._closed(near)
@@ -192,7 +192,7 @@ class _Scout:
         return [sign * way for way in ways for sign in (1.0, -1.0)]
 
     def step(self, place: _Place, way: np.ndarray) -> _Place | None:
-        """The closed configuration a step along a direction (nv,), None if the mechanism does not go there."""
+        """Return the closed configuration a step along a direction (nv,), None if the mechanism does not go there."""
         found = self._closed(self._moved(place.q, STEP * way))
         if found is None:
             return None
@@ -200,7 +200,7 @@ class _Scout:
         return found if float(np.linalg.norm(gone / self.scales.units)) > 0.3 * STEP else None
 
     def walk(self, place: _Place, way: np.ndarray) -> list[_Place]:
-        """The places that are met going on and on in a direction."""
+        """Return the places that are met going on and on in a direction."""
         met: list[_Place] = []
         while len(met) < STEPS:
             found = self.step(place, way)

@@ -16,8 +16,8 @@ CLOSED = 1e-11
 
 
 def row_sizes(Phi: np.ndarray, length: float) -> np.ndarray:
-    """What a radian or a length of motion is along the columns of Phi (..., 6, m), the forces of constraints: (..., m);
-    1 for a column of zeros. For motions in place of forces give 1 / length."""
+    """Return what a radian or a length of motion is along the columns of Phi (..., 6, m), the forces of constraints:
+    (..., m); 1 for a column of zeros. For motions in place of forces give 1 / length."""
     size = np.linalg.norm(Phi[..., :3, :], axis=-2) + length * np.linalg.norm(Phi[..., 3:, :], axis=-2)
     return np.where(size > 0.0, size, 1.0)
 
@@ -28,7 +28,7 @@ def scaled_rows(D: np.ndarray, length: float) -> np.ndarray:
 
 
 def rounding_left(plan: Plan, q: np.ndarray) -> float:
-    """What rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
+    """Return what rounding may leave of the errors of loops at q (nq,), in radians or lengths."""
     out = 0.0
     for i in np.flatnonzero(moving_loops(plan)).tolist():
         kind = plan.kind[i]
@@ -64,11 +64,11 @@ class Scales:
         return e / self.rows
 
     def jacobian(self, J: np.ndarray) -> np.ndarray:
-        """A Jacobian (..., m, nv) of the constraints whose rows and columns are in radians and lengths."""
+        """Return a Jacobian (..., m, nv) of the constraints whose rows and columns are in radians and lengths."""
         return J / self.rows[:, None] * self.units
 
 
 @lru_cache(maxsize=64)
 def scales_of(plan: Plan) -> Scales:
-    """The measures of a plan, found once."""
+    """Return the measures of a plan, found once."""
     return Scales(plan)

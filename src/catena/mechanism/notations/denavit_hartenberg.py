@@ -115,7 +115,7 @@ def by_column(who: str, count: int, **columns: Sequence[Any] | None) -> list[dic
 
 
 def _joint(i: int, row: DenavitHartenberg | Sequence[Any]) -> tuple[JointKind, Pose]:
-    """The joint kind and the pose of frame i in frame i-1 at q = 0 (eq. 2.18, 2.19)."""
+    """Return the joint kind and the pose of frame i in frame i-1 at q = 0 (eq. 2.18, 2.19)."""
     who = f"Denavit-Hartenberg row {i}"
     if not 4 <= len(row) <= 5:
         raise ModelError(

@@ -151,7 +151,7 @@ def sdof_gammas(
 def _table(
     gammas: Sequence[ArrayLike], phis: Sequence[Phi]
 ) -> list[tuple[NDArray[np.float64], tuple[int, ...]]]:
-    """The checked gammas, each with the indices of its moving entries."""
+    """Return the checked gammas, each with the indices of its moving entries."""
     if len(gammas) == 0 or len(gammas) != len(phis):
         raise ModelError(
             f"SDOF table: {len(gammas)} gammas and {len(phis)} phis: give one of each for every link"
@@ -163,7 +163,7 @@ def _table(
 
 
 def _moving(who: str, phi: Phi) -> tuple[int, ...]:
-    """The indices of the motions in phi, in the order in which it lists them."""
+    """Return the indices of the motions in phi, in the order in which it lists them."""
     if isinstance(phi, str):
         phi = (phi,)
     if isinstance(phi, Sequence) and all(isinstance(motion, str) for motion in phi):
@@ -193,8 +193,8 @@ def _unit_columns(matrix: NDArray[np.float64]) -> bool:
 def _joint(
     gamma: NDArray[np.float64], moving: tuple[int, ...]
 ) -> tuple[JointKind, Pose, Pose, NDArray[np.float64]]:
-    """The kind of a joint, what stands still before and after it, and the way (3,) from the link's frame to the next
-    gimbal.
+    """Return the kind of a joint, what stands still before and after it, and the way (3,) from the link's frame to the
+    next gimbal.
 
     Body frame i is reached from gimbal i by before * motion(q) * after. `after` takes back all displacements of the
     table, so that the body frame is on the gimbal at the table's configuration.
@@ -228,12 +228,12 @@ def _joint(
 
 
 def _elementary(k: int, x: float) -> Pose:
-    """The pose that one entry of gamma makes."""
+    """Return the pose that one entry of gamma makes."""
     along = tuple(np.where(np.arange(3) == k % 3, x, 0.0).tolist())
     return Pose(rpy=along) if k < 3 else Pose(p=along)
 
 
 def _rotation(angles: NDArray[np.float64]) -> Pose:
-    """A frame turned about x, then about its own y, then about its own z (eq. 2.26)."""
+    """Return a frame turned about x, then about its own y, then about its own z (eq. 2.26)."""
     x, y, z = (Pose(rpy=tuple(row)) for row in np.diag(angles))
     return x * y * z

@@ -21,7 +21,7 @@ __all__ = ["EDITS", "acting", "apply", "chains", "linkages", "space", "studies",
 
 
 def apply(text: str, name: str, arguments: Mapping[str, Any]) -> str:
-    """The text after an edit."""
+    """Return the text after an edit."""
     if name not in EDITS:
         raise StateError(f"no edit is called {shown(name)}.")
     try:

@@ -26,7 +26,7 @@ PLACE = ("on", "base", "prefix", "tool", "tip")
 
 
 def columns(notation: str) -> list[str]:
-    """The cells of a row."""
+    """Return the cells of a row."""
     return [*(name for name, _ in GEOMETRY[notation]), LAST[notation], "mass", *COM, *INERTIA]
 
 
@@ -87,8 +87,8 @@ def set_chain(
 
 
 def cells(chain: Any) -> dict[str, Any] | None:
-    """A chain of a text as the cells of a table: {"notation", "columns", "rows", and where it hangs}; None where it has
-    something that no table shows."""
+    """Return a chain of a text as the cells of a table: {"notation", "columns", "rows", and where it hangs}; None where
+    it has something that no table shows."""
     notation = str(chain.get("notation", ""))
     plain = chain.unwrap() if hasattr(chain, "unwrap") else chain
     if notation not in GEOMETRY:

@@ -28,7 +28,7 @@ def linkage_of(document: Document) -> Any:
 
 
 def inner(table: Any, key: str) -> Any:
-    """A table inside of a table, made where it is not there."""
+    """Return a table inside of a table, made where it is not there."""
     if key not in table:
         table[key] = _apart(tomlkit.table())
     return table[key]
@@ -47,7 +47,7 @@ def append(document: Document, word: str, table: Table) -> None:
 
 
 def _apart(table: Table) -> Table:
-    """A table with an empty line before it, as people write them."""
+    """Return a table with an empty line before it, as people write them."""
     table.trivia.indent = "\n"
     return table
 
@@ -58,7 +58,7 @@ def drop_empty(table: Any, key: str) -> None:
 
 
 def point_named(linkage: Any, place: Any) -> str:
-    """The name of a point, which is new where a place is given."""
+    """Return the name of a point, which is new where a place is given."""
     if isinstance(place, str):
         if place not in linkage["fixed"] and place not in linkage["sketch"]:
             raise StateError(f"no point is called {shown(place)}.")
@@ -112,7 +112,7 @@ def ends_of(bar: str) -> tuple[str, str]:
 
 
 def frame_at(document: Document, place: Any) -> str:
-    """The name of a frame, which is new on ground where a place is given."""
+    """Return the name of a frame, which is new on ground where a place is given."""
     if isinstance(place, str):
         return place
     x, z = coordinates(place)
@@ -144,7 +144,7 @@ def new_name(word: str, taken: list[Any]) -> str:
 
 
 def parameters_of(document: Document) -> dict[str, float]:
-    """The parameters that are numbers by themselves."""
+    """Return the parameters that are numbers by themselves."""
     found: dict[str, float] = {}
     for name, value in document.get("parameters", {}).items():
         try:

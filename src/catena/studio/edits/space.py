@@ -281,7 +281,7 @@ def set_start(document: Document, joint: str, position: Any = None, velocity: An
 
 
 def feature(document: Document, given: Any) -> tuple[str, Floats, Floats]:
-    """The body of a feature, its point and its direction of length 1, in the frame of the body."""
+    """Return the body of a feature, its point and its direction of length 1, in the frame of the body."""
     if not isinstance(given, Mapping):
         raise StateError(f"a feature is {shown(given)}; point at a body or at the floor.")
     body = given.get("body")
@@ -314,7 +314,8 @@ def _joint(document: Document, name: str, kind: Any, parent: str, child: str, pi
 
 
 def _frame(document: Document, at: Mapping[str, Any], name: str, moves: str = "") -> str:
-    """The name of a new frame at a feature; one of ground is refused where `moves` says what acts on bodies only."""
+    """Return the name of a new frame at a feature; one of ground is refused where `moves` says what acts on bodies
+    only."""
     body, p, z = feature(document, at)
     if moves and body == GROUND:
         raise StateError(f"{moves} acts on a body, and this is the ground: click a body.")
@@ -360,8 +361,8 @@ def _pose(p: Floats, R: Floats) -> InlineTable:
 
 
 def _towards(z: Floats) -> Floats:
-    """A rotation (3, 3) whose third axis is z: none for the vertical, else with the first axis level where there is
-    one, so that what is attached lies as people expect."""
+    """Return a rotation (3, 3) whose third axis is z: none for the vertical, else with the first axis level where there
+    is one, so that what is attached lies as people expect."""
     if z[2] > 1.0 - 1e-12:
         return np.eye(3)
     y = np.cross(z, [0.0, 0.0, 1.0]) if abs(z[2]) < 1.0 - 1e-9 else np.array([0.0, -1.0, 0.0])
@@ -370,7 +371,8 @@ def _towards(z: Floats) -> Floats:
 
 
 def _least_turn(a: Floats, b: Floats) -> Floats:
-    """The rotation (3, 3) that takes one direction of length 1 to another, not opposite one by the shortest way."""
+    """Return the rotation (3, 3) that takes one direction of length 1 to another, not opposite one by the shortest
+    way."""
     v, c = np.cross(a, b), float(a @ b)
     K = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
     return np.eye(3) + K + K @ K / (1.0 + c)
@@ -396,5 +398,5 @@ def _numbers(given: Any, count: int, what: str) -> Floats:
 
 
 def _half(given: float | str) -> float | str:
-    """Half of a length that was typed: a number stays a number, a formula a formula."""
+    """Return half of a length that was typed: a number stays a number, a formula a formula."""
     return 0.5 * given if isinstance(given, float) else f"({given}) / 2"

@@ -54,7 +54,7 @@ def remove_study(document: Document) -> None:
 
 
 def study_of(document: Any) -> dict[str, Any] | None:
-    """What `set_study` takes, from the text; None where it has no study that a form can show."""
+    """Return what `set_study` takes, from the text; None where it has no study that a form can show."""
     study = document.get("study")
     if not isinstance(study, dict) or not isinstance(study.get("vary"), dict):
         return None

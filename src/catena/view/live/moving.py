@@ -129,8 +129,8 @@ class Mover:
     def _towards(
         self, q: Floats, step: Floats, body: str, point: Floats, to: Floats
     ) -> tuple[Floats | None, bool]:
-        """The closed configuration after a step, or a part of it, at which a point of a body is nearer to a place than
-        before; and whether it was the loops that did not close."""
+        """Return the closed configuration after a step, or a part of it, at which a point of a body is nearer to a
+        place than before; and whether it was the loops that did not close."""
         far, is_open = self._distance(q, body, point, to), False
         for part in (1.0, 0.3, 0.1, 0.02):
             moved = self._closed(self.system.integrate(q, part * step))
@@ -149,15 +149,15 @@ class Mover:
         return float(np.linalg.norm(to - pose.R @ point - pose.p))
 
     def _liveliness(self, q: Floats) -> float:
-        """How far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""
+        """Return how far a point at the edge goes at most under a force of 1 at some joint: the scale of mobilities."""
         if self.system.nv > MANY:
             return 0.0
         answers = self._answers(q, np.eye(self.system.nv))
         return float(np.max(np.abs(np.diag(answers)) / self._unit**2, initial=0.0)) * self.extent**2
 
     def driver(self, q: Floats) -> str:
-        """The joint of the tree that drives best in the motions that are possible at q, or nothing if none moves: one
-        on the ground, where people have their motors, if it is about as good as the one that moves most."""
+        """Return the joint of the tree that drives best in the motions that are possible at q, or nothing if none
+        moves: one on the ground, where people have their motors, if it is about as good as the one that moves most."""
         s = self.system
         if s.nv > MANY:
             return ""
@@ -196,7 +196,8 @@ class Mover:
         return _Coordinate.of_tree(s, joint, component, self._low[i], self._high[i], self._unit[i])
 
     def _nearer(self, q: Floats, step: Floats, one: _Coordinate, value: float) -> Floats | None:
-        """The closed configuration after a step, or a part of it, at which a coordinate is nearer to the value."""
+        """Return the closed configuration after a step, or a part of it, at which a coordinate is nearer to the
+        value."""
         for part in (1.0, 0.25, 0.05, 0.01):
             moved = self._closed(self.system.integrate(q, part * step))
             if moved is not None and abs(one.away(value, moved)) < abs(one.away(value, q)) * (1.0 - 1e-9):
@@ -204,8 +205,8 @@ class Mover:
         return None
 
     def marks(self, q: Floats) -> dict[str, str]:
-        """What is worth knowing of a configuration: {"joint component": "limit" or "dead"}, and under "state" the
-        mobility in words."""
+        """Return what is worth knowing of a configuration: {"joint component": "limit" or "dead"}, and under "state"
+        the mobility in words."""
         s = self.system
         found: dict[str, str] = {}
         near = 1e-4 * np.minimum(self._high - self._low, self._unit)
@@ -233,7 +234,7 @@ class Mover:
         return found
 
     def _loop_coordinates(self) -> list[_Coordinate]:
-        """The coordinates of joints that close loops and have limits."""
+        """Return the coordinates of joints that close loops and have limits."""
         return [
             self._coordinate(name, k)
             for name in self.limited_loops
@@ -241,8 +242,8 @@ class Mover:
         ]
 
     def _answers(self, q: Floats, forces: Floats, moved: Floats | None = None) -> Floats:
-        """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv), with all
-        modes held but the one that is `moved`, which is told by its slope (nv,)."""
+        """Return the accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv),
+        with all modes held but the one that is `moved`, which is told by its slope (nv,)."""
         modes = [k for name in self._modes for k in range(self.system.nv)[self.system.slice_v(name)]]
         e = [k for k in modes if moved is None or not moved[k]]
         if not e:
@@ -252,7 +253,7 @@ class Mover:
         return free - free[:, e] @ np.linalg.pinv(at_modes[:, e], rcond=1e-10) @ at_modes
 
     def _free_answers(self, q: Floats, forces: Floats) -> Floats:
-        """The accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv)."""
+        """Return the accelerations (k, nv) of the closed mechanism at rest and without weight under forces (k, nv)."""
         s = self.system
         states = np.broadcast_to(q, (len(forces) + 1, s.nq))
         tau = np.concatenate([np.zeros((1, s.nv)), forces])
@@ -267,7 +268,7 @@ class Mover:
         return found[1:] - found[0]
 
     def _within(self, q: Floats, step: Floats) -> Floats:
-        """A step that is not too long and passes no limit."""
+        """Return a step that is not too long and passes no limit."""
         size = float(np.max(np.abs(step) / self._unit, initial=0.0))
         step = step * min(1.0, LONGEST / size) if size > 0.0 else step
         position = self._coordinates(q)
@@ -296,7 +297,8 @@ class Mover:
                 return None
 
     def _coordinates(self, q: Floats) -> Floats:
-        """The coordinates beside their velocities (nv,); those of quaternions count as zero and have no limits here."""
+        """Return the coordinates beside their velocities (nv,); those of quaternions count as zero and have no limits
+        here."""
         s = self.system
         found = np.zeros(s.nv)
         for joint in s.joints:
@@ -334,12 +336,13 @@ class _Coordinate:
         )
 
     def away(self, value: float, q: Floats) -> float:
-        """How far the value is from where the coordinate is; the angle of a loop joint is known up to whole turns."""
+        """Return how far the value is from where the coordinate is; the angle of a loop joint is known up to whole
+        turns."""
         left = value - float(self.system.joint_position(q, self.joint)[self.component])
         return float(np.remainder(left + np.pi, 2.0 * np.pi) - np.pi) if self.is_angle else left
 
     def slope(self, q: Floats) -> Floats:
-        """The derivative (nv,) of the coordinate with respect to the motion of the joints of the tree."""
+        """Return the derivative (nv,) of the coordinate with respect to the motion of the joints of the tree."""
         s = self.system
         if self.joint not in s.loops:
             return np.eye(s.nv)[s.slice_v(self.joint).start + self.component]
@@ -348,13 +351,14 @@ class _Coordinate:
 
 
 def movable_loops(system: System) -> list[str]:
-    """The joints that close loops and whose coordinates are numbers by themselves, not quaternions."""
+    """Return the joints that close loops and whose coordinates are numbers by themselves, not quaternions."""
     kinds = {name: system.mechanism.joints[name].kind for name in system.loops}
     return [name for name, kind in kinds.items() if kind.nq == kind.nv > 0]
 
 
 def kind_of(system: System, joint: str) -> JointKind:
-    """The kind of a joint of the tree, modes included; a pinned root hangs on a free joint that nobody described."""
+    """Return the kind of a joint of the tree, modes included; a pinned root hangs on a free joint that nobody
+    described."""
     if joint.endswith(MODES):
         return Modal(system.slice_v(joint).stop - system.slice_v(joint).start)
     described = system.mechanism.joints.get(joint)
@@ -378,8 +382,8 @@ def _words(mobility: int, loops: int) -> str:
 
 
 def _part_in_motion(answers: Floats) -> Floats:
-    """How much of a motion each coordinate (nv,) can be: the largest part that it has in any motion of length 1, of
-    those that answers (k, nv) to forces span."""
+    """Return how much of a motion each coordinate (nv,) can be: the largest part that it has in any motion of length 1,
+    of those that answers (k, nv) to forces span."""
     sizes = np.linalg.norm(answers, axis=1)
     # Beside forces that move something, what others move is rounding.
     real = sizes > 1e-10 * np.max(sizes, initial=0.0)

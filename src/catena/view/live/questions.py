@@ -37,11 +37,11 @@ class Questions:
         self._lock = threading.Lock()
 
     def first(self) -> dict[str, Any]:
-        """What a page knows before it asks: the joints that can be moved, and the state at the start."""
+        """Return what a page knows before it asks: the joints that can be moved, and the state at the start."""
         return {"joints": self._joints(), **self._state(DraggedState(self.start))}
 
     def answer(self, question: Any) -> dict[str, Any]:
-        """The configuration after a move: {"q", "poses", "values", "marks", "note"}.
+        """Return the configuration after a move: {"q", "poses", "values", "marks", "note"}.
 
         A question is {"q": (nq,)} alone, or with "joint", "component" and "value", or with "body", "point" (in the
         body) and "to" (in ground).

@@ -74,14 +74,14 @@ class Server:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/{self.secret}/"
 
     def ticket_url(self) -> str:
-        """An address that leads to the page once, for the command line of the browser, which every user of the
+        """Return an address that leads to the page once, for the command line of the browser, which every user of the
         computer can read."""
         ticket = secrets.token_urlsafe(16)
         self._tickets.add(ticket)
         return f"{self.url.removesuffix(f'{self.secret}/')}{ticket}"
 
     def takes_ticket(self, path: str) -> bool:
-        """Whether a path is that of a ticket, which is void from then on."""
+        """Return whether a path is that of a ticket, which is void from then on."""
         try:
             self._tickets.remove(path.removeprefix("/"))
         except KeyError:
@@ -89,7 +89,7 @@ class Server:
         return True
 
     def is_known(self, host: str | None, origin: str | None) -> bool:
-        """Whether a request was meant for this server, by the host it names and the site that it comes from."""
+        """Return whether a request was meant for this server, by the host it names and the site that it comes from."""
         if not host:
             return False
         name = host.rsplit(":", 1)[0].strip("[]") if host.endswith(f":{self.port}") else host.strip("[]")
@@ -193,7 +193,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(400, {"error": str(error)})
 
     def is_allowed(self) -> bool:
-        """Whether a request was meant for this server; one that was not is answered so."""
+        """Return whether a request was meant for this server; one that was not is answered so."""
         if self.desk.is_known(self.headers.get("Host"), self.headers.get("Origin")):
             return True
         self.reply(403, {"error": "this server answers only requests that were meant for it"})

@@ -43,7 +43,7 @@ class View(Served):
         atexit.register(self._leave)
 
     def html(self) -> str:
-        """The page itself."""
+        """Return the page itself."""
         if not self._text:
             self._text = page(self.movie, self.questions.first() if self.questions else None)
         return self._text
@@ -71,7 +71,7 @@ class View(Served):
         return self._frame(HEIGHT)
 
     def _frame(self, height: int) -> str:
-        """A run is part of the notebook; what asks questions has to come from the server."""
+        """Return a run is part of the notebook; what asks questions has to come from the server."""
         if self.questions and self.server is not None:
             self.server.may_be_framed = True
         source = f'src="{self.url}"' if self.questions else f'srcdoc="{escape(self.html(), quote=True)}"'
@@ -95,7 +95,7 @@ def view(
     port: int = 0,
     **options: Any,
 ) -> View:
-    """A view of a mechanism or system at q (nq,), which can be moved, or of a run, which is played.
+    """Return a view of a mechanism or system at q (nq,), which can be moved, or of a run, which is played.
 
     Without q a mechanism starts at its initial state with its loops closed. `show` opens it at once: by default at a
     prompt, but not in a notebook, where it shows itself, nor in a script. Options are those of `movie`.

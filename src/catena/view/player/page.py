@@ -24,7 +24,8 @@ POLICY = (
 
 
 def page(movie: Movie, live: dict[str, Any] | None = None) -> str:
-    """A whole page that shows a movie; with `live` data its joints can be moved through the server it came from."""
+    """Return a whole page that shows a movie; with `live` data its joints can be moved through the server it came
+    from."""
     policy = POLICY.format(talk="'self'" if live else "'none'")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -38,7 +39,7 @@ def page(movie: Movie, live: dict[str, Any] | None = None) -> str:
 
 
 def fragment(movie: Movie, name: str, live: dict[str, Any] | None = None) -> str:
-    """The element `name` with a player in it, for a page that has `styles` in its head; its size is that of the
+    """Return the element `name` with a player in it, for a page that has `styles` in its head; its size is that of the
     element."""
     data = payload(movie) | ({"live": live} if live else {})
     # A script element ends at the first "</", wherever that stands.
@@ -56,7 +57,7 @@ def fragment(movie: Movie, name: str, live: dict[str, Any] | None = None) -> str
 
 
 def styles() -> str:
-    """The style element that players need."""
+    """Return the style element that players need."""
     return f"<style>{_text('vendor/uplot.css')}\n{_text('style.css')}</style>"
 
 

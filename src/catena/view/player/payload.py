@@ -68,7 +68,7 @@ def payload(movie: Movie) -> Data:
 
 
 def scene_data(scene: Scene) -> Data:
-    """A scene without poses."""
+    """Return a scene without poses."""
     index = {name: k for k, name in enumerate(scene.carriers)}
     parts, forms, meshes = [], _Instances(), _Meshes(is_coarse=len(scene.bodies) > MANY)
     for part in scene.parts:
@@ -132,7 +132,7 @@ class _Instances:
         self._rows: dict[str, list[tuple[int, Floats, float]]] = {"cylinder": [], "ball": [], "box": []}
 
     def take(self, solid: Solid, part: int) -> bool:
-        """Whether the solid is made of unit forms, and if so, its instances."""
+        """Return whether the solid is made of unit forms, and if so, its instances."""
         R, p = solid.R, solid.p
         if isinstance(solid, BarSolid):
             r, end, z = solid.radius, solid.end_radius, solid.length
@@ -156,7 +156,7 @@ class _Instances:
         self._rows[form].append((part, np.column_stack([linear, p]), taper))
 
     def data(self) -> Data:
-        """The instances of each form: parts (n,), maps (n, 3, 4), and how far cylinders narrow (n,)."""
+        """Return the instances of each form: parts (n,), maps (n, 3, 4), and how far cylinders narrow (n,)."""
         return {
             form: {
                 "part": numbers([row[0] for row in rows], "u2"),
@@ -204,7 +204,7 @@ class _Meshes:
 
 
 def _skin(skin: Skin, part: int, index: Mapping[str, int]) -> Data:
-    """A skin: where its corners are on their stations, and its triangles."""
+    """Return a skin: where its corners are on their stations, and its triangles."""
     carriers = np.array([index[name] for name in skin.stations])
     triangles = skin.triangles
     return {
@@ -217,7 +217,7 @@ def _skin(skin: Skin, part: int, index: Mapping[str, int]) -> Data:
 
 
 def _flexing(flexing: Flexing, index: Mapping[str, int]) -> Data:
-    """The stations of a flexible body, which the player moves by the amplitudes of its modes."""
+    """Return the stations of a flexible body, which the player moves by the amplitudes of its modes."""
     return {
         "body": index[flexing.body],
         "first": index[flexing.stations[0]],
@@ -244,7 +244,7 @@ def _segment(segment: MovieSegment, scene: int) -> Data:
 
 
 def _arrow(arrow: Arrows, scene: Scene) -> Data:
-    """An arrow with its vectors in sixteen bits, which is finer than can be seen."""
+    """Return an arrow with its vectors in sixteen bits, which is finer than can be seen."""
     largest = float(np.max(np.abs(arrow.vectors)))
     offset = {} if arrow.offset is None else {"offset": numbers(arrow.offset)}
     return offset | {
@@ -256,7 +256,7 @@ def _arrow(arrow: Arrows, scene: Scene) -> Data:
 
 
 def _panel(t: Floats, panel: Panel) -> Data:
-    """A panel whose curves have at most so many points that they can be seen apart."""
+    """Return a panel whose curves have at most so many points that they can be seen apart."""
     keep = np.arange(len(t))
     if len(t) > CURVE_POINTS:
         keep = np.unique(np.linspace(0, len(t) - 1, CURVE_POINTS).round().astype(int))
@@ -275,7 +275,7 @@ def _panel(t: Floats, panel: Panel) -> Data:
 
 
 def _bounds(segments: Sequence[MovieSegment]) -> list[list[float]]:
-    """The corners of the box around all parts at some times of all segments."""
+    """Return the corners of the box around all parts at some times of all segments."""
     low, high = np.full(3, np.inf), np.full(3, -np.inf)
     reaches: dict[int, dict[int, list[Floats]]] = {}
     for segment in segments:
@@ -299,7 +299,7 @@ def _bounds(segments: Sequence[MovieSegment]) -> list[list[float]]:
 
 
 def _reach(scene: Scene) -> dict[int, list[Floats]]:
-    """The points (n, 3) that each body reaches to, in its axes; flexible ones at rest."""
+    """Return the points (n, 3) that each body reaches to, in its axes; flexible ones at rest."""
     index = {name: k for k, name in enumerate(scene.bodies)}
     at = {name: (index[name], np.zeros(3)) for name in scene.bodies}
     for each in scene.flexings:
@@ -325,7 +325,7 @@ def _ends(cloud: Floats, axis: int) -> tuple[float, float]:
 
 
 def _rotations(q: Floats) -> Floats:
-    """The rotations (n, 3, 3) of unit quaternions (n, 4)."""
+    """Return the rotations (n, 3, 3) of unit quaternions (n, 4)."""
     w, x, y, z = q.T
     return np.stack(
         [
@@ -338,7 +338,7 @@ def _rotations(q: Floats) -> Floats:
 
 
 def numbers(values: Any, kind: str = "f4") -> str:
-    """An array as base64 of its numbers in little-endian order."""
+    """Return an array as base64 of its numbers in little-endian order."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()).decode("ascii")
 
 

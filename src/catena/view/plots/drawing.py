@@ -41,7 +41,7 @@ def draw_panel(ax: Any, t: np.ndarray, panel: Panel) -> None:
 
 
 def _shared_out(curves: tuple[Curve, ...]) -> tuple[list[Curve], list[Curve]]:
-    """The curves that get a colour, and the rest: of many, those that vary most stand out."""
+    """Return the curves that get a colour, and the rest: of many, those that vary most stand out."""
     if len(curves) <= len(COLOURS):
         return list(curves), []
     spread = [float(np.ptp(curve.values)) for curve in curves]
@@ -83,7 +83,7 @@ def _widen(ax: Any, panel: Panel) -> None:
 
 
 def _scaled(ax: Any, panel: Panel) -> str:
-    """The unit, with the power of ten that very small or large numbers are counted in."""
+    """Return the unit, with the power of ten that very small or large numbers are counted in."""
     unit = panel.unit or "1"
     size = max(map(abs, ax.get_ylim()))
     if panel.logarithmic or 1e-3 <= size < 1e5:
@@ -133,7 +133,7 @@ def style(ax: Any, title: str) -> None:
 
 
 def flat_axes(points: np.ndarray) -> tuple[int, int] | None:
-    """The two coordinates of a way (..., 3) that stays in a plane across the third, else None."""
+    """Return the two coordinates of a way (..., 3) that stays in a plane across the third, else None."""
     rows = points.reshape(-1, 3)
     extent = np.ptp(rows, axis=0)
     across = int(np.argmin(extent))

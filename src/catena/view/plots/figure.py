@@ -51,7 +51,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> None:
 
 
 def figure_of(run: Trajectory, panels: Sequence[AnyPanel], title: str = "", canvas: Any = None) -> Any:
-    """A figure with a grid of panels; one that belongs to `canvas` (pyplot), or to nobody."""
+    """Return a figure with a grid of panels; one that belongs to `canvas` (pyplot), or to nobody."""
     from matplotlib.figure import Figure
 
     columns = 1 if len(panels) == 1 else 2
@@ -77,7 +77,7 @@ def figure_of(run: Trajectory, panels: Sequence[AnyPanel], title: str = "", canv
 
 
 def _content(figure: Any, file: Path) -> bytes:
-    """The figure in the format that the ending of a name says."""
+    """Return the figure in the format that the ending of a name says."""
     stream = io.BytesIO()
     formats = figure.canvas.get_supported_filetypes()
     ending = file.suffix.lower().removeprefix(".")

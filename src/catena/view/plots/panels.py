@@ -67,7 +67,7 @@ AnyPanel = Panel | PathPanel
 
 
 def default_panels(run: Trajectory) -> list[AnyPanel]:
-    """What people want to see first."""
+    """Return what people want to see first."""
     names = ["positions", "velocities"]
     names += ["forces"] if any(np.any(part.tau) for part in run.all_segments) else []
     names += ["contacts"] if run.contact_forces else []
@@ -77,7 +77,7 @@ def default_panels(run: Trajectory) -> list[AnyPanel]:
 
 
 def chosen_panels(run: Trajectory, what: Sequence[Any]) -> list[AnyPanel]:
-    """The panels for words (see PANELS), joints, lists of joints, and frames or bodies."""
+    """Return the panels for words (see PANELS), joints, lists of joints, and frames or bodies."""
     panels: list[AnyPanel] = []
     for choice in what:
         if not isinstance(choice, str) and np.iterable(choice):
@@ -100,7 +100,7 @@ def _known(run: Trajectory, name: Any, is_list: bool = False) -> str:
 
 
 def _moving(run: Trajectory) -> tuple[str, ...]:
-    """The joints that move in some segment, of the tree and of loops."""
+    """Return the joints that move in some segment, of the tree and of loops."""
     return run.names(lambda part: (*part.system.joints, *part.system.loops))
 
 
@@ -115,14 +115,14 @@ def joint_panels(run: Trajectory, joints: Sequence[str]) -> list[AnyPanel]:
 
 
 def path_panels(run: Trajectory, frame: str) -> list[AnyPanel]:
-    """The path of a frame or body, and its position over time."""
+    """Return the path of a frame or body, and its position over time."""
     p = run.position(frame)
     curves = tuple(Curve(axis, p[..., k]) for k, axis in enumerate("xyz"))
     return [PathPanel(f"Path of {frame}", p), Panel(f"Position of {frame}", "m", curves)]
 
 
 def position_panels(run: Trajectory | Course) -> list[AnyPanel]:
-    """The positions of all joints of a run or course, a panel for each unit."""
+    """Return the positions of all joints of a run or course, a panel for each unit."""
     return _by_unit(run, "position", run.joints)
 
 
@@ -135,7 +135,7 @@ def _forces(run: Trajectory) -> list[AnyPanel]:
 
 
 def _by_unit(run: Trajectory | Course, quantity: Quantity, joints: Sequence[str]) -> list[AnyPanel]:
-    """A panel for each unit in turn, so that angles and displacements do not share an axis."""
+    """Return a panel for each unit in turn, so that angles and displacements do not share an axis."""
     curves: dict[tuple[str, str], list[Curve]] = {}
     for joint in joints:
         values = _values(run, quantity, joint)
@@ -151,7 +151,7 @@ def _by_unit(run: Trajectory | Course, quantity: Quantity, joints: Sequence[str]
 
 
 def panel_of(joint: str, quantity: Quantity, unit: str) -> tuple[str, str]:
-    """The title and the unit of the panel that a coordinate belongs to; modes have one of their own."""
+    """Return the title and the unit of the panel that a coordinate belongs to; modes have one of their own."""
     return (MODAL[quantity] if joint.endswith(MODES) else TITLES[quantity, unit]), unit
 
 

@@ -30,7 +30,7 @@ YIELD = 100.0
 
 
 def consistent_velocity(problem: LoopProblem, held: Sequence[Held], slack: float) -> np.ndarray:
-    """The velocities v (states, nv) at the positions of the problem; its v plays no part.
+    """Return the velocities v (states, nv) at the positions of the problem; its v plays no part.
 
     The values of `held` have shape (states, nv_joint) or (nv_joint,). Raises a LoopError with what is left of
     each loop when the loops do not allow what is given.
@@ -86,7 +86,7 @@ def _held_rows(problem: LoopProblem, held: Sequence[Held]) -> tuple[np.ndarray, 
 
 
 def _null_space(A: np.ndarray, cutoff: float) -> np.ndarray:
-    """An orthonormal basis (nv, k) of what A does not see; singular values up to `cutoff` are zero."""
+    """Return an orthonormal basis (nv, k) of what A does not see; singular values up to `cutoff` are zero."""
     _, s, Vt = np.linalg.svd(A)
     return Vt[int((s > cutoff).sum()) :].T
 

@@ -32,8 +32,8 @@ from catena.spatial import Force, Motion, Transform
 
 @lru_cache(maxsize=32)
 def loop_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
-    """The elimination of a sort; `sort_for` tells which a plan needs. With `implicit` modes have the inertia and the
-    force that a step implicit in them lends them."""
+    """Return the elimination of a sort; `sort_for` tells which a plan needs. With `implicit` modes have the inertia and
+    the force that a step implicit in them lends them."""
     order = partial(schedule, implicit=True) if implicit else schedule
     return Algorithm(
         f"loop_elimination_{sort}{'_implicit' * implicit}", accelerating_ground(sort.modes),
@@ -47,8 +47,9 @@ def loop_elimination(sort: EliminationShape, implicit: bool = False) -> Algorith
 
 @lru_cache(maxsize=8)
 def loop_wrenches(sort: EliminationShape) -> Algorithm:
-    """The same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the nodes'
-    parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are unique."""
+    """Return the same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the
+    nodes' parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are
+    unique."""
     base = loop_elimination(sort)
 
     def stiff_ground(ground: Any) -> None:

@@ -54,8 +54,8 @@ SORTS = (
 
 
 def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
-    """The sort with the fewest columns that serves all loops of a plan, its couplings, and the modes of its bodies;
-    where friction `sticks`, loop joints that have some may hold along all their motions besides."""
+    """Return the sort with the fewest columns that serves all loops of a plan, its couplings, and the modes of its
+    bodies; where friction `sticks`, loop joints that have some may hold along all their motions besides."""
     held = [
         loop.kind.nv if sticks and any(x != 0.0 for x in loop.friction) else 0 for loop in plan.loop_joints
     ]
@@ -74,7 +74,7 @@ class ArrayView:
     shape: tuple[int, ...]
 
     def zero(self) -> np.ndarray:
-        """An array of zeros."""
+        """Return an array of zeros."""
         return np.zeros(self.shape)
 
 
@@ -90,7 +90,7 @@ class Columns:
 
 
 def views(sort: EliminationShape) -> dict[str, Any]:
-    """The records of loops, of their links to bodies, of their effects on each other, and of joints that are
+    """Return the records of loops, of their links to bodies, of their effects on each other, and of joints that are
     coupled."""
     columns = sort.columns
     block, vector, triangle = Columns(columns), ArrayView((columns,)), Triangle(columns)

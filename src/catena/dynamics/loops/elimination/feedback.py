@@ -70,7 +70,7 @@ def leave_with_feedback(multiplier: Any, child: Any) -> None:
 def elimination_with_feedback(
     sort: EliminationShape, driven: bool = False, implicit: bool = False
 ) -> Algorithm:
-    """The elimination of a sort with the ground input `feedback`; where joints are
+    """Return the elimination of a sort with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
     base = (hybrid_elimination if driven else loop_elimination)(sort, implicit)
     plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)

@@ -41,7 +41,8 @@ REWRITTEN = frozenset({"I_own", "E_own", "M_own", "p_own", "pm_own", "qdd_driven
 
 
 def among_rigid(of_flexible: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator of what a rigid body does: nodes of flexible ones do `of_flexible` instead, and particles nothing."""
+    """Return a decorator of what a rigid body does: nodes of flexible ones do `of_flexible` instead, and particles
+    nothing."""
 
     def decorate(step: Callable[..., None]) -> Callable[..., None]:
         @wraps(step)
@@ -178,7 +179,7 @@ def articulate(body: Any, parent: Any, stays: Any = None) -> None:
 
 
 def _yielding(inertia: Any, stays: Any) -> Any:
-    """How much a mode yields to a force."""
+    """Return how much a mode yields to a force."""
     if stays is None:
         return spd_inverse(array([[inertia]]))[0, 0]
     is_driven = less(0.5, stays)
@@ -205,7 +206,7 @@ def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
 
 
 def _held(body: Any, link: Any, multiplier: Any) -> ForceSpace:
-    """What a loop holds of a floating frame when its modes are gone."""
+    """Return what a loop holds of a floating frame when its modes are gone."""
     k = body.joint.nv
     K, rows = np.vstack([link.K.array, link.Km[:k]]), []
     for s, U, yields in zip(_motions(body), body.Ux, body.d_inv, strict=True):
@@ -237,7 +238,7 @@ def accelerate(body: Any, parent: Any, is_driven: bool = False) -> None:
 
 
 def _respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:
-    """The accelerations of the modes and of the floating frame, given that of the frame if no mode moved."""
+    """Return the accelerations of the modes and of the floating frame, given that of the frame if no mode moved."""
     k = body.joint.nv
     wide: Any = np.concatenate([a.array, np.zeros(k)])
     motions, qdd = _motions(body), [0.0] * k
@@ -316,7 +317,7 @@ def judge(body: Any, parent: Any, is_driven: bool = False) -> None:
 
 
 def _own_load(body: Any) -> Magnitudes:
-    """What the force that the motion of the particles takes is summed up from, at the floating frame."""
+    """Return what the force that the motion of the particles takes is summed up from, at the floating frame."""
     inertia, a = body.I_own, body.pace
     J, h = np.trace(inertia.I), magnitude(inertia.h)
     whole = Magnitudes(J * a.angular + h * a.linear, h * a.angular + inertia.mass * a.linear)
@@ -326,8 +327,8 @@ def _own_load(body: Any) -> Magnitudes:
 
 
 def _own_modal_load(body: Any) -> list[Any]:
-    """The same for the modes. The sum over particles of m |L| |a| is bounded by sqrt(M) times the root of the sum
-    of m a^2, which does not vanish where mode and motion have nothing to do with each other."""
+    """Return the same for the modes. The sum over particles of m |L| |a| is bounded by sqrt(M) times the root of the
+    sum of m a^2, which does not vanish where mode and motion have nothing to do with each other."""
     k, inertia, pace = body.joint.nv, body.I_own, body.pace
     M, rates = body.M_own.matrix()[:k, :k], body.am[:k]
     moving = sqrt(inertia.mass) * pace.linear + sqrt(np.trace(inertia.I)) * pace.angular
@@ -341,7 +342,7 @@ def _own_modal_load(body: Any) -> list[Any]:
 
 
 def _motions(body: Any) -> list[np.ndarray]:
-    """What each mode moves: the floating frame (6), and itself."""
+    """Return what each mode moves: the floating frame (6), and itself."""
     unit = np.eye(body.joint.nv)
     return [np.concatenate([S, unit[j]]) for j, S in enumerate(body.S.array.T)]
 
@@ -371,15 +372,15 @@ WEIGHING: tuple[OnCall, ...] = (weigh, weigh_at_rest, gather)
 
 @lru_cache(maxsize=64)
 def floating_frames(plan: Plan) -> frozenset[int]:
-    """The nodes of a plan that are floating frames of flexible bodies."""
+    """Return the nodes of a plan that are floating frames of flexible bodies."""
     return frozenset(
         i for i, kind in enumerate(plan.kind) if kind is not None and kind.is_modal and not kind.follows
     )
 
 
 def with_weights(at: Any, entries: list[Entry], moves: OnCall, rests: bool, implicit: bool) -> list[Entry]:
-    """The calls without those at particles, which are weighed once the frame of their body `moves`; where it `rests`
-    nothing acts on them. Modes are lent what a step `implicit` in them lends."""
+    """Return the calls without those at particles, which are weighed once the frame of their body `moves`; where it
+    `rests` nothing acts on them. Modes are lent what a step `implicit` in them lends."""
     plan, found = at.plan, []
     frames, particles = floating_frames(plan), [k is not None and k.is_particle for k in plan.kind]
     for entry in entries:

@@ -82,7 +82,7 @@ hybrid_schedule = partial(
 
 @lru_cache(maxsize=32)
 def hybrid_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
-    """The elimination of a sort, with the inputs of `hybrid_dynamics`."""
+    """Return the elimination of a sort, with the inputs of `hybrid_dynamics`."""
     base = loop_elimination(sort, implicit)
     instead = {
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,

@@ -92,12 +92,12 @@ def start_opening(loop: Any, child: Any, parent: Any) -> None:
 
 
 def constraint_columns(loop: Any, child: Any, parent: Any) -> Any:
-    """The constraint space of a loop joint where it stands, in its own frame."""
+    """Return the constraint space of a loop joint where it stands, in its own frame."""
     return _standing(loop, child, parent)[2]
 
 
 def _standing(loop: Any, child: Any, parent: Any) -> Any:
-    """The transform across the joint, its coordinates, and its constraint space."""
+    """Return the transform across the joint, its coordinates, and its constraint space."""
     X = relative(loop, child, parent)
     q = loop.joint.coordinates(X)
     return (
@@ -135,7 +135,7 @@ def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
 
 @lru_cache(maxsize=8)
 def closure(sort: EliminationShape) -> Algorithm:
-    """The position and velocity errors of loops of up to so many constraints, and of couplings."""
+    """Return the position and velocity errors of loops of up to so many constraints, and of couplings."""
     sort = sort.rigid
     return Algorithm(
         f"closure_{sort}", resting_ground, (stand, measure, *_ties(sort), Schedule(_measuring)),
@@ -147,8 +147,8 @@ def closure(sort: EliminationShape) -> Algorithm:
 
 @lru_cache(maxsize=8)
 def holds(sort: EliminationShape) -> Algorithm:
-    """The errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit forces
-    along the constraints make."""
+    """Return the errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit
+    forces along the constraints make."""
     base = closure(sort)
     return replace(
         base, name=f"holds_{sort.rigid}",
@@ -159,8 +159,8 @@ def holds(sort: EliminationShape) -> Algorithm:
 
 @lru_cache(maxsize=32)
 def position_correction(sort: EliminationShape) -> Algorithm:
-    """The least change of position that closes the loops, to first order, as `qdd`, and how far it can be trusted;
-    changes are measured beside a turn of everything by a radian."""
+    """Return the least change of position that closes the loops, to first order, as `qdd`, and how far it can be
+    trusted; changes are measured beside a turn of everything by a radian."""
     return _correction(
         "position_correction", 1.0, accelerate, start_open, leave_open, sort, frozenset({"qd"})
     )
@@ -168,7 +168,8 @@ def position_correction(sort: EliminationShape) -> Algorithm:
 
 @lru_cache(maxsize=32)
 def velocity_correction(sort: EliminationShape) -> Algorithm:
-    """The least change of velocity that stops the loops from opening, as `qdd`, and how far it can be trusted."""
+    """Return the least change of velocity that stops the loops from opening, as `qdd`, and how far it can be
+    trusted."""
     return _correction("velocity_correction", 0.0, change, start_opening, leave_opening, sort, frozenset())
 
 

@@ -33,17 +33,17 @@ class Magnitudes:
 
     @classmethod
     def of(cls, x: Motion | Force) -> Magnitudes:
-        """Those of one motion or force."""
+        """Return those of one motion or force."""
         return cls(magnitude(x.angular), magnitude(x.linear))
 
     @classmethod
     def zero(cls) -> Magnitudes:
-        """Those of nothing."""
+        """Return those of nothing."""
         return cls(0.0, 0.0)
 
     @classmethod
     def from_entries(cls, entries: Sequence[Any]) -> Magnitudes:
-        """Those with these two entries."""
+        """Return those with these two entries."""
         return cls(*entries)
 
     def entries(self) -> list[Any]:
@@ -58,20 +58,20 @@ class Magnitudes:
         return Magnitudes(self.angular * scale, self.linear * scale)
 
     def dot(self, other: Magnitudes) -> Any:
-        """What a motion and a force of these magnitudes pair to at most."""
+        """Return what a motion and a force of these magnitudes pair to at most."""
         return self.angular * other.angular + self.linear * other.linear
 
     def shifted_motion(self, X: Transform) -> Magnitudes:
-        """Those of motions, in the frame that X leads to."""
+        """Return those of motions, in the frame that X leads to."""
         return Magnitudes(self.angular, self.linear + magnitude(X.p) * self.angular)
 
     def shifted_force(self, X: Transform) -> Magnitudes:
-        """Those of forces, in the frame that X comes from."""
+        """Return those of forces, in the frame that X comes from."""
         return Magnitudes(self.angular + magnitude(X.p) * self.linear, self.linear)
 
 
 def magnitude(entries: Any) -> Any:
-    """The sum of the magnitudes of all entries."""
+    """Return the sum of the magnitudes of all entries."""
     return sum([absolute(x) for x in entries], 0.0)
 
 
@@ -79,8 +79,8 @@ def magnitude(entries: Any) -> Any:
 
 
 def pace_of(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where loops
-    take back what forces do, or where velocities make none."""
+    """Return what the acceleration of a body is summed up from. The acceleration itself may vanish: in free fall, where
+    loops take back what forces do, or where velocities make none."""
     a, pace = body.X * parent.a + body.c, carried_pace(body, parent)
     for k, (S, U) in enumerate(zip(body.S.columns(), body.U.columns(), strict=True)):
         step = body.d_inv[k] * (absolute(body.u[k]) + absolute(U.dot(a)) + absolute(body.e[k]))
@@ -89,13 +89,13 @@ def pace_of(body: Any, parent: Any) -> Magnitudes:
 
 
 def carried_pace(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body whose joint does not accelerate is summed up from."""
+    """Return what the acceleration of a body whose joint does not accelerate is summed up from."""
     v = Magnitudes.of(body.v)
     return parent.pace.shifted_motion(body.X) + Magnitudes.of(body.c) + v * v.angular
 
 
 def moved_pace(body: Any, parent: Any) -> Magnitudes:
-    """What the acceleration of a body is summed up from whose joint moves as it does, whatever acts on it."""
+    """Return what the acceleration of a body is summed up from whose joint moves as it does, whatever acts on it."""
     pace = carried_pace(body, parent)
     for S, x in zip(body.S.columns(), body.qdd, strict=True):
         pace = pace + Magnitudes.of(S) * absolute(x)
@@ -114,7 +114,7 @@ def hand_down(body: Any, parent: Any, load: Magnitudes, parts: Sequence[Any]) ->
 
 
 def inertial_load(body: Any) -> Magnitudes:
-    """What the force I a + p0 that the body's motion takes is summed up from."""
+    """Return what the force I a + p0 that the body's motion takes is summed up from."""
     inertia, a = body.inertia, body.pace
     I, h = np.trace(inertia.I), magnitude(inertia.h)  # noqa: E741
     return Magnitudes(I * a.angular + h * a.linear, h * a.angular + inertia.mass * a.linear) + Magnitudes.of(

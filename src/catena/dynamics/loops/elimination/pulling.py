@@ -23,7 +23,7 @@ NOTHING = 1e-300
 
 
 def telling(base: Algorithm) -> Algorithm:
-    """The algorithm whose ground tells the bodies, besides everything else, how strong the forces are."""
+    """Return the algorithm whose ground tells the bodies, besides everything else, how strong the forces are."""
 
     def ground(ground: Any) -> None:
         base.ground(ground)
@@ -69,7 +69,8 @@ def pull_together(loop: Any, child: Any, parent: Any) -> None:
 
 
 def turning_parts(Phi: Any) -> list[Any]:
-    """Which part of each constraint (6, n), [moment; force], is about angles: one of a moment, zero of a force."""
+    """Return which part of each constraint (6, n), [moment; force], is about angles: one of a moment, zero of a
+    force."""
     moments, forces = (
         [sum((x * x for x in column), 0.0) for column in part.T] for part in (Phi.array[:3], Phi.array[3:])
     )
@@ -77,7 +78,7 @@ def turning_parts(Phi: Any) -> list[Any]:
 
 
 def pulling_force(pull: Any, turning: Any, gaps: Any) -> Any:
-    """The forces along constraints with the position and velocity errors of `gaps`."""
+    """Return the forces along constraints with the position and velocity errors of `gaps`."""
     k, d, k_turning, d_turning = pull
     parts = zip(turning, gaps.position, gaps.velocity, strict=True)
     return array(
@@ -123,6 +124,6 @@ TIES_CALLED = (pull_joint,)
 
 
 def pulling_sweeps(implicit: bool = False) -> tuple[Sweep, ...]:
-    """What follows the accelerations of a stage."""
+    """Return what follows the accelerations of a stage."""
     order = Schedule(partial(pulling, implicit=implicit))
     return hold_accelerations, at_ground(_rest), order, add_accelerations

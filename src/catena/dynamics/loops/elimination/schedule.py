@@ -139,7 +139,7 @@ KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
 
 def steps_for(sort: EliminationShape, implicit: bool = False) -> tuple[OnCall, ...]:
-    """What the elimination of a sort calls; each step comes behind those that write what it reads."""
+    """Return what the elimination of a sort calls; each step comes behind those that write what it reads."""
     weighing = (*(LENDING if implicit else ()), *WEIGHING) if sort.modes else ()
     ties, at_frames = TIES if sort.coupled else (), AT_FRAMES.values() if sort.modes else ()
     return (velocities, *weighing, start, *SHARED, *ties, *at_frames)
@@ -149,7 +149,7 @@ REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before", "pace"})
 
 
 def rewritten(sort: EliminationShape) -> frozenset[str]:
-    """What more than one step of an elimination writes."""
+    """Return what more than one step of an elimination writes."""
     return REWRITTEN | REWRITTEN_WITH_MODES if sort.modes else REWRITTEN
 
 
@@ -231,7 +231,7 @@ def _in_order(
 def _residuals(
     at: Any, order: list[BodyGoes | LoopGoes], acting: dict[int, Acting], keep: bool, end: OnCall
 ) -> list[Entry]:
-    """What is left of the equations in the end, and where it is to be kept the wrenches of all joints."""
+    """Return what is left of the equations in the end, and where it is to be kept the wrenches of all joints."""
     entries: list[Entry] = []
     loops = [k for k, loop in acting.items() if loop.constraints and not loop.couples]
     couplings = [k for k, tied in acting.items() if tied.couples]
@@ -249,7 +249,7 @@ def _residuals(
 
 
 def _refinements(lent: bool, soft: bool) -> int:
-    """How often the solution is refined."""
+    """Return how often the solution is refined."""
     return (
         REFINEMENTS
         + REFINEMENTS_OF_LOANS * lent
@@ -321,8 +321,8 @@ def _eliminate(
 
 
 def _lent_by(at: Any, acting: dict[int, Acting], node: int, step: OnCall) -> list[Entry]:
-    """The call of a step for a body that is lent inertia, by a loop that holds it if there is one: that knows best what
-    is usual around it."""
+    """Return the call of a step for a body that is lent inertia, by a loop that holds it if there is one: that knows
+    best what is usual around it."""
     lenders = [k for k, joint in acting.items() if not joint.couples]
     if not lenders:
         return []
@@ -376,7 +376,7 @@ def _loop_goes(at: Any, step: LoopGoes) -> list[Entry]:
 
 
 def _eliminate_again(at: Any, order: list[BodyGoes | LoopGoes]) -> list[Entry]:
-    """The same with only the right-hand sides."""
+    """Return the same with only the right-hand sides."""
     entries: list[Entry] = []
     for step in order:
         if isinstance(step, BodyGoes):
@@ -440,7 +440,7 @@ def _way_back(
 
 
 def _at(step: OnCall, at: Any, node: int) -> OnCall:
-    """The step of a multiplier as it is done while its loop holds a node."""
+    """Return the step of a multiplier as it is done while its loop holds a node."""
     return AT_FRAMES[step] if node in floating_frames(at.plan) else step
 
 
@@ -454,7 +454,7 @@ def _with_ends(at: Any, k: int) -> tuple[Any, ...]:
 
 
 def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
-    """The loops that constrain something or have friction, between two nodes, and the couplings."""
+    """Return the loops that constrain something or have friction, between two nodes, and the couplings."""
     acting = {}
     for k, joint in enumerate(plan.loop_joints):
         drags = rub and joint.rubs
@@ -469,7 +469,7 @@ def _acting(plan: Plan, rub: bool) -> dict[int, Acting]:
 
 
 def _loops_at(acting: dict[int, Acting]) -> dict[int, list[int]]:
-    """The loops that join each node."""
+    """Return the loops that join each node."""
     loops_at: dict[int, list[int]] = {}
     for k, joint in acting.items():
         for i in joint.nodes - {0}:

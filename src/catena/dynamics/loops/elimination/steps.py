@@ -57,8 +57,8 @@ def resting_ground(ground: Any) -> None:
 
 
 def accelerating_ground(modes: int) -> Callable[[Any], None]:
-    """What the ground writes for bodies with at most so many modes: it accelerates against gravity, besides whatever it
-    is made to do; corrections leave it alone."""
+    """Return what the ground writes for bodies with at most so many modes: it accelerates against gravity, besides
+    whatever it is made to do; corrections leave it alone."""
 
     def ground(ground: Any) -> None:
         rest(ground)
@@ -168,12 +168,12 @@ def drag_by(
 
 
 def relative(loop: Any, child: Any, parent: Any) -> Transform:
-    """The transform from the parent's side of the loop joint to the child's."""
+    """Return the transform from the parent's side of the loop joint to the child's."""
     return (loop.on_child * child.pose) * (loop.on_parent * parent.pose).inverse()
 
 
 def mobility(scale: np.ndarray, column: np.ndarray) -> Any:
-    """How much a usual body yields to a force along this column; columns that are not there count as
+    """Return how much a usual body yields to a force along this column; columns that are not there count as
     forces."""
     if not is_symbolic(column) and not np.any(column):
         return scale[1]
@@ -237,7 +237,7 @@ def _yield_with(
 
 
 def _single_columns(S: MotionSpace) -> list[MotionSpace]:
-    """The motions of a joint one by one."""
+    """Return the motions of a joint one by one."""
     return [MotionSpace(S.array[:, k : k + 1]) for k in range(S.n)]
 
 
@@ -259,7 +259,7 @@ def carry_to_ground(body: Any, link: Any, ground: Any, multiplier: Any) -> None:
 
 
 def _held_beyond(body: Any, link: Any, multiplier: Any) -> ForceSpace:
-    """What the loop holds through the joint."""
+    """Return what the loop holds through the joint."""
     K, rows = link.K, []
     for k, (S, U) in enumerate(zip(_single_columns(body.S), body.U.columns(), strict=True)):
         E = S.T * K
@@ -370,7 +370,7 @@ def accelerate(body: Any, parent: Any) -> None:
 
 
 def respond(body: Any, a: Motion) -> tuple[np.ndarray, Motion]:
-    """The accelerations of the joint and of the body, given that of the body if the joint did not move."""
+    """Return the accelerations of the joint and of the body, given that of the body if the joint did not move."""
     qdd = [0.0] * body.S.n
     for k in reversed(range(body.S.n)):
         qdd[k] = body.d_inv[k] * (body.u[k] - body.U.columns()[k].dot(a) - body.e[k])

@@ -90,7 +90,7 @@ def add(term: Any, multiplier: Any) -> None:
 
 
 def _first(x: Any, more: Any) -> np.ndarray:
-    """An array with more of its first entry."""
+    """Return an array with more of its first entry."""
     return array([x[0] + more, *x[1:]])
 
 
@@ -275,7 +275,7 @@ def hold_coupling(at: Any, k: int) -> list[Entry]:
 
 
 def end_coupling(at: Any, k: int) -> list[Entry]:
-    """What is missing in the end."""
+    """Return what is missing in the end."""
     me = at.multiplier(k)
     last = Entry(judge_coupling, k, (me, at.flows(_some_child(at, k))))
     first = weigh_rotor if _coupling(at, k).is_rotor else weigh
@@ -322,12 +322,12 @@ def _ends(at: Any, k: int, t: int) -> tuple[int, int]:
 
 
 def _some_child(at: Any, k: int) -> int:
-    """A body that the coupling holds."""
+    """Return a body that the coupling holds."""
     return max(child for child, _ in (_ends(at, k, t) for t in range(len(_coupling(at, k).terms))))
 
 
 def _turning(coupling: PlannedCoupling) -> list[int]:
-    """The loop joints whose whole turns are taken off, those that count most first."""
+    """Return the loop joints whose whole turns are taken off, those that count most first."""
     found = [
         (-abs(term.profile.coefficient), t)
         for t, term in enumerate(coupling.terms)

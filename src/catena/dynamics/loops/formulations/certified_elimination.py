@@ -27,7 +27,7 @@ from catena.structure.stations import has_many_modes
 
 
 def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
-    """Whether a solution satisfies the equations and has settled; numbers or arrays.
+    """Return whether a solution satisfies the equations and has settled; numbers or arrays.
 
     Refinements converge linearly: after the last two changed the accelerations by `before` and `change`, the next would
     by change^2 / before. Where they do not converge, because all that is left is rounding or because they go on for
@@ -38,8 +38,8 @@ def is_trusted(defect: Any, change: Any, before: Any, size: Any) -> Any:
 
 
 def doubt(defect: np.ndarray, change: np.ndarray, before: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """How far solutions are from being trusted: 1 at the edge, less for those that are, more for those that are not,
-    and infinite where there is no solution."""
+    """Return how far solutions are from being trusted: 1 at the edge, less for those that are, more for those that are
+    not, and infinite where there is no solution."""
     allowed = TRUSTED_CHANGE * size
     with np.errstate(divide="ignore", invalid="ignore"):
         settled = np.fmin(change / allowed, change * change / (allowed * before))
@@ -48,7 +48,7 @@ def doubt(defect: np.ndarray, change: np.ndarray, before: np.ndarray, size: np.n
 
 
 def in_doubt(plan: Plan, result: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Which states (states,) have to be solved again: those whose solution is not trusted. Where bodies are lent
+    """Return which states (states,) have to be solved again: those whose solution is not trusted. Where bodies are lent
     inertia, the first state too, because only a rank-revealing decomposition sees whether the loops determine how
     they move."""
     certificate = (result[name].reshape(-1) for name in ("defect", "change", "before", "size"))
@@ -102,18 +102,18 @@ def mended(problem: LoopProblem, result: Mapping[str, np.ndarray]) -> LoopSoluti
 
 @lru_cache(maxsize=64)
 def is_for(plan: Plan) -> bool:
-    """Whether the elimination knows the joints that close the loops, and no body has so many modes that code for their
-    number would be long."""
+    """Return whether the elimination knows the joints that close the loops, and no body has so many modes that code for
+    their number would be long."""
     return knows_joints(plan) and not has_many_modes(plan)
 
 
 def elimination_of(plan: Plan) -> Algorithm:
-    """The elimination for a plan, with modes where bodies are flexible."""
+    """Return the elimination for a plan, with modes where bodies are flexible."""
     return loop_elimination(sort_for(plan))
 
 
 def knows_joints(plan: Plan) -> bool:
-    """Whether there are formulas for the joints that close the loops."""
+    """Return whether there are formulas for the joints that close the loops."""
     if plan.couplings and not all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints):
         return False
     if any(loop.kind.nv > 1 and loop.armature.any() for loop in plan.loop_joints):

@@ -63,7 +63,7 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
 def hybrid_kkt(
     problem: LoopProblem, driven: np.ndarray, given: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same for all states by singular values, as `kkt` does: vdot and tau (states, nv), the accelerations
+    """Return the same for all states by singular values, as `kkt` does: vdot and tau (states, nv), the accelerations
     (states, m) by which loops open, and those (states, m) that are no contradiction."""
     plan, free = problem.plan, ~driven
     H, J, n = problem.H, problem.J, int(free.sum())

@@ -112,9 +112,9 @@ def rotor_rows(
 def coupling_row(
     problem: LoopProblem, joints: list[GraphJoint], state: CouplingState
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows D (states, 6, 6 n) and d (states, 6) of a coupling, of which Phi^T takes the one that counts: D a + d is
-    the acceleration of its residual for the accelerations a of all nodes, each joint's own being S^+ (X_b a_b - X_a a_a
-    - c)."""
+    """Return the rows D (states, 6, 6 n) and d (states, 6) of a coupling, of which Phi^T takes the one that counts: D a
+    + d is the acceleration of its residual for the accelerations a of all nodes, each joint's own being S^+ (X_b a_b -
+    X_a a_a - c)."""
     D, d = np.zeros((problem.states, 6, 6 * problem.plan.n)), np.zeros((problem.states, 6))
     size = state.loop.size(problem.length)
     by_place = {(j.b, -1) if j.loop is None else (-1, j.loop): j for j in joints}
@@ -130,12 +130,12 @@ def coupling_row(
 
 
 def _wrench(S: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """The wrench with S^T f = force and nothing along the constraints."""
+    """Return the wrench with S^T f = force and nothing along the constraints."""
     return stacks.apply(stacks.transposed(stacks.pseudo_inverse(S)), force)
 
 
 def node_inertias(problem: LoopProblem) -> np.ndarray:
-    """The inertia matrices of all nodes, (n, 6, 6); ground's is zero."""
+    """Return the inertia matrices of all nodes, (n, 6, 6); ground's is zero."""
     plan = problem.plan
     result = np.zeros((plan.n, 6, 6))
     for i in range(1, plan.n):
@@ -144,7 +144,7 @@ def node_inertias(problem: LoopProblem) -> np.ndarray:
 
 
 def node_forces(problem: LoopProblem, inertias: np.ndarray, joints: list[GraphJoint]) -> np.ndarray:
-    """What acts on each node besides constraints, (states, n, 6): gyroscopic terms, wrenches from outside, and
+    """Return what acts on each node besides constraints, (states, n, 6): gyroscopic terms, wrenches from outside, and
     what actuators and friction pass on."""
     plan, v = problem.plan, problem.motions.v
     momentum = np.einsum("nij,snj->sni", inertias, v)
@@ -159,7 +159,7 @@ def node_forces(problem: LoopProblem, inertias: np.ndarray, joints: list[GraphJo
 
 
 def ground_acceleration(problem: LoopProblem) -> np.ndarray:
-    """The acceleration of ground against gravity, (states, 6)."""
+    """Return the acceleration of ground against gravity, (states, 6)."""
     return problem.ground_acceleration
 
 

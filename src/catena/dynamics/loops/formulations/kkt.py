@@ -28,7 +28,7 @@ def kkt(problem: LoopProblem) -> LoopSolution:
 
 
 def multipliers_of(problem: LoopProblem, vdot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest multipliers (states, m) that belong to accelerations vdot (states, nv), and the rank, for
+    """Return the smallest multipliers (states, m) that belong to accelerations vdot (states, nv), and the rank, for
     formulations that find vdot without them."""
     L, free = problem.equations
     missing = apply(transposed(L), vdot) - free

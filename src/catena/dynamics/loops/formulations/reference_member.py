@@ -132,7 +132,7 @@ class _Edge(NamedTuple):
 
 
 def find_reference_member(evaluator: Evaluator) -> int:
-    """The node whose removal leaves the smallest largest chain; the first one among equals."""
+    """Return the node whose removal leaves the smallest largest chain; the first one among equals."""
     plan = evaluator.plan
     joints = [_Edge(int(plan.parent[i]), i, int(plan.v_size[i])) for i in range(1, plan.n)]
     joints += [_Edge(loop.parent_node, loop.child_node, loop.kind.nv) for loop in plan.loop_joints]
@@ -144,8 +144,8 @@ def find_reference_member(evaluator: Evaluator) -> int:
 
 
 def chains_of(plan: Plan, joints: Sequence[Joined], r: int) -> list[tuple[list[int], list[Joined]]]:
-    """The chains that are left without ground and node r, each as its nodes and its joints; a joint that leads from
-    ground to r, or from one of these to itself, is a chain without nodes."""
+    """Return the chains that are left without ground and node r, each as its nodes and its joints; a joint that leads
+    from ground to r, or from one of these to itself, is a chain without nodes."""
     leader = list(range(plan.n))
 
     def find(i: int) -> int:
@@ -204,7 +204,7 @@ class Chain:
     rest: np.ndarray
 
     def on_member(self) -> np.ndarray:
-        """The force (states, 6) on the member of the solution so far."""
+        """Return the force (states, 6) on the member of the solution so far."""
         return apply(transposed(self.K), self.h)
 
     def open(self, a_0: np.ndarray) -> None:
@@ -218,11 +218,11 @@ class Chain:
             self.rest[:, :k] += self.sigma[:, :k] * apply(self.Vt, self.free)
 
     def felt(self) -> np.ndarray:
-        """The inertia (states, 6, 6) that the member feels of the eliminated directions."""
+        """Return the inertia (states, 6, 6) that the member feels of the eliminated directions."""
         return transposed(self.G) @ (self._inverse[..., None] ** 2 * self.G)
 
     def pushed(self) -> np.ndarray:
-        """The force (states, 6) that the member feels of the eliminated directions."""
+        """Return the force (states, 6) that the member feels of the eliminated directions."""
         return -apply(transposed(self.G), self._inverse**2 * self.rest)
 
     def kept(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -260,7 +260,7 @@ def _open(
     problem: LoopProblem, r: int, nodes: list[int], joints: list[GraphJoint], inertias: np.ndarray, g: np.ndarray,
     a_ground: np.ndarray,
 ) -> Chain:  # fmt: skip
-    """The open-chain solution (step 1), and the constraints at the tip in their own directions."""
+    """Return the open-chain solution (step 1), and the constraints at the tip in their own directions."""
     states = problem.states
     tree, closing = _walk(nodes, joints)
     n = sum(6 if step.joint is None else step.joint.S.shape[-1] for step in tree)
@@ -339,8 +339,8 @@ class _MemberStep:
 
 
 def _walk(nodes: list[int], joints: list[GraphJoint]) -> tuple[list[_MemberStep], list[GraphJoint]]:
-    """A tree over the nodes of a chain from ground, and the joints that are left. A joint that leaves a part of its
-    constraints to others cannot carry a node; what only such joints hold floats."""
+    """Return a tree over the nodes of a chain from ground, and the joints that are left. A joint that leaves a part of
+    its constraints to others cannot carry a node; what only such joints hold floats."""
     inside, reached = set(nodes), {0}
     tree: list[_MemberStep] = []
     left = list(joints)
@@ -393,8 +393,8 @@ class _Member:
         self.size = np.where(size > 0.0, size, 1.0)
 
     def acceleration(self, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The acceleration (states, 6) of the member under a force (states, 6) and its chains as they are opened, and
-        the forces in the directions that stayed (step 2)."""
+        """Return the acceleration (states, 6) of the member under a force (states, 6) and its chains as they are
+        opened, and the forces in the directions that stayed (step 2)."""
         f = np.zeros(self.M.shape[:-1])
         f[:, :6] = force + sum(chain.pushed() for chain in self.chains)
         rest = _stack([chain.kept()[2] for chain in self.chains], (len(f), 0), -1)
@@ -405,7 +405,7 @@ class _Member:
 
 
 def _member_mobility(problem: LoopProblem, inertia: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """How the member by itself moves under wrenches at a joint, (states, 6, 6) in square-root form."""
+    """Return how the member by itself moves under wrenches at a joint, (states, 6, 6) in square-root form."""
     size = problem.mass * np.array([problem.length**2] * 3 + [1.0] * 3)
     return transposed(X) / np.sqrt(np.maximum(np.diagonal(inertia), 1e-3 * size))[:, None]
 
@@ -415,7 +415,7 @@ def _stack(parts: list[np.ndarray], empty: tuple[int, ...], axis: int) -> np.nda
 
 
 def member_node(problem: LoopProblem, member: str | None) -> int:
-    """The node of the reference member that is named, or of the best one."""
+    """Return the node of the reference member that is named, or of the best one."""
     if member is None:
         return problem.evaluator.once(find_reference_member)
     plan = problem.plan

@@ -149,7 +149,7 @@ def _open(evaluator: Evaluator, r: int) -> Opened | None:
 
 
 def _tree_tip(plan: Plan, r: int) -> Tip:
-    """The joint of the tree that carries the member."""
+    """Return the joint of the tree that carries the member."""
     own = slice(int(plan.v_start[r]), int(plan.v_start[r] + plan.v_size[r]))
     on_chain = stacks.motion_matrices(plan.placement_R[r], plan.placement_p[r])
     kind = plan.kind[r]
@@ -161,7 +161,7 @@ def _tree_tip(plan: Plan, r: int) -> Tip:
 
 
 def _branches(plan: Plan, r: int) -> list[int]:
-    """The first node on the way from ground to each node; r for what hangs on the member."""
+    """Return the first node on the way from ground to each node; r for what hangs on the member."""
     branch = list(range(plan.n))
     for i in range(1, plan.n):
         p = int(plan.parent[i])
@@ -171,7 +171,7 @@ def _branches(plan: Plan, r: int) -> list[int]:
 
 
 def _opened_plan(plan: Plan, r: int) -> Plan:
-    """The tree with the member on six freedoms of its own, and without loops."""
+    """Return the tree with the member on six freedoms of its own, and without loops."""
     sizes = {"q": plan.q_size.copy(), "v": plan.v_size.copy()}
     sizes["q"][r], sizes["v"][r] = Free.nq, Free.nv
     order = np.argsort(plan.v_start, kind="stable")
@@ -260,14 +260,14 @@ def _joints(problem: LoopProblem, at: Opened, pose: np.ndarray) -> _TipJoints:
 
 
 def _effort(problem: LoopProblem, tip: Tip, rates: np.ndarray) -> np.ndarray:
-    """The forces (states, nv) of a tip's joint by actuators and friction."""
+    """Return the forces (states, nv) of a tip's joint by actuators and friction."""
     given = problem.tau if tip.of_tree else problem.loop_tau
     found = -np.asarray(friction_at(tip.damping, tip.friction, rates))
     return np.broadcast_to(found if given is None else found + given[:, tip.effort], rates.shape)
 
 
 def _alike(tips: Sequence[Tip]) -> list[list[int]]:
-    """The numbers of tips by the kind of their joints; a kind that cannot be hashed stays alone."""
+    """Return the numbers of tips by the kind of their joints; a kind that cannot be hashed stays alone."""
     groups: dict[Any, list[int]] = {}
     for k, tip in enumerate(tips):
         try:
@@ -333,7 +333,8 @@ def solve(problem: LoopProblem, at: Opened) -> tuple[np.ndarray, np.ndarray, Cha
 
 
 def _inputs(problem: LoopProblem, at: Opened, pose: np.ndarray) -> dict[str, Any]:
-    """What the sweeps are given: coordinates of the opened plan, forces of its joints, wrenches (states, n, 6)."""
+    """Return what the sweeps are given: coordinates of the opened plan, forces of its joints, wrenches (states, n,
+    6)."""
     from scipy.spatial.transform import Rotation
 
     plan, other, r, states = problem.plan, at.evaluator.plan, at.r, problem.states
@@ -356,7 +357,7 @@ def _inputs(problem: LoopProblem, at: Opened, pose: np.ndarray) -> dict[str, Any
 def _pushed(
     inputs: dict[str, Any], f: np.ndarray, joints: _TipJoints, nodes: list[int], r: int
 ) -> dict[str, Any]:
-    """The same with the wrenches f (states, m, 6) of the chains on the member, and against the tips."""
+    """Return the same with the wrenches f (states, m, 6) of the chains on the member, and against the tips."""
     pressed = inputs["f_ext"].copy()
     pressed[:, nodes] -= apply(transposed(joints.X_b), f)
     pressed[:, r] += np.sum(apply(transposed(joints.X_0), f), axis=1)
@@ -364,7 +365,7 @@ def _pushed(
 
 
 def _parting(joints: _TipJoints, a: np.ndarray, nodes: list[int], r: int) -> tuple[np.ndarray, np.ndarray]:
-    """How tips accelerate away from the member (states, m, 6), and the size (states, m) of the terms of it."""
+    """Return how tips accelerate away from the member (states, m, 6), and the size (states, m) of the terms of it."""
     terms = apply(joints.X_b, a[:, nodes]), apply(joints.X_0, a[:, [r]]), joints.c
     with np.errstate(invalid="ignore"):
         size = sum(np.abs(x).max(axis=-1) for x in terms)

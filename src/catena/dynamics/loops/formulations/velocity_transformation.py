@@ -33,7 +33,7 @@ class TransformedTree:
 
 
 def transform_tree(problem: LoopProblem) -> TransformedTree:
-    """The tree's equations of motion from those of its bodies."""
+    """Return the tree's equations of motion from those of its bodies."""
     joints = graph_joints(problem)
     B, bdot = body_jacobians(problem.plan, problem.motions, problem.ground_acceleration)
     inertias = node_inertias(problem)
