@@ -49,7 +49,7 @@ class RotorRow:
 
 @lru_cache(maxsize=8)
 def loop_constraints(sort: EliminationShape, poses: bool = False) -> Algorithm:
-    """How tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `poses`
+    """Return how tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `poses`
     also how bodies stand and move."""
     told = {"pose": Transform, "v": Motion} if poses else {}
     return replace(
@@ -95,7 +95,7 @@ def require_formulas(plan: Plan) -> None:
 
 
 def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
-    """The rows of all loops of a plan, in their order. Without `moving` only J is there."""
+    """Return the rows of all loops of a plan, in their order. Without `moving` only J is there."""
     found = derivation.play(told_of_loops(derivation.plan), ("q", "v") if moving else ("q",))
     result = rows_of(derivation.plan, found, derivation.arguments, moving)
     turning = [x for rotor in result.rotors for x in (*rotor.row, rotor.drift)]
@@ -104,7 +104,7 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
 
 
 def told_of_loops(plan: Plan) -> Algorithm:
-    """The algorithm that tells what rows of the loops of a plan are made of."""
+    """Return the algorithm that tells what rows of the loops of a plan are made of."""
     asked = any(term.loop >= 0 for coupling in plan.couplings for term in coupling.terms)
     return loop_constraints(sort_for(plan), asked)
 
@@ -112,7 +112,7 @@ def told_of_loops(plan: Plan) -> Algorithm:
 def rows_of(
     plan: Plan, found: dict[str, np.ndarray], arguments: Mapping[str, np.ndarray], moving: bool = True
 ) -> LoopRows:
-    """The rows of all loops from what `told_of_loops` has told at the arguments q and v, numbers or symbols."""
+    """Return the rows of all loops from what `told_of_loops` has told at the arguments q and v, numbers or symbols."""
     rows, gamma, friction = [], [], np.zeros(plan.nv)
     for k, loop in enumerate(plan.loop_joints):
         last = plan.last_common(loop.parent_node, loop.child_node)
@@ -147,7 +147,7 @@ def _coupled(
     plan: Plan, coupling: PlannedCoupling, found: dict[str, np.ndarray], arguments: Mapping[str, np.ndarray],
     moving: bool,
 ) -> tuple[np.ndarray, Any]:  # fmt: skip
-    """The row (nv,) of a coupling, and the acceleration of its residual when vdot is zero."""
+    """Return the row (nv,) of a coupling, and the acceleration of its residual when vdot is zero."""
     bent = 0.0
     row: list[Any] = [0.0] * plan.nv
     for term in coupling.terms:
@@ -184,7 +184,7 @@ def _of_loop_joint(plan: Plan, found: dict[str, np.ndarray], number: int) -> tup
 
 
 def _body(found: dict[str, np.ndarray], node: int) -> SimpleNamespace:
-    """How a body stands and moves, the ground too."""
+    """Return how a body stands and moves, the ground too."""
     if node == 0:
         return SimpleNamespace(pose=Transform.identity(), v=Motion.zero())
     pose, v = (list(found[name][node]) for name in ("pose", "v"))
@@ -194,8 +194,8 @@ def _body(found: dict[str, np.ndarray], node: int) -> SimpleNamespace:
 def _to_base(
     plan: Plan, found: dict[str, np.ndarray], node: int, last: int, f: Force
 ) -> tuple[np.ndarray, Any]:
-    """The joint forces (nv,) that a wrench on a node makes on the way to the node `last`, and the power of it against
-    the accelerations that joints have without vdot."""
+    """Return the joint forces (nv,) that a wrench on a node makes on the way to the node `last`, and the power of it
+    against the accelerations that joints have without vdot."""
     row = np.zeros(plan.nv, dtype=object)
     along: Any = 0.0
     while node != last:
@@ -208,7 +208,7 @@ def _to_base(
 
 
 def _put(x: np.ndarray, k: int, value: Any) -> np.ndarray:
-    """The array with entry k replaced, of objects where it must be."""
+    """Return the array with entry k replaced, of objects where it must be."""
     result = x.astype(object)
     result[k] = value
     return result
