@@ -51,7 +51,7 @@ TOLD = 10
 """What is told of a contact: its velocity (3), its gap, and its acceleration by motion (3) and by joints (3)."""
 
 
-class Mobility(Felt):
+class ContactMobility(Felt):
     """What contacts do to each other."""
 
     def __call__(self, work: Any) -> None:
@@ -257,7 +257,7 @@ def contact_mobility(
     """The mobility of contacts between nodes, with `forces` of the mechanism and its `dynamics`: those of a tree, or an
     elimination."""
     count, eliminates = len(nodes), dynamics.is_scheduled
-    mobility = (MobilityThroughElimination if eliminates else Mobility)(nodes)
+    mobility = (MobilityThroughElimination if eliminates else ContactMobility)(nodes)
     numbers: dict[str, Any] = {
         "contacts": Scalars(SIZE * count), "impulses": Scalars(3 * count), "asked": Scalars(len(ASKED) * count),
     }  # fmt: skip
