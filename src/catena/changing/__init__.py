@@ -2,6 +2,6 @@
 and energy of what closes."""
 
 from catena.changing.configuration import Configuration
-from catena.changing.transfer import FreePart, Transfer, transfer
+from catena.changing.transfer import Transfer, transfer
 
-__all__ = ["Configuration", "FreePart", "Transfer", "transfer"]
+__all__ = ["Configuration", "Transfer", "transfer"]

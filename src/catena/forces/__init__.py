@@ -14,7 +14,7 @@ from catena.forces.joint_friction import JointFriction
 from catena.forces.joint_spring import JointSpring
 from catena.forces.joint_stop import JointStop
 from catena.forces.line import LineForce
-from catena.forces.load_friction import BearingFriction, LoadFriction, SlideFriction
+from catena.forces.load_friction import BearingFriction, SlideFriction
 from catena.forces.placed import PlacedForce
 from catena.forces.point_spring import PointSpring
 from catena.forces.polynomial_joint import PolynomialJointSpring
@@ -47,7 +47,6 @@ __all__ = [
     "JointSpring",
     "JointStop",
     "LineForce",
-    "LoadFriction",
     "PlacedForce",
     "PointSpring",
     "PolynomialJointSpring",

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,62 +59,21 @@ class Format:
 
     name: str
     read: Callable[[str, Source], Mechanism]
-    write: Callable[[Mechanism, Path], dict[str, str]] | None = None
+    write: Callable[..., dict[str, str]] | None = None
     side: str = ""
     companions: tuple[str, ...] = ()
     closes_by_names: bool = False
     parameters: bool = False
 
 
-# The formats of others are imported when a file needs them, because `import catena` must stay quick.
+def _imported(function: str) -> Callable[..., Any]:
+    """Return a function of a format, which is imported when it is called, because `import catena` must stay quick."""
+    module, _, name = function.rpartition(".")
 
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"catena.formats.{module}"), name)(*arguments)
 
-def _read_urdf(text: str, source: Source) -> Mechanism:
-    from catena.formats.urdf.reading import read
-
-    return read(text, source)
-
-
-def _read_xacro(text: str, source: Source) -> Mechanism:
-    from catena.formats.urdf.xacro import read_xacro
-
-    return read_xacro(text, source)
-
-
-def _read_sdf(text: str, source: Source) -> Mechanism:
-    from catena.formats.sdf.reading import read
-
-    return read(text, source)
-
-
-def _read_mjcf(text: str, source: Source) -> Mechanism:
-    from catena.formats.mjcf.reading import read
-
-    return read(text, source)
-
-
-def _read_usd(text: str, source: Source) -> Mechanism:
-    from catena.formats.usd.reading import read
-
-    return read(text, source)
-
-
-def _write_urdf(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, str]:
-    from catena.formats.urdf.writing import write
-
-    return write(mechanism, path, loops)
-
-
-def _write_sdf(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    from catena.formats.sdf.writing import write
-
-    return write(mechanism, path)
-
-
-def _write_mjcf(mechanism: Mechanism, path: Path) -> dict[str, str]:
-    from catena.formats.mjcf.writing import write
-
-    return write(mechanism, path)
+    return call
 
 
 def _write_toml(mechanism: Mechanism, path: Path) -> dict[str, str]:
@@ -159,14 +119,21 @@ def _meaning(text: str, mechanism: Mechanism, path: Path) -> Meaning:
     return Meaning(toml.blocks(found, str(path), folder), found.parameters)
 
 
+WRITE_URDF = _imported("urdf.writing.write")
 FORMATS = {
     ".toml": Format("Catena model", toml.read, _write_toml, parameters=True),
-    ".urdf": Format("URDF", _read_urdf, _write_urdf, LOOPS, COMPANIONS, closes_by_names=True),
-    ".xacro": Format("xacro", _read_xacro, None, LOOPS, COMPANIONS, closes_by_names=True),
-    ".xml": Format("MJCF", _read_mjcf, _write_mjcf),
-    ".mjcf": Format("MJCF", _read_mjcf, _write_mjcf),
-    ".sdf": Format("SDF", _read_sdf, _write_sdf, LOOPS, closes_by_names=True),
-    ".usda": Format("USD", _read_usd),
+    ".urdf": Format(
+        "URDF", _imported("urdf.reading.read"), WRITE_URDF, LOOPS, COMPANIONS, closes_by_names=True
+    ),
+    ".xacro": Format(
+        "xacro", _imported("urdf.xacro.read_xacro"), None, LOOPS, COMPANIONS, closes_by_names=True
+    ),
+    ".xml": Format("MJCF", _imported("mjcf.reading.read"), _imported("mjcf.writing.write")),
+    ".mjcf": Format("MJCF", _imported("mjcf.reading.read"), _imported("mjcf.writing.write")),
+    ".sdf": Format(
+        "SDF", _imported("sdf.reading.read"), _imported("sdf.writing.write"), LOOPS, closes_by_names=True
+    ),
+    ".usda": Format("USD", _imported("usd.reading.read")),
 }
 
 
@@ -360,7 +327,7 @@ def save(mechanism: Mechanism, path: PathLike, *, loops: str = "beside") -> None
         raise FormatError(
             f"{file}: loops is {shown(loops)}: give one of {', '.join(map(repr, WAYS_OF_LOOPS))}"
         )
-    texts = _write_urdf(mechanism, file, loops) if write is _write_urdf else write(mechanism, file)
+    texts = write(mechanism, file, loops) if write is WRITE_URDF else write(mechanism, file)
     beside = _beside(file) or _companion(file, Source(str(file)))
     if beside is not None and LOOPS not in texts and beside.suffix not in texts:
         raise FormatError(

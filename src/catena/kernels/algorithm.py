@@ -46,7 +46,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -446,64 +446,15 @@ class ColumnsToBase(Sweep):
                     run.keep_row(run.v_start[i] + k, j, row)
 
 
-def base_to_tip(step: Step) -> Sweep:
-    """Return a step done by every body after its parent."""
-    return BaseToTip(step)
-
-
-def tip_to_base(step: Step) -> Sweep:
-    """Return a step done by every body before its parent."""
-    return TipToBase(step)
-
-
-def each_body(step: Step) -> Sweep:
-    """Return a step done by every body by itself."""
-    return EachBody(step)
-
-
-def on_call(step: Step) -> OnCall:
-    """Return a step that schedules call."""
-    return OnCall(step)
-
-
-def at_ground(step: Step) -> Sweep:
-    """Return a step done once, by the ground."""
-    return AtGround(step)
-
-
-def to_forces(step: Step) -> Sweep:
-    """Return a step done by every body between the ground and a force, after its parent."""
-    return ToForces(step)
-
-
-def each_force(step: Step) -> Sweep:
-    """Return a step done by every force."""
-    return EachForce(step)
-
-
-def each_moving_force(step: Step) -> Sweep:
-    """Return a step done by every force that does not act within one rigid piece."""
-    return EachForce(step, moving=True)
-
-
-def with_ground(step: Step) -> Sweep:
-    """Return a step done by every body by itself, which reads and writes what the ground holds."""
-    return WithGround(step)
-
-
-def whole_state(step: Step) -> Sweep:
-    """Return a step done once, on the fields of all bodies."""
-    return WholeState(step)
-
-
-def at_frame(step: Step) -> Sweep:
-    """Return a step done once, by the frame that was asked for and the body that carries it."""
-    return AtFrame(step)
-
-
-def columns_to_base(step: Step) -> Sweep:
-    """Return a step done for every velocity component, from its body down to the base."""
-    return ColumnsToBase(step)
+# Decorators that make a sweep of a step, by the words that algorithms have for them.
+base_to_tip, tip_to_base, each_body, on_call = BaseToTip, TipToBase, EachBody, OnCall
+at_ground, to_forces, each_force, each_moving_force = (
+    AtGround,
+    ToForces,
+    EachForce,
+    partial(EachForce, moving=True),
+)
+with_ground, whole_state, at_frame, columns_to_base = WithGround, WholeState, AtFrame, ColumnsToBase
 
 
 @dataclass(frozen=True)

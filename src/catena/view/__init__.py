@@ -3,17 +3,11 @@
 from catena.view.course import Course
 from catena.view.drawing import draw
 from catena.view.gantt import gantt
-from catena.view.parts import Part, SpanningPart
-from catena.view.picture import Picture
-from catena.view.scene import Scene, picture, scene
+from catena.view.scene import picture, scene
 from catena.view.structure_diagram import structure_diagram
 
 __all__ = [
     "Course",
-    "Part",
-    "Picture",
-    "Scene",
-    "SpanningPart",
     "draw",
     "gantt",
     "picture",

@@ -1,7 +1,6 @@
 """Closed chains: one file for each formulation, all with the same signature and the same answer."""
 
 from catena.dynamics.loops.formulations.absolute import absolute
-from catena.dynamics.loops.formulations.certified_elimination import elimination
 from catena.dynamics.loops.formulations.joint_multipliers import joint_multipliers
 from catena.dynamics.loops.formulations.kkt import kkt
 from catena.dynamics.loops.formulations.minimal import minimal
@@ -13,7 +12,6 @@ __all__ = [
     "LoopProblem",
     "LoopSolution",
     "absolute",
-    "elimination",
     "joint_multipliers",
     "kkt",
     "minimal",
