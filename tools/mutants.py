@@ -103,6 +103,24 @@ MUTANTS = (
         "tests/structure/test_plan.py::test_a_joint_can_be_kept_in_the_tree_if_it_has_coordinates",
     ),
     Mutant(
+        "structure/coupled.py",
+        "max(steps) or 1.0",
+        "max(steps) and 1.0",
+        "tests/structure/test_plan.py::test_a_coupling_is_as_large_as_what_it_makes_of_a_radian_or_a_length",
+    ),
+    Mutant(
+        "questions/diagnosis.py",
+        "float(s[weak + k])",
+        "float(s[weak - k])",
+        "tests/questions/test_diagnose.py::test_each_nearly_redundant_constraint_has_its_own_singular_value",
+    ),
+    Mutant(
+        "view/gears.py",
+        "round(2.0 * np.pi * radius / tooth)",
+        "round(2.0 * np.pi * radius * tooth)",
+        "tests/view/test_gears.py::test_wheels_that_turn_against_each_other_touch_and_roll",
+    ),
+    Mutant(
         "dynamics/loops/closing/joint_limits.py",
         "        left = left[~as_given]\n",
         "        left = left[:0]\n",

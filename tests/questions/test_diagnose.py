@@ -146,6 +146,19 @@ def test_misaligned_axis_is_seen(tilt):
         assert "small errors of the dimensions, without which the mobility would be 1" in str(d)
 
 
+def test_each_nearly_redundant_constraint_has_its_own_singular_value():
+    """Two linkages that do not touch: each is told what it is told alone, the weaker one last."""
+    alone = [spatial_four_bar(tilt).system(cut=["D"]) for tilt in (1e-5, 1e-6)]
+    expected = [s.diagnose(s.neutral()).nearly_redundant[0].singular_value for s in alone]
+    both = spatial_four_bar(1e-5)
+    both.add_mechanism(spatial_four_bar(1e-6), prefix="other ")
+    s = both.system(cut=["D", "other D"])
+    seen = s.diagnose(s.neutral()).nearly_redundant
+    assert {one.loop: one.singular_value for one in seen} == pytest.approx(
+        {"D": expected[0], "other D": expected[1]}, rel=1e-3
+    )
+
+
 def test_misaligned_axis_is_seen_where_the_loop_cannot_close():
     s = spatial_four_bar(1e-6).system()
     with pytest.warns(ct.CatenaWarning, match="stay open"):

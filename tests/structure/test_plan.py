@@ -345,6 +345,17 @@ def test_a_cut_joint_stays_out_of_the_tree(kinematics):
     assert plan(four_bar(), cut="A").cut == ("A",)
 
 
+def test_a_coupling_is_as_large_as_what_it_makes_of_a_radian_or_a_length():
+    m = bodies_only("pinion", "rack", "wheel")
+    m.add_joint("turn", "ground", "pinion", Revolute("z"))
+    m.add_joint("slide", "ground", "rack", Prismatic("x"))
+    m.add_joint("other", "ground", "wheel", Revolute("z"))
+    m.add_coupling("fine", {"turn": 0.02, "slide": 1.0})
+    m.add_coupling("coarse", {"turn": 500.0, "other": -20.0})
+    fine, coarse = plan(m).couplings
+    assert (fine.size(0.5), fine.size(0.001), coarse.size(0.5)) == (0.5, 0.02, 500.0)
+
+
 def test_a_joint_can_be_kept_in_the_tree_if_it_has_coordinates():
     for name in "ABCD":
         p = plan(four_bar(), keep=[name])

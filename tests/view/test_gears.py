@@ -30,7 +30,9 @@ def test_wheels_that_turn_against_each_other_touch_and_roll():
     wheels = wheels_of(train(mesh={"axle0": 0.1, "axle1": 0.2}))
     assert wheels["wheel0"].radius + wheels["wheel1"].radius == pytest.approx(0.3)
     assert wheels["wheel0"].radius * 2.0 == pytest.approx(wheels["wheel1"].radius)
-    assert all(wheel.teeth for wheel in wheels.values())
+    # Teeth of one size on both, to half a tooth.
+    assert 2.0 * wheels["wheel0"].teeth == pytest.approx(wheels["wheel1"].teeth, abs=1.0)
+    assert all(wheel.teeth > 8 for wheel in wheels.values())
 
 
 def test_wheels_that_turn_alike_are_pulleys_with_a_belt_that_touches_both():
