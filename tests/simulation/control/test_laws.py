@@ -6,19 +6,9 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import arm7, chain, four_bar, hslm
 from catena.simulation.control.one_call import compiled_call
+from tests.simulation.control.laws import ByNumbers, FromPython, agrees
 
 SLIDES = {"slide1": 0.0, "slide2": 0.0, "slide3": 0.0}
-
-
-class FromPython:
-    """The same controller, but not known to be a formula."""
-
-    def __init__(self, law):
-        self.law, self.rate = law, law.rate
-        self.start = law.start
-
-    def __call__(self, t, q, v):
-        return self.law(t, q, v)
 
 
 @pytest.mark.parametrize(("integrator", "step"), [("rk4", 1e-3), ("rk4", 5e-4), ("semi_implicit", 1e-3)])
@@ -204,6 +194,13 @@ def _with_forces(seed=1):
     return m
 
 
+def states_of(s, rng):
+    """A state in motion and one at rest."""
+    return [
+        (s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), x * rng.normal(size=s.nv)) for x in (1.0, 0.0)
+    ]
+
+
 def _laws_of(s):
     """All laws that know the mechanism, of a tree that may lack motors."""
     frame, rng = list(s.plan.body_pose)[-1], np.random.default_rng(0)
@@ -220,20 +217,6 @@ def _laws_of(s):
     }
 
 
-def agrees(s, law, name, rng):
-    """The formula gives what inverse dynamics and decompositions give, at rest and in motion."""
-    assert law.compiles, name
-    assert law.memory(s) == 0
-    call = compiled_call(law, s)
-    for speed in (1.0, 0.0):
-        q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), speed * rng.normal(size=s.nv)
-        plain = law.evaluate(0.3, q, v, np.zeros(0), law.inputs(0.3))[0]
-        found = call(q, v, np.array([0.3]), law.inputs(0.3))
-        np.testing.assert_allclose(
-            found, plain, rtol=1e-7, atol=1e-8 * max(1.0, np.abs(plain).max()), err_msg=name
-        )
-
-
 @pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 8))])
 def test_forces_of_the_mechanism_are_in_laws_that_compile(seed):
     """Springs, dampers, friction and drag: against the forces that numbers give, which inverse dynamics knows."""
@@ -242,7 +225,7 @@ def test_forces_of_the_mechanism_are_in_laws_that_compile(seed):
     q, v = s.integrate(s.neutral(), rng.normal(size=s.nv), 1.0), rng.normal(size=s.nv)
     others = _laws_of(bare)
     for name, law in _laws_of(s).items():
-        agrees(s, law, name, rng)
+        agrees(s, law, name, states_of(s, rng))
         without, inputs = others[name], law.inputs(0.3)
         without.memory(bare)
         with_them, alone = (x.evaluate(0.3, q, v, np.zeros(0), inputs)[0] for x in (law, without))
@@ -258,7 +241,7 @@ def test_joints_without_motors_get_nothing_from_laws_that_compile(seed):
     for name, law in _laws_of(s).items():
         # With a reference for more than six components it is long code where joints lack motors.
         if law is not None and (name != "computed torque" or law.compiles):
-            agrees(s, law, name, rng)
+            agrees(s, law, name, states_of(s, rng))
             tau = law.evaluate(0.0, s.neutral(), rng.normal(size=s.nv), np.zeros(0), law.inputs(0.0))[0]
             assert not tau[~s.plan.actuated].any() and tau.any(), name
 
@@ -319,16 +302,6 @@ def test_one_time_of_polynomial_references_is_that_of_many():
     for k, t in enumerate(times.tolist()):
         for one, all_of_them in zip(path.given(t), many, strict=True):
             np.testing.assert_allclose(one, all_of_them[k], atol=1e-12)
-
-
-class ByNumbers:
-    """The same law as numbers give it, by inverse dynamics and decompositions, not known to be a formula."""
-
-    def __init__(self, law):
-        self.law, self.rate, self.start = law, law.rate, law.start
-
-    def __call__(self, t, q, v):
-        return self.law.evaluate(t, q, v, np.zeros(0), self.law.inputs(t))[0]
 
 
 BENT = np.array([0.0, 0.5, 0.0, -1.5, 0.0, 1.1, 0.0])

@@ -19,7 +19,9 @@ from catena.simulation.acting.commands import forces_by_name, forces_given, requ
 from catena.simulation.acting.external import Push, as_wrench, push_of
 from catena.simulation.acting.paths import Paths
 from catena.simulation.acting.prescribed_joints import Guide, PrescribedJoints
+from catena.simulation.acting.through_samples import through_samples
 from catena.simulation.acting.tips import TipForces, with_tips
+from catena.simulation.arguments import TimeSpan
 from catena.simulation.problem import Problem
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.run_part import RunPart
@@ -207,6 +209,13 @@ class ActingForces(RunPart):
         """Return what a controller that is a formula is given, as polynomials; None where it is something else."""
         asked = getattr(self.control, "input_paths", None)
         return asked() if asked is not None else None
+
+    def know_ahead(self, span: TimeSpan) -> bool:
+        """Return whether what a controller that is a formula is given is known as polynomials in a run: its references,
+        or for a sampled one what they are at all samples."""
+        if self.law_paths is None and self.clock is not None:
+            self.law_paths = through_samples(self.control, self.clock, span)
+        return self.law_paths is not None
 
     def use_law_paths(self, start: float) -> None:
         """Let what the controller is given compile into the step, from the time `start` [s] on."""

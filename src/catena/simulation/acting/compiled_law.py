@@ -61,7 +61,8 @@ class CompiledLaw:
     @staticmethod
     def fits(acting: ActingForces, span: TimeSpan) -> bool:
         """Return whether the loop can ask the law by itself: sampled at whole numbers of fixed steps, or otherwise if
-        what they are given is known as polynomials. Between two samples Python asks first, and a memory stays there."""
+        what it is given is known as polynomials, or at all samples. Between two samples Python asks first, and a memory
+        stays there."""
         law: Any = acting.control
         integrator, step = acting.problem.integrator, acting.problem.step
         if not getattr(law, "compiles", False) or acting.has_python_elements:
@@ -79,7 +80,7 @@ class CompiledLaw:
         assert acting.clock is not None
         if law.memory(acting.system) and not acting.clock.is_due(span.start):
             return False
-        if not CompiledLaw._counts_steps(acting) and acting.law_paths is None:
+        if not CompiledLaw._counts_steps(acting) and not acting.know_ahead(span):
             return False
         if step is None:
             return True

@@ -7,6 +7,7 @@ inputs of the step: new paths compile nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -39,18 +40,27 @@ class Paths:
 
     def within(self, start: float, end: float) -> np.ndarray:
         """Return the times between two others at which a path goes over to another polynomial."""
-        found = [np.zeros(0)]
-        paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
-        for path in (path for path in paths if path.coefficients.shape[:2] != (1, 1)):
+        found = [self._once]
+        for path in (path for path in self._all if path.periodic):
             first, last = path.span
-            if path.periodic:
-                past = int(np.floor((start - first) / (last - first))) - 1
-                turns = int(np.ceil((end - first) / (last - first))) + 1
-                found += [path.times + k * (last - first) for k in range(past, turns)]
-            else:
-                found.append(path.times)
-        times = np.unique(np.concatenate(found))
-        return times[(times > start) & (times < end)]
+            past = int(np.floor((start - first) / (last - first))) - 1
+            turns = int(np.ceil((end - first) / (last - first))) + 1
+            found += [path.times + k * (last - first) for k in range(past, turns)]
+        times = found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+        return times[np.searchsorted(times, start, side="right") : np.searchsorted(times, end, side="left")]
+
+    @cached_property
+    def _all(self) -> list[PiecewisePolynomial]:
+        """Return the polynomials that change with the time."""
+        paths = (*self.motion.values(), *(path for path, _ in (*self.wrenches, *self.law)))
+        return [path for path in paths if path.coefficients.shape[:2] != (1, 1)]
+
+    @cached_property
+    def _once(self) -> np.ndarray:
+        """Return the times at which one that does not repeat itself goes over to another polynomial."""
+        return np.unique(
+            np.concatenate([np.zeros(0), *(path.times for path in self._all if not path.periodic)])
+        )
 
     def inputs(self, t: np.ndarray) -> dict[str, np.ndarray]:
         """Return what the step is given for states at the times t (states,), which lie within or at the start of a

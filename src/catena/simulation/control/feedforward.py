@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from catena.errors import CatenaError
+from catena.questions.inverse_dynamics import MISMATCH
 from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
+from catena.simulation.control.holding_forces import held_in_tree
 from catena.simulation.control.mechanism_law import is_formula_tree, required_forces
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
+from catena.simulation.references import JointPath, PiecewisePolynomial, TaskPath
 from catena.simulation.references.as_polynomial import InputPath
+from catena.simulation.references.fitted import fitted_values
 from catena.simulation.references.in_step import ReferenceInStep
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
@@ -42,6 +47,21 @@ class Feedforward(Controller):
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.broadcast_to(self._ahead.at(t)[0], np.shape(v))
 
+    @cached_property
+    def _fitted(self) -> PiecewisePolynomial | None:
+        """Return the forces as polynomials where no formula tells them and the reference is known to its end."""
+        if (
+            self._along is not None
+            or not isinstance(self.path, JointPath | TaskPath)
+            or self.path.knots is None
+        ):
+            return None
+        try:
+            return fitted_values(lambda t: self._forces(t)[0], self.path.knots)
+        except CatenaError:
+            # Whoever asks at that time says what is wrong.
+            return None
+
     @property
     def _along(self) -> ReferenceInStep | None:
         """Return the reference where the step finds the forces along it by itself."""
@@ -50,16 +70,21 @@ class Feedforward(Controller):
     def inputs(self, t: Scalar) -> np.ndarray:
         """Return the forces (..., nv) at the time t, or at times, or what the step finds them from; joints without
         actuator get none."""
-        along = self._along
-        return self._ahead.at(t)[0] if along is None else along.table.at(t)
+        along, fitted = self._along, self._fitted
+        if along is not None:
+            return along.table.at(t)
+        return self._ahead.at(t)[0] if fitted is None else fitted.at(t).q
 
     def _forces(self, t: Any) -> list[np.ndarray]:
         return [self.system.inverse_dynamics(*self.path.at(t)) * self.system.plan.actuated]
 
     def input_paths(self) -> tuple[InputPath, ...] | None:
-        """Return the reference as polynomials where it is made of such; forces along others are none."""
-        along = self._along
-        return None if along is None else along.paths
+        """Return the reference as polynomials where it is made of such, or the forces along it; None where these are
+        none."""
+        along, fitted = self._along, self._fitted
+        if along is not None:
+            return along.paths
+        return None if fitted is None else ((fitted, 0),)
 
     def evaluate(
         self, t: Scalar, q: Scalars, v: Scalars, memory: Scalars, inputs: Scalars
@@ -68,6 +93,12 @@ class Feedforward(Controller):
         along = self._along
         if along is None:
             return inputs, memory
-        motion = along.motion(t, inputs)
-        solve = partial(required_forces, self.system) if is_symbolic(q) else self.system.inverse_dynamics
-        return solve(*motion) * self.system.plan.actuated, memory
+        motion, plan = along.motion(t, inputs), self.system.plan
+        if not is_symbolic(q):
+            return self.system.inverse_dynamics(*motion) * plan.actuated, memory
+        taken = required_forces(self.system, *motion)
+        # Inverse dynamics refuses motions that joints with some motors cannot make, and tells what others would take.
+        told = [
+            x if a or p else 0.0 for x, a, p in zip(taken, plan.actuated, plan.partly_driven, strict=True)
+        ]
+        return held_in_tree(told, plan.actuated, MISMATCH if plan.partly_driven.any() else np.inf), memory

@@ -45,7 +45,8 @@ def forces(
     is_row = size / units > NO_ROW * np.max(size / units, axis=-1, keepdims=True, initial=0.0)
     T = np.where(is_row, 1.0 / np.where(is_row, size, 1.0), 0.0)[..., None] * T
     size = np.where(is_row, size, np.inf)
-    reach = np.linalg.norm(B, axis=(-1, -2))[..., None]
+    # A unit force moves its own joint by 1 or more where no loop holds it; held ones are measured by that.
+    reach = np.maximum(np.linalg.norm(B, axis=(-1, -2)), 1.0)[..., None]
     x, free = _solved(T @ B, wanted / size - apply(T, a), reach, singular)
     if rest is not None:
         left = weight * rest - a - apply(B, x)

@@ -54,6 +54,7 @@ class GravityCompensation(Controller):
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("GravityCompensation", self.system, system)
+        self._call.begin()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if self._whole:

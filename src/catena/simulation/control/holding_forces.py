@@ -37,7 +37,7 @@ def held_in_tree(load: Sequence[Any], actuated: np.ndarray, most_left: float) ->
     """Return the load (nv,) of a tree where joints are `actuated` (nv,); not a number where more than the part
     `most_left` of the largest is elsewhere."""
     tau = [x if a else 0.0 for x, a in zip(load, actuated, strict=True)]
-    if actuated.all():
+    if actuated.all() or not np.isfinite(most_left):
         return array(tau)
     idle = largest([absolute(x) for x, a in zip(load, actuated, strict=True) if not a])
     return _held(tau, idle, largest([absolute(x) for x in load]), most_left)

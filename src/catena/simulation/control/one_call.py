@@ -28,11 +28,17 @@ class CompilingLaw(Law, Protocol):
 
 
 class OneCall:
-    """A law without memory that is compiled when it is first asked for one state, and found by numbers for all else."""
+    """A law without memory that is compiled when it is first asked for one state, but for the beginning of a run, and
+    found by numbers for all else."""
 
     def __init__(self, law: CompilingLaw, system: System) -> None:
         self.law, self.system = law, system
         self._call: Any = None
+        self._begins = False
+
+    def begin(self) -> None:
+        """Begin a run, which may ask once and never again: machine code is made for the next call behind that."""
+        self._begins = True
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: machine code is made again."""
@@ -45,7 +51,8 @@ class OneCall:
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return tau (..., nv)."""
         inputs = self.law.inputs(t)
-        if np.ndim(q) == 1 and self._compiles:
+        is_first, self._begins = self._begins and self._call is None, False
+        if np.ndim(q) == 1 and not is_first and self._compiles:
             if self._call is None:
                 self._call = compiled_call(self.law, self.system)
             tau: np.ndarray | None = self._call(q, v, np.array([t], dtype=np.float64), inputs)

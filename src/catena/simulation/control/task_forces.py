@@ -75,7 +75,7 @@ def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> 
         np.where(size > NO_ROW * size.max(axis=-2, keepdims=True), T / np.where(size > 0.0, size, 1.0), 0.0)
         @ B
     )
-    reach = np.linalg.norm(B, axis=(-1, -2))[..., None]
+    reach = np.maximum(np.linalg.norm(B, axis=(-1, -2)), 1.0)[..., None]
     told, all_of_it = (
         np.count_nonzero(np.linalg.svd(x, compute_uv=False) > RANK_ACTUATED * reach, axis=-1) for x in (A, B)
     )
@@ -110,7 +110,7 @@ def task_forces(
     B = [] if whole else [mobility.moved(among(n, [i], [1.0])) for i in acting]
     # How far actuators reach at all, by which directions that they reach are told from rounding.
     most = largest(found.squares)
-    reach = most if whole else sum((dot(g, g) for g in B), 0.0)
+    reach = most if whole else largest([1.0, sum((dot(g, g) for g in B), 0.0)])
     most, reach = largest([most, RANK_ACTUATED**2 * reach]), largest([most, reach])
     kept = [less(RANK_ACTUATED**2 * reach, square) for square in found.squares]
     x, left_out = found.smallest(kept, singular**2 * most)

@@ -98,6 +98,7 @@ class TaskSpace(Controller):
 
     def start(self, system: System, batch: tuple[int, ...] = ()) -> None:
         require_same("TaskSpace", self.system, system)
+        self._call.begin()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self._call(t, q, v)

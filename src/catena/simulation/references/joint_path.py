@@ -146,6 +146,20 @@ class JointPath:
 
         return ReferenceInStep(tuple(paths), motion, self)
 
+    @cached_property
+    def knots(self) -> np.ndarray | None:
+        """Return the times (n,), two or more, between which the whole system moves smoothly if the joints named are all
+        that moves freely, and before and after which it rests; None where only Python knows, or a motion has no
+        end."""
+        paths = [as_polynomial(reference) for reference in self._references.values()]
+        moving = [path for path in paths if path is None or path.coefficients.shape[:2] != (1, 1)]
+        if any(path is None or path.periodic for path in moving):
+            return None
+        # Motions of loops begin at the time 0, before which the system stands.
+        times = [np.array([0.0, self.step]), *(path.times for path in moving if path is not None)]
+        found = np.unique(np.concatenate(times))
+        return found[found >= 0.0]
+
     def _is_right(self, name: str, known: ReferenceInStep) -> bool:
         """Return whether a reference has as many numbers as its joint; `given` has words for one that has not."""
         where = self.system.slice_q(name), *2 * (self.system.slice_v(name),)

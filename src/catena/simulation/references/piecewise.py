@@ -93,8 +93,8 @@ class PiecewisePolynomial:
             np.clip(np.searchsorted(self.times, t + slack, side="right") - 1, 0, len(self.coefficients) - 1)
         )
         c, s = self.coefficients[i].copy(), t - self.times[i]
-        # Repeated division by (x - s): each pass leaves the next coefficient about s.
-        for j in range(len(c)):
+        # Repeated division by (x - s): each pass leaves the next coefficient about s. At a knot they are known.
+        for j in range(len(c)) if s else ():
             for m in range(len(c) - 2, j - 1, -1):
                 c[m] += s * c[m + 1]
         result[: len(c)] = c

@@ -149,10 +149,10 @@ class TaskPath:
         return np.ones(self.system.nv, dtype=bool)
 
     @cached_property
-    def in_step(self) -> ReferenceInStep | None:
-        """Return it for the compiled step, as polynomials that agree to many digits; None where the path has no end,
-        or joints have positions whose rates are not their velocities."""
-        if not np.isfinite(self.end) or self.system.nq != self.system.nv:
+    def knots(self) -> np.ndarray | None:
+        """Return the times (n,) between which it is smooth, and before and after which it rests; None where the path
+        has no end."""
+        if not np.isfinite(self.end):
             return None
         known, begin, step = in_step(self.path), self._inverse.begin, self._inverse.step
         # What the task leaves free is smooth between the nodes of the inverse kinematics only.
@@ -160,7 +160,16 @@ class TaskPath:
         knots = np.concatenate(
             [nodes, [self.end], *(path.times for path, _ in (known.paths if known else ()))]
         )
-        polynomial = fitted(self.at, np.clip(knots, begin, self.end))
+        return np.clip(knots, begin, self.end)
+
+    @cached_property
+    def in_step(self) -> ReferenceInStep | None:
+        """Return it for the compiled step, as polynomials that agree to many digits; None where the path has no end,
+        or joints have positions whose rates are not their velocities."""
+        if not np.isfinite(self.end) or self.system.nq != self.system.nv:
+            return None
+        assert self.knots is not None
+        polynomial = fitted(self.at, self.knots)
         if polynomial is None:
             return None
         return ReferenceInStep(tuple((polynomial, k) for k in range(3)), thirds, self)
