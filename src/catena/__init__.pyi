@@ -100,11 +100,14 @@ from .mechanism import (
 )
 from .planning import (
     Excitation as Excitation,
+    MotionPhase as MotionPhase,
     MotionPlan as MotionPlan,
+    PhasedPlan as PhasedPlan,
     RankedStructure as RankedStructure,
     StructureRanking as StructureRanking,
     plan_excitation as plan_excitation,
     plan_motion as plan_motion,
+    plan_motions as plan_motions,
     rank_structures as rank_structures,
 )
 from .questions.diagnosis import (

@@ -73,7 +73,7 @@ def carry(
     in_tree, were_in_tree = set(plan.joints), set(old.joints)
     changed = []
     for name, joint in new.mechanism.joints.items():
-        same = name in in_tree and name in were_in_tree and _alike(joint, before[name])
+        same = name in in_tree and name in were_in_tree and alike(joint, before[name])
         if same:
             q_new[:, new.slice_q(name)] = q[:, old.slice_q(name)]
             v_new[:, new.slice_v(name)] = v[:, old.slice_v(name)]
@@ -84,7 +84,7 @@ def carry(
     for k, joint in enumerate(changed):
         if joint.name in in_tree:
             v_new[:, new.slice_v(joint.name)] = v_joints[k]
-            if not (joint.name in were_in_tree and _alike(joint, before[joint.name])):
+            if not (joint.name in were_in_tree and alike(joint, before[joint.name])):
                 q_new[:, new.slice_q(joint.name)] = q_joints[k]
     for joint, there in _unlocked(bodies, old, [joint for joint in changed if joint.name in in_tree]):
         q_new[there, new.slice_q(joint.name)] = before[joint.name].locked_at
@@ -111,7 +111,7 @@ def _unlocked(bodies: Bodies, old: System, joints: Sequence[Joint]) -> list[tupl
     found = [
         joint
         for joint in joints
-        if joint.name in before and before[joint.name].locked and _alike(joint, before[joint.name])
+        if joint.name in before and before[joint.name].locked and alike(joint, before[joint.name])
     ]
     if not found:
         return []
@@ -124,7 +124,7 @@ def _is_new(joint: Joint, before: Mapping[str, Joint], were_in_tree: Set[str]) -
     """Return whether nothing but poses tells where a joint is, that of the tree of an old plan or locked there being
     known."""
     was = before.get(joint.name)
-    return was is None or not _alike(joint, was) or not (joint.name in were_in_tree or was.locked)
+    return was is None or not alike(joint, was) or not (joint.name in were_in_tree or was.locked)
 
 
 def _wind(new: System, q: np.ndarray, names: Sequence[str]) -> None:
@@ -236,7 +236,7 @@ def _pin(bodies: Bodies, new: System, q: np.ndarray, v: np.ndarray) -> None:
     v[:, new.slice_v(name)] = stacks.apply(to_node, bodies.twist[:, body])
 
 
-def _alike(one: Joint, other: Joint) -> bool:
+def alike(one: Joint, other: Joint) -> bool:
     """Return whether two joints of one name move the same bodies in the same way."""
     if one is other:
         return True

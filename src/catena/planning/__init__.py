@@ -2,10 +2,13 @@
 
 from catena.planning.excitation import Excitation, plan_excitation
 from catena.planning.motion_plan import MotionPlan
+from catena.planning.phase import MotionPhase
+from catena.planning.phased_plan import PhasedPlan
+from catena.planning.phases import plan_motions
 from catena.planning.structures import RankedStructure, StructureRanking, rank_structures
 from catena.planning.transcription import plan_motion
 
 __all__ = [
-    "Excitation", "MotionPlan", "RankedStructure", "StructureRanking", "plan_excitation", "plan_motion",
-    "rank_structures",
+    "Excitation", "MotionPhase", "MotionPlan", "PhasedPlan", "RankedStructure", "StructureRanking",
+    "plan_excitation", "plan_motion", "plan_motions", "rank_structures",
 ]  # fmt: skip

@@ -300,13 +300,13 @@ def _along(system: System, of: None) -> ProgramRows:
 def _point(system: System, frame: str) -> ProgramRows:
     """Return the origin of a frame in ground, of q."""
     (q,) = _symbols(q=system.nq)
-    return ProgramRows.of(_equation(system, "pose", frame)(q)[:3, 3], q, _symbols(none=0)[0])
+    return ProgramRows.of(pose_rows(system, frame, q)[:3, 3], q, _symbols(none=0)[0])
 
 
 def _axes(system: System, frame: str) -> ProgramRows:
     """Return what the axes of a frame are turned by from those that the data tell by rows, of q."""
     q, wanted = _symbols(q=system.nq, wanted=9)
-    return ProgramRows.of(_turned(wanted, _equation(system, "pose", frame)(q)[:3, :3]), q, wanted)
+    return ProgramRows.of(turned(wanted, pose_rows(system, frame, q)[:3, :3]), q, wanted)
 
 
 def _twist(system: System, frame: str) -> ProgramRows:
@@ -314,8 +314,8 @@ def _twist(system: System, frame: str) -> ProgramRows:
     import casadi
 
     q, v, none = _symbols(q=system.nq, v=system.nv, none=0)
-    R = _equation(system, "pose", frame)(q)[:3, :3]
-    own = _equation(system, "twist", frame)(q, v)
+    R = pose_rows(system, frame, q)[:3, :3]
+    own = twist_rows(system, frame, q, v)
     rows = casadi.vertcat(casadi.mtimes(R, own[:3]), casadi.mtimes(R, own[3:]))
     return ProgramRows.of(rows, casadi.vertcat(q, v), none)
 
@@ -329,10 +329,10 @@ def _joint(system: System, joint: str) -> ProgramRows:
     q, wanted = _symbols(q=kind.nq, wanted=12)
     X = kind.transform(array([q[k] for k in range(kind.nq)]))
     R = casadi.vertcat(*(casadi.horzcat(*row) for row in X.R))
-    return ProgramRows.of(casadi.vertcat(_column(X.p) - wanted[9:], _turned(wanted[:9], R)), q, wanted)
+    return ProgramRows.of(casadi.vertcat(_column(X.p) - wanted[9:], turned(wanted[:9], R)), q, wanted)
 
 
-def _turned(wanted: Any, R: Any) -> Any:
+def turned(wanted: Any, R: Any) -> Any:
     """Return the axial vector of the rotation from wanted axes, told by rows, which is zero where the axes agree, and
     its trace, which is more than one if they do so the right way round."""
     import casadi
@@ -344,7 +344,27 @@ def _turned(wanted: Any, R: Any) -> Any:
 
 
 def _equation(system: System, name: str, frame: str) -> Any:
-    return system.equations(name, frame=frame).casadi()
+    return _made(system, ("equation", name, frame), lambda: system.equations(name, frame=frame).casadi())
+
+
+def pose_rows(system: System, frame: str, q: Any) -> Any:
+    """Return the pose (4, 4) of a frame in ground, of a column q."""
+    return _equation(system, "pose", frame)(q)
+
+
+def twist_rows(system: System, frame: str, q: Any, v: Any) -> Any:
+    """Return the twist (6, 1) of a frame in its own axes, of columns q and v."""
+    return _equation(system, "twist", frame)(q, v)
+
+
+def constraint_rows(system: System, q: Any) -> Any:
+    """Return J (constraints, nv) of loops and couplings, of a column q."""
+    import casadi
+
+    (own, _, _), _ = _residual(system).joint_forces()
+    J, _ = _residual(system).constraints()
+    rows = _matrix(J) if J.size else casadi.SX(0, system.nv)
+    return casadi.Function("J", [_column(own)], [rows])(q)
 
 
 def _column(entries: Any) -> Any:

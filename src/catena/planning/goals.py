@@ -23,19 +23,23 @@ SAME_TIME = 1e-9
 
 def keep_attitude(task: MotionTask, most: Any) -> None:
     """Keep frames within angles of where they begin: each floating base, or those that are named."""
+    if not task.given and is_positive(most):
+        joints, plan = task.system.mechanism.joints, task.system.plan
+        most = {joints[plan.joint[i]].child: most for i in plan.floating if plan.joint[i] in joints} or most
     if isinstance(most, Mapping):
         for frame, angle in most.items():
             known("body or frame", frame, task.system.plan.body_pose, "plan_motion")
             if not is_positive(angle):
                 raise StateError(f"plan_motion: attitude is {shown(most)}; give positive angles.")
-            begins = task.system.pose(task.q0, frame)
+            first, q = task.origin
+            begins = first.pose(q, frame)
             assert isinstance(begins, Pose)
             # The trace of the relative rotation is 1 + 2 cos of its angle.
             least = 1.0 + 2.0 * np.cos(min(float(angle), np.pi))
-            wanted = np.tile(np.ravel(begins.R)[:, None], len(task.t) - 1)
+            wanted = np.tile(np.ravel(begins.R)[:, None], len(task.t) - task.first)
             task.program.ask(
-                formula(task.system, "axes", frame), task.q[:, 1:], wanted, [[-np.inf]] * 3 + [[least]], np.inf,
-                [f"{frame} keeps its attitude"] * 4,
+                formula(task.system, "axes", frame), task.q[:, task.first :], wanted, [[-np.inf]] * 3 + [[least]],
+                np.inf, [f"{frame} keeps its attitude"] * 4,
             )  # fmt: skip
         return
     if not is_positive(most):
@@ -62,7 +66,7 @@ def keep_momentum(task: MotionTask, most: Any) -> None:
         raise StateError(f"plan_motion: momentum is {shown(most)}; give 6 sizes, infinite where any will do.")
     told = np.flatnonzero(np.isfinite(size))
     if len(told):
-        where = np.vstack([task.q, task.v])[:, 1:]
+        where = np.vstack([task.q, task.v])[:, task.first :]
         task.program.ask(
             formula(task.system, "momentum"), where, np.zeros((0, where.shape[1])), -size[:, None], size[:, None],
             ["angular momentum stays within its limits"] * 3 + ["linear momentum stays within its limits"] * 3,

@@ -9,7 +9,7 @@ formula and of the variables, and a sum of rows of other formulas.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,10 @@ class Copies:
         size = (formula.value.size1_in(1), where.shape[1])
         return cls(formula, where, np.broadcast_to(np.asarray(data, dtype=float), size))
 
+    def moved(self, by: int) -> Copies:
+        """Return the same copies, whose variables are so many places further on."""
+        return replace(self, where=self.where + by)
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of rows and of copies."""
@@ -104,9 +108,9 @@ class Entries:
     columns: np.ndarray
     values: Any
 
-    def below(self, rows: int) -> Entries:
-        """Return the same entries so many rows further down."""
-        return Entries(self.rows + rows, self.columns, self.values)
+    def below(self, rows: int, columns: int = 0) -> Entries:
+        """Return the same entries so many rows further down, and so many columns further on."""
+        return Entries(self.rows + rows, self.columns + columns, self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +139,52 @@ class Found:
 
 class NonlinearProgram:
     """Least 1/2 r^T W r + 1/2 x^T Q x + c^T x + w^T s of variables x (n,) between low and high (n,), with conditions;
-    r are all rows of copies of a formula, s rows of others."""
+    r are all rows of copies of some formulas, s rows of others."""
 
-    def __init__(self, size: int, spent: Copies) -> None:
+    def __init__(self, size: int, *spent: Copies) -> None:
         self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
-        self._spent = spent
+        self._spent = list(spent)
         self._conditions: list[Condition] = []
         self._W: list[Entries] = []
         self._Q: list[Entries] = []
         self._sums: list[tuple[Copies, np.ndarray]] = []
         self._slope = np.zeros(size)
+
+    @classmethod
+    def joined(cls, parts: Mapping[str, NonlinearProgram]) -> NonlinearProgram:
+        """Return programs as one: their variables one after the other, what is least the sum. Conditions tell the names
+        of their parts."""
+        found = cls(sum(len(one.low) for one in parts.values()))
+        found.low, found.high, found._slope = (
+            np.concatenate([getattr(one, what) for one in parts.values()])
+            for what in ("low", "high", "_slope")
+        )
+        at = row = 0
+        for who, one in parts.items():
+            found._W += [entries.below(row, row) for entries in one._W]
+            found._Q += [entries.below(at, at) for entries in one._Q]
+            found._spent += [copies.moved(at) for copies in one._spent]
+            found._sums += [(copies.moved(at), weights) for copies, weights in one._sums]
+            for c in one._conditions:
+                names = [f"{who}: {name}" for name in c.names]
+                found._conditions.append(replace(c, copies=c.copies.moved(at), names=names))
+            at += len(one.low)
+            row += sum(int(np.prod(copies.shape)) for copies in one._spent)
+        return found
+
+    def within(self, places: np.ndarray) -> list[Condition]:
+        """Return the conditions on nothing but these variables."""
+        found = []
+        for c in self._conditions:
+            m, copies = c.copies.shape
+            own = np.isin(c.copies.where, places).all(axis=0)
+            if own.any():
+                some = replace(c.copies, where=c.copies.where[:, own], data=c.copies.data[:, own])
+                low, high = (
+                    x.reshape(m, copies, order="F")[:, own].ravel(order="F") for x in (c.low, c.high)
+                )
+                found.append(replace(c, copies=some, low=low, high=high))
+        return found
 
     def ask(
         self, formula: ProgramRows, where: np.ndarray, data: Any, low: Any, high: Any, names: Sequence[str],
@@ -182,12 +222,15 @@ class NonlinearProgram:
 
         n = len(self.low)
         x, none, weight = (casadi.MX.sym(name, k) for name, k in (("x", n), ("none", 0), ("weight", 1)))
-        W, Q = _symmetric(int(np.prod(self._spent.shape)), self._W), _symmetric(n, self._Q)
-        r = self._spent.values(x)
+        begins = np.cumsum([0, *(int(np.prod(copies.shape)) for copies in self._spent)])
+        W, Q = _symmetric(int(begins[-1]), self._W), _symmetric(n, self._Q)
+        r = casadi.vertcat(*(copies.values(x) for copies in self._spent))
         slope = casadi.DM(self._slope)
         f = 0.5 * (casadi.bilin(W, r, r) + casadi.bilin(Q, x, x)) + casadi.dot(slope, x)
-        R = _matrix(W.shape[0], n, [self._spent.jacobian(x)])
-        gradient = casadi.mtimes(R.T, casadi.mtimes(W, r)) + casadi.mtimes(Q, x) + slope
+        spent = list(zip(self._spent, begins, strict=False))
+        R = _matrix(W.shape[0], n, [copies.jacobian(x).below(int(k)) for copies, k in spent])
+        weighed = casadi.mtimes(W, r)
+        gradient = casadi.mtimes(R.T, weighed) + casadi.mtimes(Q, x) + slope
         for copies, w in self._sums:
             f += casadi.dot(casadi.DM(w), copies.values(x))
             gradient += casadi.mtimes(_matrix(len(w), n, [copies.jacobian(x)]).T, casadi.DM(w))
@@ -201,7 +244,10 @@ class NonlinearProgram:
             c.copies.jacobian(x).below(k) for c, k in zip(self._conditions, first, strict=False)
         ]))  # fmt: skip
         lam = casadi.MX.sym("lam", len(low))
-        curved = [self._spent.hessian(x, weight * casadi.mtimes(W, r))]
+        curved = [
+            copies.hessian(x, weight * weighed[int(k) : int(k) + int(np.prod(copies.shape))])
+            for copies, k in spent
+        ]
         curved += [copies.hessian(x, weight * casadi.DM(w)) for copies, w in self._sums]
         curved += [
             c.copies.hessian(x, c.weight * lam[int(k) : int(k) + len(c.low)])

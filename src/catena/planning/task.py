@@ -8,6 +8,7 @@ like motions: so forces that play against each other in a loop with more motors 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from catena.validation import is_positive, real_array, shown
 # How much heavier than others conditions weigh without which there is no motion, so that a search for what cannot be
 # ends in a motion that misses its goal. IPOPT takes back what makes derivatives larger than 100.
 REQUIRED_WEIGHT = 100.0
+# How far [rad or m] joints that follow may be from where their own velocities lead, where they are watched.
+ASIDE = 0.3
 # How many times as often as other joints those that nothing drives are looked at.
 FINER = 2
 
@@ -35,12 +38,17 @@ FINER = 2
 class MotionTask:
     """A motion to be found at times t: places of q (nq, nodes), v and a (nv, nodes), multipliers and forces of loop
     joints among the variables of a program, and the conditions that it has so far. `spans` are the least and the
-    largest duration; where they differ, the duration is a variable too, and t are the times of the largest."""
+    largest duration; where they differ, the duration is a variable too, and t are the times of the largest. It begins
+    at q0 and v0, or, unless that is `given`, near there; attitudes count from that of `origin`, a system and q."""
 
     def __init__(
         self, system: System, spans: tuple[float, float], nodes: int, q0: np.ndarray, v0: np.ndarray,
-        chosen: Independent,
+        chosen: Independent, origin: tuple[System, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
+        self.given = origin is None
+        self.origin = (system, q0) if origin is None else origin
+        # The first node that conditions on places and velocities are asked at.
+        self.first = 1 if self.given else 0
         # Joints that nothing drives are looked at twice as often as others are told how to accelerate: where they are
         # not, accelerations that change sign from node to node would seem to lead anywhere, against all momentum.
         self.every = 1 if system.plan.actuated[chosen.components].all() else FINER
@@ -70,15 +78,11 @@ class MotionTask:
         """Begin where it begins, and let positions follow velocities, these accelerations, and all of them loops."""
         system, (q, v, a) = self.system, (self.q, self.v, self.a)
         h = 1.0 / (len(self.t) - 1) if self.timed else self.t[1] - self.t[0]
-        for places, value in ((q[:, 0], self.q0), (v[:, 0], self.v0)):
+        for places, value in ((q[:, 0], self.q0), (v[:, 0], self.v0)) if self.given else ():
             self.program.low[places] = self.program.high[places] = value
         along = (tuple(self.chosen.components.tolist()), self.timed)
         for name, where, what in (
-            (
-                "positions",
-                [q[:, :-1], q[:, 1:], v[:, :-1], a[:, :-1], a[:, 1:]],
-                "positions follow velocities",
-            ),
+            ("positions", self._from_node_to_node(), "positions follow velocities"),
             ("velocities", [v[:, :-1], v[:, 1:], a[:, :-1], a[:, 1:]], "velocities follow accelerations"),
         ):
             made = formula(system, name, along)
@@ -94,14 +98,28 @@ class MotionTask:
                 share, 0.0, 0.0, ["velocities follow accelerations"], REQUIRED_WEIGHT,
             )  # fmt: skip
 
+    def _from_node_to_node(self) -> list[np.ndarray]:
+        """Return the places of what positions of a node follow from."""
+        q, v, a = self.q, self.v, self.a
+        return [q[:, :-1], q[:, 1:], v[:, :-1], a[:, :-1], a[:, 1:]]
+
+    def watch(self) -> None:
+        """Let joints that follow others be about where their own velocities lead. Where loops can be closed in two ways
+        a search could go over to the other one from one node to the next."""
+        along = (tuple(self.chosen.dependent.tolist()), self.timed)
+        made, h = formula(self.system, "positions", along), 1.0 / (len(self.t) - 1)
+        names = ["loops stay as they were closed"] * made.value.size1_out(0)
+        where = self._spanned(np.vstack(self._from_node_to_node()))
+        self.program.ask(made, where, h if self.timed else self.t[1] - self.t[0], -ASIDE, ASIDE, names)
+
     def _close(self) -> None:
-        """Keep loops and couplings closed; where the motion begins they are."""
+        """Keep loops and couplings closed; where a given motion begins they are."""
         m = len(self.held)
         if not m:
             return
         for name, where, data in (
-            ("opening", self.q[:, 1:], self.near),
-            ("opening rate", np.vstack([self.q, self.v])[:, 1:], np.zeros((0, 1))),
+            ("opening", self.q[:, self.first :], self.near),
+            ("opening rate", np.vstack([self.q, self.v])[:, self.first :], np.zeros((0, 1))),
             ("opening acceleration", np.vstack([self.q, self.v, self.a]), np.zeros((0, 1))),
         ):
             told = np.broadcast_to(data, (len(data), where.shape[1]))
@@ -127,14 +145,14 @@ class MotionTask:
                 begins = self.near[at, 0]
                 for k in range(len(begins)):
                     self._begin(f"joint {name!r}", float(low[k]), float(high[k]), float(begins[k]))
-                near = np.broadcast_to(self.near, (len(self.near), len(self.t) - 1))
+                near = np.broadcast_to(self.near, (len(self.near), len(self.t) - self.first))
                 self.program.ask(
-                    formula(system, "loop joint", name), self.q[:, 1:], near, low[:, None], high[:, None],
+                    formula(system, "loop joint", name), self.q[:, self.first :], near, low[:, None], high[:, None],
                     [f"{name} stays within its limits"] * len(low),
                 )  # fmt: skip
             most_fast = np.minimum(own, asked.get(name, np.inf))
             if np.isfinite(most_fast).any():
-                both = np.vstack([self.q, self.v])[:, 1:]
+                both = np.vstack([self.q, self.v])[:, self.first :]
                 self.program.ask(
                     formula(system, "loop joint rate", name), both, np.zeros((0, both.shape[1])),
                     -most_fast[:, None], most_fast[:, None], [f"the speed of {name} stays within limits"] * len(own),
@@ -156,7 +174,7 @@ class MotionTask:
 
     def _begin(self, who: str, low: float, high: float, begins: float) -> None:
         """Complain about a motion that begins outside its limits."""
-        if not low - LIMIT_SLACK <= begins <= high + LIMIT_SLACK:
+        if self.given and not low - LIMIT_SLACK <= begins <= high + LIMIT_SLACK:
             raise StateError(
                 f"plan_motion: {who} begins at {begins:.6g}, outside its limits {low:g} to {high:g}; begin within, or "
                 "widen them."
@@ -165,7 +183,7 @@ class MotionTask:
     def _between(self, who: str, places: np.ndarray, low: float, high: float, begins: float) -> None:
         """Keep variables between limits, and complain about a motion that begins outside."""
         self._begin(who, low, high, begins)
-        self.program.low[places[1:]], self.program.high[places[1:]] = low, high
+        self.program.low[places[self.first :]], self.program.high[places[self.first :]] = low, high
 
     def drive(self, torques: Any) -> None:
         """Keep joint forces within their limits, and zero where nothing drives a joint."""
@@ -205,7 +223,7 @@ class MotionTask:
                         -np.inf if below else limit, limit if below else np.inf, [str(names[k])],
                     )  # fmt: skip
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The size of joint forces: those that unit accelerations of all components would take."""
         every = self.system.mass_matrix(self.q0).sum(axis=1) + self.system.bias_force(self.q0, self.v0)
@@ -233,10 +251,14 @@ class MotionTask:
             between = np.broadcast_to(weight[:, None] * h / 3.0, x[:, 1:].shape)
             add(x[:, :-1].ravel(), x[:, 1:].ravel(), between.ravel())
 
-    def guess(self, plan: MotionPlan | None) -> np.ndarray:
-        """Return where to begin the search: with a plan, or at rest where the motion begins."""
+    def guess(self, plan: MotionPlan | None, end: np.ndarray | None = None) -> np.ndarray:
+        """Return where to begin the search: with a plan, or without forces where the motion begins; positions go from
+        there to `end` (nq,) where that is known."""
         x = np.zeros(len(self.program.low))
         x[self.q] = self.q0[:, None]
+        if end is not None:
+            way = self.system.difference(self.q0, end)
+            x[self.q] = self.system.integrate(self.q0, way, np.linspace(0.0, 1.0, len(self.t))).T
         if self.timed:
             x[-1] = self.t[-1] if plan is None else plan.t[-1]
         t = self.t if not self.timed else self.t * (x[-1] / self.t[-1])

@@ -17,26 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError, warn
-from catena.flying.independent import Independent, choose_independent, follow_independent
-from catena.kernels import arrays
-from catena.mechanism.validation import known
-from catena.planning import goals
-from catena.planning.closed_plan import choose_plan, closed_jacobian, closed_plan
+from catena.planning.closed_plan import closed_jacobian, closed_plan
 from catena.planning.followed_motion import followed, towards_the_end
-from catena.planning.formulas import drives, formula, loop_places
+from catena.planning.formulas import drives, formula
 from catena.planning.motion_plan import MotionPlan
+from catena.planning.nonlinear_program import Found
 from catena.planning.objectives import Expression, Objective, objective_of
+from catena.planning.phase import MotionPhase
 from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
-from catena.system.load_friction import require_none
 from catena.system.of_system import as_one_system
-from catena.validation import can_take, entries, is_count, is_finite, is_not_negative, is_positive, shown
+from catena.validation import is_count, is_not_negative, shown
 
 # Who misses conditions by less than this [rad, m, N m, ...] has met them, as far as anybody can tell.
 NEARLY = 1e-6
-# A motion may begin with loops open by this [rad, m, rad/s, m/s], as rounding and projection have it.
-OPEN = 1e-6
 
 
 def plan_motion(
@@ -94,95 +89,78 @@ def plan_motion(
     square of their distance, so that twice as many are four times as exact. If the solver fails, a warning says why,
     and of all motions it had the one that misses conditions least is returned.
     """
-    require_none(system, "plan_motion")
-    spans = _spans(duration, objective, track)
-    _check(system, nodes, smooth, iterations, track_from, rest, track, guess, end, spans)
+    as_one_system(system, "plan_motion")
+    check_search(smooth, iterations)
+    check_guess(system, guess)
     _, q0, v0 = system.mechanics.states(start, np.zeros(system.nv) if velocity is None else velocity)
     if len(q0) != 1 or len(v0) != 1:
         raise StateError("plan_motion: start or velocity have batch dimensions; give one state.")
-    asked = {"reach": reach, "reach_attitude": reach_attitude, "reach_twist": reach_twist, "track": track}
-    _check_frame(system, frame, [name for name, x in asked.items() if x is not None])
     clock = perf_counter()
-    chosen = _independent(system, q0[0], v0[0], independent)
-    if not len(chosen.components):
-        raise StateError(
-            f"plan_motion: nothing of {system.mechanism.name!r} can move; unlock a joint, or detach what holds it."
-        )
-    task = MotionTask(system, spans, int(nodes), q0[0], v0[0], chosen)
+    phase = MotionPhase(
+        system, duration, frame, reach, reach_attitude, reach_twist, track, track_from, end, rest, rates, torques,
+        attitude, momentum, independent, nodes,
+    )  # fmt: skip
+    task = phase.task(objective, q0[0], v0[0])
     aim = objective_of(system, objective, task.acting, task.scale)
-    task.move()
-    task.keep_within(rates)
-    task.drive(torques)
-    if attitude is not None:
-        goals.keep_attitude(task, attitude)
-    if momentum is not None:
-        goals.keep_momentum(task, momentum)
-    for joint, position in ({} if end is None else end).items():
-        goals.end_at(
-            task, known("joint", joint, (*system.joints, *loop_places(system)), "plan_motion"), position
-        )
-    if frame is not None:
-        goals.reach(task, frame, reach, reach_attitude, reach_twist)
-        goals.track(task, frame, track, float(track_from))
-    still = rest if rest is not None else (track is None and reach_twist is None)
-    if still is not False:
-        goals.rest(task, still)
+    phase.ask(task)
     task.spend_least(aim, smooth)
-    return _solved(task, aim, guess, int(iterations), clock)
-
-
-def _solved(
-    task: MotionTask, aim: Objective, guess: MotionPlan | None, iterations: int, clock: float
-) -> MotionPlan:
-    """Return the plan that the solver finds, with a warning if it was not satisfied."""
-    system = task.system
     begin = task.guess(guess)
     if guess is None and len(task.held):
         begin = towards_the_end(task, begin)
-    found = task.program.solve(begin, iterations)
-    dead = _dead_centre(task, found.x)
-    if dead is not None and (anew := followed(task, found.x)) is not None:
+    found = task.program.solve(begin, int(iterations))
+    if dead_centre(task, found.x) is not None and (anew := followed(task, found.x)) is not None:
         # At single nodes loops are closed the other way round, which conditions at nodes do not see. The search
         # begins again with a motion that keeps to the way they are closed at first.
-        again = task.program.solve(anew, iterations)
-        if again.success and _dead_centre(task, again.x) is None:
-            found, dead = again, None
+        again = task.program.solve(anew, int(iterations))
+        if again.success and dead_centre(task, again.x) is None:
+            found = again
+    plan, advice = plan_found(task, aim, found, clock)
+    if advice:
+        warn(f"plan_motion of {system.mechanism.name!r}: {plan.message}. {advice}")
+    return plan
+
+
+def plan_found(task: MotionTask, aim: Objective, found: Found, clock: float) -> tuple[MotionPlan, str]:
+    """Return the plan of a task that the solver found since `clock`, and what to do about it if it is no success."""
+    system = task.system
     worst = max(found.missed, key=lambda what: found.missed[what])
-    message, success = found.status, found.success
+    message, success, advice = found.status, found.success, ""
     t, nodes = task.found(found.x)
     q, v, a, _ = np.split(nodes.T, np.cumsum([system.nq, system.nv, system.nv]), axis=1)
-    if success and dead is not None:
+    if success and (dead := dead_centre(task, found.x)) is not None:
         success = False
         message = f"near t = {dead:.3g} s the leading joints pass a dead centre, where they do not tell how others move"
-        warn(
-            f"plan_motion of {system.mechanism.name!r}: {message}. Conditions hold at nodes, and nobody knows what is "
-            "between; let other joints lead, independent=[...], or ask for a motion that stays away from there."
+        advice = (
+            "Conditions hold at nodes, and nobody knows what is between; let other joints lead, independent=[...], or "
+            "ask for a motion that stays away from there."
         )
     elif not success:
-        told = _REASONS.get(found.status, f"the solver ended with {found.status}")
-        message = f"{told}; missed most is that {worst} (by {found.missed[worst]:.2g})"
-        if found.missed[worst] < NEARLY:
-            message = (
-                f"{told}; all conditions are met (to {found.missed[worst]:.2g}), but not by the least forces"
-            )
-        warn(
-            f"plan_motion of {system.mechanism.name!r}: {message}. The best motion found is returned: give more time, "
-            "more nodes, wider limits, or a guess."
-        )
+        message = why(found)
+        advice = "The best motion found is returned: give more time, more nodes, wider limits, or a guess."
     taken = formula(system, "joint forces").value.map(len(t))
     forces = np.asarray(taken(nodes, np.zeros((0, len(t))))).T * task.acting
     own = set(task.chosen.components.tolist())
     leading = [
         name for name in system.joints if own.issuperset(range(*system.slice_v(name).indices(system.nv)))
     ]
-    return MotionPlan(
+    plan = MotionPlan(
         system, t, q, v, a, forces[:, : system.nv], {name: forces[:, at] for name, at in drives(system).items()},
         tuple(leading), aim.name, aim.cost(t, nodes, forces), success, message, found.missed[worst],
         found.iterations, perf_counter() - clock,
     )  # fmt: skip
+    return plan, advice
 
 
-def _dead_centre(task: MotionTask, x: np.ndarray) -> float | None:
+def why(found: Found) -> str:
+    """Return in words why the solver was not satisfied, and what is missed most."""
+    worst = max(found.missed, key=lambda what: found.missed[what])
+    told = _REASONS.get(found.status, f"the solver ended with {found.status}")
+    if found.missed[worst] < NEARLY:
+        return f"{told}; all conditions are met (to {found.missed[worst]:.2g}), but not by the least forces"
+    return f"{told}; missed most is that {worst} (by {found.missed[worst]:.2g})"
+
+
+def dead_centre(task: MotionTask, x: np.ndarray) -> float | None:
     """Return a time near which the determinant of what dependent components follow by changes its sign; None if it does
     not."""
     if not len(task.held):
@@ -195,90 +173,20 @@ def _dead_centre(task: MotionTask, x: np.ndarray) -> float | None:
     return float(t[changes[0] + 1]) if len(changes) else None
 
 
-def _spans(duration: Any, objective: Any, track: Any) -> tuple[float, float]:
-    """Return the shortest and the longest duration, or the complaint that they are none."""
-    try:
-        given = entries(duration) if not is_positive(duration) else (duration, duration)
-    except ValueError:
-        given = (duration,)
-    if len(given) != 2 or not all(is_positive(x) for x in given) or given[0] > given[1]:
-        raise StateError(
-            f"plan_motion: duration is {shown(duration)}; give a positive time, or the shortest and the longest."
-        )
-    if given[0] < given[1] and track is not None:
-        raise StateError("plan_motion: what is tracked depends on time; give one duration.")
-    if isinstance(objective, str) and objective == "time" and not given[0] < given[1]:
-        raise StateError(
-            f"plan_motion: time cannot be least in {shown(duration)} s; give the shortest and the longest duration."
-        )
-    return float(given[0]), float(given[1])
+def check_search(smooth: Any, iterations: Any) -> None:
+    """Complain about a search that cannot be made."""
+    if not is_not_negative(smooth):
+        raise StateError(f"plan_motion: smooth is {shown(smooth)}; give no negative weight.")
+    if not is_count(iterations):
+        raise StateError(f"plan_motion: iterations is {shown(iterations)}; give a whole number.")
 
 
-def _independent(system: System, q: np.ndarray, v: np.ndarray, names: Iterable[str] | None) -> Independent:
-    """Return the independent components of a motion that begins at a state, which must be one of the closed
-    mechanism."""
-    if not choose_plan(system, q).total_constraints:
-        if names is not None and {*arrays.as_list("independent", names, str, "joints")} != set(system.joints):
-            raise StateError(
-                f"plan_motion: {system.mechanism.name!r} has no loops, so all its joints are independent; leave out "
-                "independent."
-            )
-        return Independent(np.arange(system.nv), np.zeros(0, dtype=np.int64))
-    errors = system.closure(q, v)
-    if max(float(np.abs(x).max(initial=0.0)) for x in errors) > OPEN:
-        raise StateError(
-            f"plan_motion: {system.mechanism.name!r} begins with loops that are open by {np.abs(errors[0]).max():.2g} "
-            f"[rad or m] and open at {np.abs(errors[1]).max():.2g} [rad/s or m/s]; begin closed, by s.assemble."
-        )
-    chosen = choose_independent(system, q, names)
-    follow_independent(system.closure_jacobian(q), chosen, "plan_motion")
-    return chosen
-
-
-def _check_frame(system: System, frame: str | None, asked: list[str]) -> None:
-    """Complain about goals without a frame, and about a frame without goals."""
-    if frame is not None:
-        known("body or frame", frame, system.plan.body_pose, "plan_motion")
-    if frame is None and asked:
-        raise StateError("plan_motion: something is to be reached or tracked, but no frame was named.")
-    if frame is not None and not asked:
-        raise StateError(
-            f"plan_motion: nothing is asked of {frame!r}; give reach, reach_attitude, reach_twist or track."
-        )
-
-
-def _check(
-    system: Any, nodes: Any, smooth: Any, iterations: Any, track_from: Any, rest: Any, track: Any, guess: Any, end: Any,
-    spans: tuple[float, float],
-) -> None:  # fmt: skip
-    """Complain about what is no task."""
-    as_one_system(system, "plan_motion")
-    if not is_count(nodes) or nodes < 3 or not is_not_negative(smooth):
-        raise StateError(
-            f"plan_motion: nodes is {shown(nodes)} and smooth {shown(smooth)}; give at least 3 nodes and no negative "
-            "weight."
-        )
-    if not is_count(iterations) or not is_finite(track_from):
-        raise StateError(
-            f"plan_motion: iterations is {shown(iterations)} and track_from {shown(track_from)}; give a whole number "
-            "and a time."
-        )
-    if rest is not None and not isinstance(rest, bool | np.bool_ | str | Iterable):
-        raise StateError(
-            f"plan_motion: rest is {shown(rest)}; give True, False, 'all', names of joints, or None."
-        )
-    if track is not None and not can_take(track, "t"):
-        raise StateError(f"plan_motion: track is {shown(track)}; give a function of t.")
-    if track is not None and track_from > spans[1]:
-        raise StateError(
-            f"plan_motion: from {track_from:g} s on nothing is tracked in {spans[1]:g} s; let track_from be less."
-        )
+def check_guess(system: System, guess: Any) -> None:
+    """Complain about what is no plan of a system to begin a search with."""
     if guess is not None and (
         not isinstance(guess, MotionPlan) or (guess.q.shape[1], guess.v.shape[1]) != (system.nq, system.nv)
     ):
         raise StateError(f"plan_motion: guess is {shown(guess)}; give a plan of this system.")
-    if end is not None and not isinstance(end, Mapping):
-        raise StateError(f"plan_motion: end is {shown(end)}; give a mapping from joints to positions.")
 
 
 _REASONS = {
