@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError
-from catena.questions.inverse_dynamics import MISMATCH
 from catena.simulation.control.following import Ahead, StatePath, as_path, known_in_step
 from catena.simulation.control.holding_forces import held_in_tree
 from catena.simulation.control.mechanism_law import is_formula_tree, required_forces
@@ -20,6 +19,7 @@ from catena.simulation.references.in_step import ReferenceInStep
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.system.of_system import as_system
+from catena.thresholds import CONTRADICTION
 
 
 class Feedforward(Controller):
@@ -101,4 +101,4 @@ class Feedforward(Controller):
         told = [
             x if a or p else 0.0 for x, a, p in zip(taken, plan.actuated, plan.partly_driven, strict=True)
         ]
-        return held_in_tree(told, plan.actuated, MISMATCH if plan.partly_driven.any() else np.inf), memory
+        return held_in_tree(told, plan.actuated, CONTRADICTION if plan.partly_driven.any() else np.inf), memory
