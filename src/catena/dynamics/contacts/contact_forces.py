@@ -24,7 +24,7 @@ and the least x is taken: x = H^T y with (H H^T + Delta) y = b, and a small Delt
 and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -42,6 +42,8 @@ from catena.spatial.vectors import cross3
 PULL = 20.0
 # Forces that are none, as parts of the largest.
 PULLS = 1e-7
+# What is left of a block of contacts that are not redundant.
+DETERMINED = 1e-11
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
 FIRM = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
@@ -949,37 +951,47 @@ def count_contacts(nodes: Nodes) -> Sweep:
     return at_ground(count)
 
 
-@at_ground
-def heed_contacts(ground: Any) -> None:
-    """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
-    in the other side, a force pulls or leaves its cone, or a slip ends (`halt` is 1), or friction is stiff (2)."""
-    told = ground.told_now
-    count = len(told) // TOLD
+def _each(ground: Any, told: Any) -> Iterator[tuple[dict[str, Any], Any, Any, Any]]:
+    """The numbers of each contact, its force, its velocity, and all that is told of it."""
+    for k in range(len(told) // TOLD):
+        numbers, own = ground.contacts[SIZE * k : SIZE * (k + 1)], told[TOLD * k : TOLD * (k + 1)]
+        yield {name: numbers[place] for name, place in PLACES.items()}, own[:3], own[3:6], own
+
+
+def _changed(ground: Any, told: Any) -> Any:
+    """How many contacts cannot go on as they do, by what is told: an open one is in the other side, a force pulls or
+    leaves its cone, or a slip ends."""
     most: Any = 0.0
-    for k in range(count):
-        for x in told[TOLD * k : TOLD * k + 3]:
+    for _, f, _, _ in _each(ground, told):
+        for x in f:
             most = where(absolute(x) > most, absolute(x), most)
-    nothing, changes, stiff, cap = PULLS * most, 0.0, 0.0, ground.dt
-    for k in range(count):
-        f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
-        numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
-        own = {name: numbers[place] for name, place in PLACES.items()}
+    nothing, changes = PULLS * most, 0.0
+    for own, f, u, (*_, gap, _, _) in _each(ground, told):
         (sticks,), (slides,), (mu,) = own["sticks"], own["slides"], own["friction"]
         # A component with dry friction gives way beyond a part of what it can hold, however much others bear.
         dry = own["held"][0] > 0.0
         none = where(dry, own["held"][0] * absolute(f[2]), nothing)
         rubs = sqrt(f[0] * f[0] + f[1] * f[1])
-        is_open = 1.0 - sticks - slides
         ends = u[0] * own["along"][0] + u[1] * own["along"][1] - own["least"][0]
-        slips = slides * where(mu > 0.0, 1.0, 0.0)
         for margin, counts in (
-            (gap + own["deep"][0], is_open),
+            (gap + own["deep"][0], 1.0 - sticks - slides),
             (f[2] + none, where(dry, 0.0, sticks + slides)),
             (mu * f[2] - rubs + none, sticks),
-            (ends, slips),
+            (ends, slides * where(mu > 0.0, 1.0, 0.0)),
         ):
             changes = changes + where(margin < 0.0, counts, 0.0)
-        square, (heavy, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
+    return changes
+
+
+@at_ground
+def heed_contacts(ground: Any) -> None:
+    """Keep what contacts do where the step begins, and take no step if one of them changes there (`halt` is 1), or
+    friction is stiff (2)."""
+    told = ground.told_now
+    changes, stiff, cap = _changed(ground, told), 0.0, ground.dt
+    for own, f, u, (*_, slower) in _each(ground, told):
+        slips = own["slides"][0] * where(own["friction"][0] > 0.0, 1.0, 0.0)
+        square, (heavy, way) = u[0] * u[0] + u[1] * u[1], own["light"]
         begun = where(square > own["slow"][0] * own["slow"][0], slips, 0.0)
         slips = where(f[2] > heavy, where(slower > 0.0, begun, 0.0), 0.0)
         stiff = stiff + where(square < 2.0 * way * slower, slips, 0.0)
@@ -990,6 +1002,20 @@ def heed_contacts(ground: Any) -> None:
     # Beyond the end of a slip friction turns round, and steps across it are rejected.
     ground.last = where(cap < ground.dt, 0.0, ground.last)
     ground.dt = where(changes + stiff > 0.5, 0.0, cap)
+
+
+@at_ground
+def look_at_contacts(ground: Any) -> None:
+    """Tell whether somebody has to look at a step whose last stage stands at its end (`met` is not zero): a contact
+    cannot go on there, an open one has come nearer and gone away again, or contacts are redundant."""
+    met = _changed(ground, ground.told_now)
+    for (own, _, before, (*_, left, _)), (_, _, after, _) in zip(
+        _each(ground, ground.told), _each(ground, ground.told_now), strict=True
+    ):
+        is_open = 1.0 - own["sticks"][0] - own["slides"][0]
+        met = met + where(before[2] < 0.0, where(after[2] > 0.0, is_open, 0.0), 0.0)
+        met = met + where(left < DETERMINED, 1.0, 0.0)
+    ground.met = met
 
 
 @at_ground

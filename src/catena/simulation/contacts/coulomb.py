@@ -15,10 +15,10 @@ all sets of a few contacts are tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from math import hypot, inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,8 +52,7 @@ class JammedError(SimulationError):
 OPEN, STICK, SLIDE = "open", "stick", "slide"
 
 
-@dataclass(frozen=True, eq=False)
-class Pressed:
+class Pressed(NamedTuple):
     """What contacts do: forces f (contacts, 3), tangential then normal, and what remains, r (contacts, 3); `modes` are
     "stick", "slide" or "open", `slip` (contacts, 2) the directions of those that slide."""
 
@@ -503,7 +502,7 @@ class CoulombLaw:
 
 
 def told_by(
-    W: np.ndarray,
+    mobility: Callable[[], np.ndarray],
     c: np.ndarray,
     mu: np.ndarray,
     sliding: Sequence[np.ndarray | None],
@@ -511,10 +510,12 @@ def told_by(
     r: np.ndarray,
 ) -> Pressed:
     """Return what contacts do under forces f (contacts, 3) that obey the law of `pressed` with what remains, r
-    (contacts, 3)."""
-    most = max(map(abs, f.reshape(-1).tolist()), default=0.0)
-    sizes = cache(lambda: _sizes(W.reshape(c.size, -1), c.reshape(-1), f)[1].tolist())
-    return _told(f, r, mu, sliding, most, sizes)
+    (contacts, 3). The `mobility` (contacts, 3, contacts, 3) is asked for where that matters."""
+
+    def sizes() -> list[float]:
+        return _sizes(mobility().reshape(c.size, -1), c.reshape(-1), f)[1].tolist()
+
+    return _told(f, r, mu, sliding, max(map(abs, f.reshape(-1).tolist()), default=0.0), sizes)
 
 
 def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -534,23 +535,25 @@ def _told(
 ) -> Pressed:
     """Return what contacts do whose largest force is `most`, and whose motions are sums of so much as `sizes` says,
     which is asked where that matters."""
-    modes, slip = list[str](), np.zeros((len(f), 2))
+    modes, slip = list[str](), list[Sequence[float]]()
     rows = zip(f.tolist(), r.tolist(), mu.tolist(), sliding, strict=True)
     for i, ((x, y, n), (u, v, _), m, d) in enumerate(rows):
+        along: Sequence[float] = (0.0, 0.0)
         if n <= NOTHING * most:
-            modes.append(OPEN)
+            mode = OPEN
         elif d is not None:
-            modes.append(SLIDE)
-            slip[i] = d
+            mode, along = SLIDE, (float(d[0]), float(d[1]))
         elif m > 0.0 and hypot(x, y) < m * n * (1.0 - 1e-7):
-            modes.append(STICK)
+            mode = STICK
         else:
             away = hypot(u, v)
             moves = away > STILL * sizes()[i]
-            modes.append(SLIDE if moves or m <= 0.0 else STICK)
+            mode = SLIDE if moves or m <= 0.0 else STICK
             if moves:
-                slip[i] = u / away, v / away
-    return Pressed(f, r, tuple(modes), slip)
+                along = u / away, v / away
+        modes.append(mode)
+        slip.append(along)
+    return Pressed(f, r, tuple(modes), np.array(slip).reshape(-1, 2))
 
 
 def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:

@@ -32,8 +32,7 @@ ENDED = 1e-2
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 
 
-@dataclass(frozen=True)
-class ContactChange:
+class ContactChange(NamedTuple):
     """The first change of a stretch: when, of which contact, and what it does then."""
 
     t: float

@@ -14,7 +14,7 @@ from math import hypot
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES, PULLS
+from catena.dynamics.contacts.contact_forces import DETERMINED, PLACES, PULLS
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 from catena.simulation.contacts.deciding import CLOSED, ENDS, ends_at_once
 from catena.simulation.contacts.dips import lowest
@@ -29,8 +29,6 @@ from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
-# What is left of a block of contacts that are not redundant.
-DETERMINED = 1e-11
 # How much more roughly than to next to nothing changes are located, at most, where motions are rough.
 LOOSE = 1e3
 # Attempts after which it is looked at how far a motion has come.
@@ -83,12 +81,12 @@ class QuickStretch:
         self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
-        made = None if made is None else replace(made, counts=quick.mover.counts)
+        made = None if made is None else made._replace(counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
         rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
         found = self._ended_by_event([ContactState(*row) for row in rows][self.seen :], made)
-        return replace(made, events=tuple(self.meeting.found)) if found is None else found
+        return made._replace(events=tuple(self.meeting.found)) if found is None else found
 
     def so_far(self) -> Quick | None:
         """Return what there is of a motion that something went wrong in, None if it is nothing."""
@@ -110,7 +108,7 @@ class QuickStretch:
                 told, tau = self._told_at_end(made)
                 end = replace(end, told=told, tau=tau)
             made = made.stretch(count, None, None, False, steps)
-        return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
+        return made.until(count, end)._replace(events=tuple(found), ended=found[-1].ended)
 
     def _told_at_end(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
         """Return what contacts do at the last state, where no step begins that would tell it, and the control forces
@@ -245,7 +243,7 @@ class QuickStretch:
             instead = self._otherwise(now) if changes and self.quick.least else None
             if instead is not None:
                 made = path.stretch(at, instead, None, False, quick.steps)
-                return (replace(made, otherwise=True),)
+                return (made._replace(otherwise=True),)
             if changes and at == self.begun:
                 path.end_before()
                 change = self._change(Fallen(0.0, now, self._margins(now.told)))
@@ -257,7 +255,7 @@ class QuickStretch:
                 return (path.stretch(at, found.state, self._change(found), False, quick.steps),)
             if at and k in slow:
                 ended = self._given_up(path, at + 1)
-                return (None if ended is None else replace(ended, slow=self._slow(now.told)),)
+                return (None if ended is None else ended._replace(slow=self._slow(now.told)),)
         return None
 
     def _otherwise(self, state: ContactState) -> ContactState | None:

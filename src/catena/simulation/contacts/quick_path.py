@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,8 +85,7 @@ class Path:
         return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
 
 
-@dataclass(frozen=True, eq=False)
-class Quick:
+class Quick(NamedTuple):
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
     how many steps were tried, whether works were counted, whether contacts go on with other forces than the least
@@ -111,8 +110,7 @@ class Quick:
         """Return so many of the states, and an `end` behind them."""
         rows = [(getattr(self, name), getattr(end, name)) for name in ("q", "v", "tau", "work", "told")]
         q, v, tau, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
-        return replace(
-            self,
+        return self._replace(
             t=np.append(self.t[:count], end.t),
             q=q,
             v=v,
@@ -128,7 +126,7 @@ class Quick:
         """Return the first and the last of the states."""
         rows = (getattr(self, name) for name in ("t", "q", "v", "tau", "work", "told"))
         t, q, v, tau, work, told = (x[:: len(self.t) - 1].copy() for x in rows)
-        return replace(self, t=t, q=q, v=v, tau=tau, work=work, told=told)
+        return self._replace(t=t, q=q, v=v, tau=tau, work=work, told=told)
 
     @property
     def forces(self) -> np.ndarray:

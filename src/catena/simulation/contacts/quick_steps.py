@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,7 @@ class ContactState:
     tau: Any
 
 
-@dataclass(frozen=True, eq=False)
-class ContactSteps:
+class ContactSteps(NamedTuple):
     """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
     what contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end
     of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it

@@ -256,7 +256,7 @@ class ContactRun:
         )
         self.known, self.transitions = len(self.segments), []
         # Contacts go on as they do, from where they are now.
-        self.standing = replace(self._known, u=None, gap=None)
+        self.standing = self._known._replace(u=None, gap=None)
         return found
 
     def save(self) -> Snapshot:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
+class Standing(NamedTuple):
     """The modes "open", "stick" or "slide" of all contacts, in their order, the directions `slip` (contacts, 2) in
     which those that slide begin, whether one of them jams, so that friction is `stiff`; below which speed `turns`
     (contacts,) [m/s] friction would turn a slip that begins at once; and where that is known, how contacts yield to a
