@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import hypot
+from math import hypot, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -366,21 +366,23 @@ class Deciding:
     ) -> tuple[Standing, list[int]]:  # fmt: skip
         """Return what `_forces` does from the forces that are found, of those that are `left`."""
         count, u = len(now.gap), picked(now.u, staying).tolist()
-        modes, slip, slow = [OPEN] * count, np.zeros((count, 2)), list[int]()
-        yields, turns, rates, lasts = [0.0] * count, [0.0] * count, [0.0] * count, [np.inf] * count
+        modes, slip, slow = [OPEN] * count, [(0.0, 0.0)] * count, list[int]()
+        yields, turns, rates, lasts = [0.0] * count, [0.0] * count, [0.0] * count, [inf] * count
         across = now.yields(staying)
-        rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
+        rows = zip(
+            left, found.modes, found.slip.tolist(), found.f[:, 2].tolist(), found.r.tolist(), strict=True
+        )
         for k, mode, along, presses, (rx, ry, _) in rows:
             i = staying.index(k)
             begun = sliding[i]
             if self._is_dry[k] and begun is not None:
                 # What slips fast has all of its friction in the dynamics, and no pressure besides.
-                mode, along = SLIDE, begun
+                mode, along = SLIDE, begun.tolist()
             modes[k] = mode
             yields[k] = across[i]
             if mode != SLIDE:
                 continue
-            slip[k] = along
+            slip[k] = along[0], along[1]
             if self._is_dry[k]:
                 yields[k] = 0.0
                 continue
@@ -395,8 +397,7 @@ class Deciding:
                 slow.append(k)
             if slower > 0.0:
                 lasts[k] = speed / slower
-        turned = np.array(turns), np.array(yields), np.array(rates), np.array(lasts)
-        return Standing(tuple(modes), slip, False, *turned, now.u, now.gap), slow
+        return Standing(tuple(modes), slip, False, turns, yields, rates, lasts, now.u, now.gap), slow
 
     def _begun(
         self, now: ContactSituation, staying: list[int], c: np.ndarray, sliding: list[np.ndarray | None],

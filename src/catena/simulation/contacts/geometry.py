@@ -297,6 +297,11 @@ class ContactPlaces:
         """Return the slips (contacts,) [m/s or rad/s] that are none."""
         return np.where(self.is_dry, TURNS, SLIPS) * extent(self.system.plan)
 
+    @cached_property
+    def none(self) -> list[float]:
+        """Return the same as plain numbers."""
+        return self.still.tolist()
+
     def smooth_friction(self, v: np.ndarray) -> np.ndarray:
         """Return what the dynamics take off joint forces (..., nv) at velocities v (..., nv) for friction that goes
         smoothly through rest, of components whose friction contacts have."""

@@ -106,11 +106,11 @@ class Looking:
             nothing = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)
             none = holding.places.nothing(f, nothing[:, None])
             rubs = np.hypot(f[..., 0], f[..., 1])
-            slips = (all_touches.u[:, holding.closed, :2] * holding.along[holding.closed]).sum(axis=-1)
+            slips = (all_touches.u[:, holding.closed, :2] * np.asarray(holding.along)[holding.closed]).sum(axis=-1)
             parts += [
                 (f[..., 2] + none)[:, self.pressing],
                 (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],
-                (slips - holding.least[holding.closed])[:, self.stopping],
+                (slips - np.array(holding.least)[holding.closed])[:, self.stopping],
             ]
         return np.concatenate(parts, axis=1), gap, rate, nothing
 

@@ -27,6 +27,8 @@ class Path:
         self.ahead: tuple[np.ndarray, np.ndarray] | None = None
         self.parts = [(start.q[None], start.v[None], start.work[None])]
         self.before: tuple[np.ndarray, np.ndarray] | None = None
+        self.begun = 0
+        """The state at which control forces changed last."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -36,13 +38,21 @@ class Path:
         # Steps that were rejected have told of the last state already.
         known = len(self.told) == len(self.t)
         told, tau = (passed.told[1:], passed.tau[1:]) if known else (passed.told, passed.tau)
-        self.t += passed.t.tolist()
+        self.t += passed.t
         self.told += list(told)
         self.tau += tau
         self.ahead = passed.ahead
         if len(passed.t):
             self.parts.append((passed.q, passed.v, passed.work))
         return told
+
+    def go_over(self, state: ContactState, told: np.ndarray, tau: np.ndarray) -> None:
+        """Go on by one step, which told what contacts do (contacts, told) under control forces tau (nv,) where it
+        began, to a state that nothing is told of yet."""
+        if len(self.told) < len(self.t):
+            self.look_ahead(told, tau)
+        self.t.append(state.t)
+        self.parts.append((state.q[None], state.v[None], state.work[None]))
 
     def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
         """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""
@@ -52,7 +62,7 @@ class Path:
     def go_on(self) -> None:
         """Go on from the last state under other control forces; these, and what contacts do there, are told anew by the
         step that begins."""
-        self.before = self.told.pop(), self.tau.pop()
+        self.before, self.begun = (self.told.pop(), self.tau.pop()), len(self.t) - 1
 
     def end_before(self) -> None:
         """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
@@ -82,7 +92,9 @@ class Path:
         if end is not None:
             t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
             q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
+        rows = len(t)
+        told, tau = np.concatenate(told).reshape(rows, -1, told[0].shape[-1]), np.concatenate(tau).reshape(rows, -1)
+        return Quick(np.array(t), q, v, tau, work, told, change, stiff, steps)
 
 
 class Quick(NamedTuple):

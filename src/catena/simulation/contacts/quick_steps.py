@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +34,11 @@ from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
 
-# Steps in one call.
-MANY = 32
+if TYPE_CHECKING:
+    from catena.simulation.contacts.quick_path import Path
+
+# Steps in one call, and from one sample to the next where these follow each other quickly.
+MANY, FEW = 32, 4.0
 # The time in which friction turns a slip at the quickest, in careful steps: so much with relative errors of so much or
 # more, less by the root of smaller ones, down to a part of it.
 EASES, ROUGH, FINEST = 2.0, 1e-4, 0.1
@@ -59,13 +62,14 @@ class ContactState:
 
 
 class ContactSteps(NamedTuple):
-    """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
-    what contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end
-    of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it
-    begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the next
-    one, and the error and the size of the `last` one."""
+    """Steps in a row: times t, q (states, nq), v (states, nv) and works (states, sources) behind them, and what
+    contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end of
+    the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it begins,
+    or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the next one, the
+    error and the size of the `last` one, and whether contacts are to be looked at that one of them, or the last one,
+    has `met`."""
 
-    t: np.ndarray
+    t: list[float]
     q: np.ndarray
     v: np.ndarray
     work: np.ndarray
@@ -77,6 +81,8 @@ class ContactSteps(NamedTuple):
     lost: bool
     h: float
     last: tuple[float, float]
+    met: bool
+    met_last: bool
 
 
 class QuickSteps:
@@ -115,6 +121,7 @@ class QuickSteps:
             tick,
         )
         self.closes = mover.drift.projects
+        self.friction, self.is_dry = (x.tolist() for x in (inside.places.friction, inside.places.is_dry))
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
         self.b = b = session.buffers
@@ -127,12 +134,15 @@ class QuickSteps:
         self._piece = -1
         self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
         self._results = (
-            "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept
+            "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
+            *(["met"] if "met" in b else []),
         )  # fmt: skip
         self._told = session.piece(0, 0, ("contacts",), ())
         self._take_path = session.piece(0, 0, self._along, ())
         self.controls = free_motion.acting.is_asked_always
         self.asks = self.controls or acting.is_python
+        self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
+        """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
@@ -333,10 +343,42 @@ class QuickSteps:
             or (not taken and plays == MANY and long < 0)
             or size < COLLAPSE
         )
+        met = met_last = True
+        if "met" in r and not self.closes:
+            found = r["met"][:count, 0].tolist()
+            met, met_last = any(found[k] > 0.5 for k in taken), bool(taken) and found[taken[-1]] > 0.5
         return ContactSteps(
-            np.array(times[1:]), _rows(r["q"], taken), _rows(r["qd"], taken), work, told, tau, ahead, halted, slow,
-            lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
+            times[1:], _rows(r["q"], taken), _rows(r["qd"], taken), work, told, tau, ahead, halted, slow,
+            lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])), met, met_last,
         )  # fmt: skip
+
+    def to_samples(self, path: Path, h: float) -> float:
+        """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
+        what contacts do, and return the size of the next one."""
+        state, work = path.state(-1), self.mover.counts
+        while state.t < self.end - self.window.same and self.end - state.t <= FEW * h:
+            self._put(state.t, state.q, state.v, state.work, h, self.end)
+            end = float(self.b["end"][0, 0])
+            r, count, bad = self._played((end - state.t) / h)
+            self.steps += count
+            taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
+            if bad or r["t"][count - 1, 0] < end or r["halt"][:count].any() or r["met"][taken].any():
+                break
+            for k in taken:
+                told = r["told"][k].reshape(-1, TOLD).copy()
+                rows = (r["q"][k].copy(), r["qd"][k].copy(), r["work"][k].copy() if work else state.work)
+                state = ContactState(float(r["t"][k, 0]), *rows, None, None)
+                path.go_over(state, told, self.tau)
+            h = max(self.h, float(r["h"][count - 1, 0]))
+            told = r["told_now"][count - 1].reshape(-1, TOLD).copy()
+            path.ahead = told, self.tau
+            self.tick(state.t)
+            if state.t >= self.window.end - self.window.same or end < self.end:
+                break
+            path.look_ahead(told, self.tau)
+            self.keep_time(state.t, state.q, state.v)
+            path.go_on()
+        return h
 
 
 def _rows(x: np.ndarray, which: list[int]) -> np.ndarray:

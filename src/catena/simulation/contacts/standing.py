@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +19,12 @@ class Standing(NamedTuple):
     `u` (contacts, 3) and gaps (contacts,) with which they begin."""
 
     modes: tuple[str, ...]
-    slip: np.ndarray
+    slip: Sequence[Sequence[float]] | np.ndarray
     stiff: bool = False
-    turns: np.ndarray | float = 0.0
-    yields: np.ndarray | None = None
-    rates: np.ndarray | None = None
-    lasts: np.ndarray | None = None
+    turns: Sequence[float] | None = None
+    yields: Sequence[float] | None = None
+    rates: Sequence[float] | None = None
+    lasts: Sequence[float] | None = None
     u: np.ndarray | None = None
     gap: np.ndarray | None = None
 
@@ -39,4 +40,4 @@ class Standing(NamedTuple):
 
 def all_open(u: np.ndarray, gap: np.ndarray) -> Standing:
     """Return contacts that do not touch, with velocities u (contacts, 3) and gaps (contacts,)."""
-    return Standing((OPEN,) * len(gap), np.zeros((len(gap), 2)), u=u, gap=gap)
+    return Standing((OPEN,) * len(gap), [(0.0, 0.0)] * len(gap), u=u, gap=gap)
