@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,9 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ContactChange
 from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
-from catena.simulation.problem import Problem
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
-from catena.simulation.stepping.drift import name_of
 from catena.simulation.stepping.methods.work import SOURCES
 
 
@@ -146,32 +145,25 @@ class Quick(NamedTuple):
         return self.told[:, :, :3]
 
 
-def _asked(problem: Problem) -> str:
-    """Return when a controller is asked, in words."""
-    if problem.control is None:
-        return "none"
-    return "at every stage" if problem.rate is None else f"{problem.rate:g} Hz"
+def quick_trajectory(
+    free_motion: FreeMotion, made: Quick, holding: Holding, settings: Mapping[str, str], held: bool = True
+) -> Segment:
+    """Return a stretch of quick steps with some `settings` as a run, over whose samples control forces may be `held`.
+    Wrenches, and the accelerations of driven joints, are computed when somebody looks at them."""
+    t, q, v, work, tau, forces = made.t, made.q, made.v, made.work, made.tau, made.forces
+    acting = free_motion.acting
+    given = free_motion.acting.forces
 
-
-def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding, held: bool = True) -> Segment:
-    """Return a stretch of quick steps as a run, over whose samples control forces may be `held`. Wrenches are computed
-    when somebody looks at them."""
-    problem, t, q, v, work, tau = free_motion.problem, made.t, made.q, made.v, made.work, made.tau
-    forces, (given, driven) = made.forces, free_motion.outside(t, q, v)
-
-    def compute() -> dict[str, np.ndarray]:
-        return free_motion.with_contacts(given, q, v, forces[:, holding.closed], holding.places)
+    def wrenches() -> dict[str, np.ndarray]:
+        acts = free_motion.outside(t, q, v)[0]
+        return free_motion.with_contacts(acts, q, v, forces[:, holding.closed], holding.places)
 
     names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
-    settings = {
-        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
-        "drift": name_of(problem.drift) if free_motion.system.mechanics.constrained else "no loops",
-        "control": _asked(problem),
-        "steps taken by": "compiled steps with contacts inside",
-    }
+    driven = tuple(acting.motion)
     return Segment(
         free_motion.system, t, q, v, tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
-        wrenches=OnDemand(names, compute) if names else {}, driven=driven, settings=settings,
-        held=held and not free_motion.acting.is_asked_always, events=made.events, ended=made.ended,
+        wrenches=OnDemand(names, wrenches) if names else {},
+        driven=OnDemand(driven, lambda: free_motion.outside(t, q, v)[1]) if driven else {}, settings=settings,
+        held=held and not acting.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

@@ -29,7 +29,7 @@ from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import CompiledSteps
-from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.drift import Drift, name_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
@@ -139,6 +139,14 @@ class QuickSteps:
         )  # fmt: skip
         self._told = session.piece(0, 0, ("contacts",), ())
         self._take_path = session.piece(0, 0, self._along, ())
+        told, rate = free_motion.problem, free_motion.problem.rate
+        self.settings = {
+            "integrator": f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
+            "drift": name_of(told.drift) if system.mechanics.constrained else "no loops",
+            "control": "none" if told.control is None else "at every stage" if rate is None else f"{rate:g} Hz",
+            "steps taken by": "compiled steps with contacts inside",
+        }
+        """What a run is told to have been made by."""
         self.controls = free_motion.acting.is_asked_always
         self.asks = self.controls or acting.is_python
         self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
@@ -361,13 +369,16 @@ class QuickSteps:
             end = float(self.b["end"][0, 0])
             r, count, bad = self._played((end - state.t) / h)
             self.steps += count
-            taken = [k for k, x in enumerate(r["accepted"][:count, 0].tolist()) if x > 0.5]
-            if bad or r["t"][count - 1, 0] < end or r["halt"][:count].any() or r["met"][taken].any():
+            reached, accepted, halts, met = (
+                r[name][:count, 0].tolist() for name in ("t", "accepted", "halt", "met")
+            )
+            taken = [k for k, x in enumerate(accepted) if x > 0.5]
+            if bad or reached[-1] < end or max(halts) > 0.5 or any(met[k] > 0.5 for k in taken):
                 break
             for k in taken:
                 told = r["told"][k].reshape(-1, TOLD).copy()
                 rows = (r["q"][k].copy(), r["qd"][k].copy(), r["work"][k].copy() if work else state.work)
-                state = ContactState(float(r["t"][k, 0]), *rows, None, None)
+                state = ContactState(reached[k], *rows, None, None)
                 path.go_over(state, told, self.tau)
             h = max(self.h, float(r["h"][count - 1, 0]))
             told = r["told_now"][count - 1].reshape(-1, TOLD).copy()

@@ -557,7 +557,9 @@ class ContactRun:
 
     def _keep_quick(self, made: Quick, holding: Holding, stretch: QuickStretch) -> Segment:
         whole, made = made, self._asked_for(made)
-        run = quick_trajectory(self.free_motion, made, holding, held=len(made.t) == len(whole.t))
+        run = quick_trajectory(
+            self.free_motion, made, holding, stretch.quick.settings, held=len(made.t) == len(whole.t)
+        )
         if len(made.t) < 2:
             return run
         times, forces, places = made.t, made.forces, self.free_motion.places

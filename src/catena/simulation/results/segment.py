@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 OPEN = 1e-6
 
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
+    return _NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
