@@ -35,6 +35,8 @@ LOOSE = 1e3
 ATTEMPTS = 60
 # The part of the time that a slip lasts in which it may turn.
 SHORT = 0.1
+# So many times that part is hardly more than it.
+HARDLY = 2.0
 # The part of the speed below which the direction of a slip is eased up to which it stays where it began.
 KEEPS = 0.005
 
@@ -142,6 +144,8 @@ class QuickStretch:
                 self.begun = max(self.begun, path.begun)
             if path.t[-1] < quick.end - quick.window.same:
                 passed, done = quick.many(path.state(-1), h, last), len(path.told)
+                if not done and self._turns_sooner(passed.told):
+                    continue
                 h, last = passed.h, passed.last
                 ended = self._looked(path, done, path.add(passed), passed)
                 if ended is not None:
@@ -195,6 +199,21 @@ class QuickStretch:
         self.numbers = numbers
         ended = [self.ended * none for none in holding.free_motion.places.none]
         self.edges = self.deep, holding.along, holding.least, ended
+
+    def _turns_sooner(self, told: np.ndarray) -> bool:
+        """Return whether slips must turn more quickly than was thought, from what the first step tells (steps,
+        contacts, told), and let them: one whose direction is held may end at once where it would not if it turned."""
+        if self.eased is None or not len(told):
+            return False
+        rates, rows, found = self.holding.standing.rates, told[0].tolist(), False
+        assert rates is not None
+        for k in self.rubs:
+            speed, slower = hypot(rows[k][3], rows[k][4]), rows[k][8]
+            if speed > self.holding.slow[k] and self.eased[k] * slower > HARDLY * SHORT * speed * rates[k]:
+                self.eased[k], found = SHORT * speed / slower * rates[k], True
+        if found:
+            self._tell()
+        return found
 
     def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[list[list[float]], list[float]]:
         """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
