@@ -57,6 +57,8 @@ BEGINS = 0.15
 SLOW_SLIP = 10.0
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
+# The part of what contacts do without forces below which one that is pushed along its plane is held by others.
+HELD_BY_OTHERS = 1e-9
 
 
 def ends_at_once(speed: float, slower: float, length: float) -> bool:
@@ -499,7 +501,10 @@ class Deciding:
             size = hypot(*along.tolist())
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
-                return self._law(now, staying, c, pushed), staying
+                then = self._law(now, staying, c, pushed)
+                # What others hold does not slide: they came to rest where it was at the edge.
+                if float(then.r[k, :2] @ along) > HELD_BY_OTHERS * size * float(np.abs(c).max()):
+                    return then, staying
         return found, staying
 
     def _directions(self, now: ContactSituation, some: list[int]) -> list[np.ndarray | None]:
