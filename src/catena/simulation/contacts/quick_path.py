@@ -61,7 +61,11 @@ class Path:
     def go_on(self) -> None:
         """Go on from the last state under other control forces; these, and what contacts do there, are told anew by the
         step that begins."""
-        self.before, self.begun = (self.told.pop(), self.tau.pop()), len(self.t) - 1
+        self.sampled((self.told.pop(), self.tau.pop()))
+
+    def sampled(self, before: tuple[np.ndarray, np.ndarray]) -> None:
+        """Go on from the last state, of which nothing is told yet, under other control forces than those `before`."""
+        self.before, self.begun = before, len(self.t) - 1
 
     def end_before(self) -> None:
         """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the

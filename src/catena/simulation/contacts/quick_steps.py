@@ -363,32 +363,30 @@ class QuickSteps:
     def to_samples(self, path: Path, h: float) -> float:
         """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
         what contacts do, and return the size of the next one."""
-        state, work = path.state(-1), self.mover.counts
-        while state.t < self.end - self.window.same and self.end - state.t <= FEW * h:
+        b, counts, shape = self.b, self.mover.counts, (len(self.inside.nodes), TOLD)
+        same, last = self.window.same, self.window.end
+        state = path.state(-1)
+        while state.t < last - same and self.end - state.t <= FEW * h:
             self._put(state.t, state.q, state.v, state.work, h, self.end)
-            end = float(self.b["end"][0, 0])
+            end = b["end"].item()
             r, count, bad = self._played((end - state.t) / h)
             self.steps += count
-            reached, accepted, halts, met = (
-                r[name][:count, 0].tolist() for name in ("t", "accepted", "halt", "met")
-            )
-            taken = [k for k, x in enumerate(accepted) if x > 0.5]
-            if bad or reached[-1] < end or max(halts) > 0.5 or any(met[k] > 0.5 for k in taken):
+            t, accepted, halts, met = r["t"], r["accepted"], r["halt"], r["met"]
+            taken = [k for k in range(count) if accepted.item(k) > 0.5]
+            is_good = not bad and taken and t.item(count - 1) >= end and halts.item(count - 1) < 0.5
+            if not is_good or any(met.item(k) > 0.5 for k in taken):
                 break
             for k in taken:
-                told = r["told"][k].reshape(-1, TOLD).copy()
-                rows = (r["q"][k].copy(), r["qd"][k].copy(), r["work"][k].copy() if work else state.work)
-                state = ContactState(reached[k], *rows, None, None)
-                path.go_over(state, told, self.tau)
-            h = max(self.h, float(r["h"][count - 1, 0]))
-            told = r["told_now"][count - 1].reshape(-1, TOLD).copy()
-            path.ahead = told, self.tau
+                work = r["work"][k].copy() if counts else state.work
+                state = ContactState(t.item(k), r["q"][k].copy(), r["qd"][k].copy(), work, None, None)
+                path.go_over(state, r["told"][k].reshape(shape).copy(), self.tau)
+            h = max(self.h, r["h"].item(count - 1))
+            path.ahead = ahead = r["told_now"][count - 1].reshape(shape).copy(), self.tau
             self.tick(state.t)
-            if state.t >= self.window.end - self.window.same or end < self.end:
+            if state.t >= last - same or end < self.end:
                 break
-            path.look_ahead(told, self.tau)
+            path.sampled(ahead)
             self.keep_time(state.t, state.q, state.v)
-            path.go_on()
         return h
 
 
