@@ -183,9 +183,7 @@ class Deciding:
         hops = self._hops(found.after, near, rates)
         if hops:
             again = self._at(t, q, v)
-            found = (
-                self._struck(again, t, q, v, parts, rests, hops) if isinstance(again, Compiled) else None
-            )
+            found = self._struck(again, t, q, v, parts, rests, hops) if isinstance(again, Compiled) else None
             if found is None:
                 return None
             rates = found.after.u[:, 2].tolist()

@@ -24,7 +24,6 @@ from catena.structure.stations import has_many_modes
 from catena.system import System
 from catena.system.sticking import bears
 
-
 # Where it is told what a contact does: its mode, the direction of its slip, and how far it may go.
 DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
 

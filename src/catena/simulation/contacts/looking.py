@@ -106,7 +106,9 @@ class Looking:
             nothing = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)
             none = holding.places.nothing(f, nothing[:, None])
             rubs = np.hypot(f[..., 0], f[..., 1])
-            slips = (all_touches.u[:, holding.closed, :2] * np.asarray(holding.along)[holding.closed]).sum(axis=-1)
+            slips = (all_touches.u[:, holding.closed, :2] * np.asarray(holding.along)[holding.closed]).sum(
+                axis=-1
+            )
             parts += [
                 (f[..., 2] + none)[:, self.pressing],
                 (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],

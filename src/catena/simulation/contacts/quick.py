@@ -340,7 +340,11 @@ class QuickStretch:
         for k in self.rubs:
             now = rows[k]
             rate, speed = self.light[k] * now[2], hypot(now[3], now[4])
-            if rate > self.quick.heavy and speed > self.holding.slow[k] and ends_at_once(speed, now[8], self.length):
+            if (
+                rate > self.quick.heavy
+                and speed > self.holding.slow[k]
+                and ends_at_once(speed, now[8], self.length)
+            ):
                 found.append(k)
         return tuple(found)
 

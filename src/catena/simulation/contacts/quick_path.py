@@ -11,6 +11,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ContactChange
 from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
+from catena.simulation.contacts.stops_in_joints import forces_in_joints
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
@@ -96,7 +97,10 @@ class Path:
             t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
             q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
         rows = len(t)
-        told, tau = np.concatenate(told).reshape(rows, -1, told[0].shape[-1]), np.concatenate(tau).reshape(rows, -1)
+        told, tau = (
+            np.concatenate(told).reshape(rows, -1, told[0].shape[-1]),
+            np.concatenate(tau).reshape(rows, -1),
+        )
         return Quick(np.array(t), q, v, tau, work, told, change, stiff, steps)
 
 
@@ -155,19 +159,21 @@ def quick_trajectory(
     """Return a stretch of quick steps with some `settings` as a run, over whose samples control forces may be `held`.
     Wrenches, and the accelerations of driven joints, are computed when somebody looks at them."""
     t, q, v, work, tau, forces = made.t, made.q, made.v, made.work, made.tau, made.forces
-    acting = free_motion.acting
-    given = free_motion.acting.forces
+    acting, places = free_motion.acting, free_motion.places
+    inside = {k for k, *_ in places.in_joints}
+    outside = [k for k in holding.closed if k not in inside] if inside else holding.closed
 
     def wrenches() -> dict[str, np.ndarray]:
-        acts = free_motion.outside(t, q, v)[0]
-        return free_motion.with_contacts(acts, q, v, forces[:, holding.closed], holding.places)
+        given = free_motion.outside(t, q, v)[0]
+        return free_motion.with_contacts(given, q, v, forces[:, outside], free_motion.places_of(outside))
 
-    names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
+    names = tuple(dict.fromkeys((*acting.forces, *places.bodies_of(outside))))
     driven = tuple(acting.motion)
     return Segment(
         free_motion.system, t, q, v, tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
         wrenches=OnDemand(names, wrenches) if names else {},
         driven=OnDemand(driven, lambda: free_motion.outside(t, q, v)[1]) if driven else {}, settings=settings,
+        stop_forces=forces_in_joints(places, forces) if inside else {},
         held=held and not acting.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

@@ -143,7 +143,11 @@ class QuickSteps:
         self.settings = {
             "integrator": f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
             "drift": name_of(told.drift) if system.mechanics.constrained else "no loops",
-            "control": "none" if told.control is None else "at every stage" if rate is None else f"{rate:g} Hz",
+            "control": "none"
+            if told.control is None
+            else "at every stage"
+            if rate is None
+            else f"{rate:g} Hz",
             "steps taken by": "compiled steps with contacts inside",
         }
         """What a run is told to have been made by."""
