@@ -25,6 +25,7 @@ and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catena.forces.dry import pressure
-from catena.kernels import OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import LeaveOut, OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -557,14 +558,15 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
     eases = where(P_T[1][1] > 0.5, 1.0 - P_T[0][0], 0.0)
     rubs = sqrt(f[0] * f[0] + f[1] * f[1])
     part = where(eases * rubs > 0.0, absolute(f[0]) * reciprocal(where(rubs > 0.0, rubs, 1.0)), 1.0)
-    f = [part * (dx * f[0] - dy * f[1]), part * (dy * f[0] + dx * f[1]), f[2]]
+    holds = P_T[2][2] > 0.5
+    f = [where(holds, y, 0.0) for y in (part * (dx * f[0] - dy * f[1]), part * (dy * f[0] + dx * f[1]), f[2])]
     # What is not demanded is told what the forces of all contacts do there, with the opposite sign.
     u, a = pushed.motion, [pushed.bias[k] + pushed.driven[k] - x[k] for k in range(2)]
     a[1] = where(eases > 0.5, -pushed.rest[1] * x[1], a[1])
     speed = sqrt(u[0] * u[0] + u[1] * u[1])
     slower = -((u[0] * dx + u[1] * dy) * a[0] + (u[1] * dx - u[0] * dy) * a[1])
     slower = slower * reciprocal(where(speed > 1e-300, speed, 1e-300))
-    telling.numbers = array([*f, *u, left.part[0], slower])
+    telling.numbers = array([*f, *u, where(holds, left.part[0], 1.0), where(holds, slower, 0.0)])
 
 
 class Felt:
@@ -603,12 +605,17 @@ class Felt:
                 for node, rows in self._places(members):
                     self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
         for i in range(len(self.nodes)):
-            self._carry(i)
+            with self._if_asked(i):
+                self._carry(i)
         for members, (E, Z) in self.felt.items():
             for node, rows in self._places(members):
                 if len(rows) > 1 and not work.plan.parent[node]:
                     every = range(E.columns)
                     work.product(Z.part(rows, every), self._yields(node), E.part(rows, every))
+
+    def _if_asked(self, i: int) -> AbstractContextManager[None]:
+        """What is only done if it is asked what the forces of a contact do: always."""
+        return nullcontext()
 
     def _way(self, node: int) -> list[int]:
         """The nodes from one to the base, without the ground."""
@@ -765,7 +772,8 @@ class Felt:
         work, rows, raw = self.work, range(self._rows(group)), self.felt[group][0]
         E = work.matrix(len(rows), 3 * len(group))
         for at, i in enumerate(group):
-            work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
+            with self._if_asked(i):
+                work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
         return E
 
     def couple(
@@ -804,23 +812,25 @@ class Felt:
             work.copy(own[at], G.part(three(at), three(at)))
             work.step(weigh, self.pushed[i], own[at].place, self.left[i])
         last = range(3 * count, 3 * count + 1)
-        for at, i in enumerate(members):
-            if at:
-                work.copy(own[at], G.part(three(at), three(at)))
-            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
-            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
-            if below:
-                factor = work.matrix(len(below), 3)
-                work.product(factor, G.part(below, three(at)), inverse[at])
-                rest = G.part(below, beyond)
-                work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
         in_a_row = len(runs(members)) == 1
         x = self.x.part(threes(runs(members)[0][1]), range(1)) if in_a_row else work.matrix(3 * count, 1)
+        for at, i in enumerate(members):
+            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
+            factor = work.matrix(len(below), 3)
+            with self._if_asked(i):
+                if at:
+                    work.copy(own[at], G.part(three(at), three(at)))
+                work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+                if below:
+                    work.product(factor, G.part(below, three(at)), inverse[at])
+                    rest = G.part(below, beyond)
+                    work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
         for at in reversed(range(count)):
             h, beyond = G.part(three(at), last), range(3 * at + 3, 3 * count)
-            if beyond:
-                work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
-            work.product(x.part(three(at), range(1)), inverse[at], h)
+            with self._if_asked(members[at]):
+                if beyond:
+                    work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+                work.product(x.part(three(at), range(1)), inverse[at], h)
         for at, i in enumerate(members if not in_a_row else ()):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
 
@@ -913,14 +923,22 @@ def runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
 
 
 class Pushing(Felt):
-    """The forces of contacts with known modes."""
+    """The forces of contacts with known modes. Open contacts have none: behind the first stage of a call, which finds
+    zeros, they are told how they stand and move, and nothing else is done for them."""
 
     def __call__(self, work: Any) -> None:
         """Write the work."""
         self.begin(work)
-        self.solve()
-        self.let_feel()
+        with work.unless_done(work.ground("holds")):
+            self.solve()
+            self.let_feel()
         self.tell_forces()
+
+    def _if_asked(self, i: int) -> AbstractContextManager[None]:
+        found: AbstractContextManager[None] = self.work.unless_done(
+            self.work.ground("asks") + i * self.work.slot
+        )
+        return found
 
     def tell_forces(self) -> None:
         """Tell what contacts do."""
@@ -935,6 +953,7 @@ def forget_contacts(ground: Any) -> None:
     """Nothing is known of contacts when a step begins."""
     count = len(ground.contacts) // SIZE
     ground.told_now, ground.told = np.zeros(TOLD * count), np.zeros(TOLD * count)
+    ground.asks, ground.holds = np.ones(count), 1.0
 
 
 def count_contacts(nodes: Nodes) -> Sweep:
@@ -998,6 +1017,8 @@ def heed_contacts(ground: Any) -> None:
         left = NEARLY * sqrt(square) * reciprocal(where(slower > 0.0, slower, 1.0))
         cap = where(slips > 0.5, where(left < cap, left, cap), cap)
     ground.told = told
+    closed = [own["sticks"][0] + own["slides"][0] for own, *_ in _each(ground, told)]
+    ground.asks, ground.holds = array(closed), sum(closed, 0.0)
     ground.halt = where(changes > 0.5, 1.0, where(stiff > 0.5, 2.0, ground.halt))
     # Beyond the end of a slip friction turns round, and steps across it are rejected.
     ground.last = where(cap < ground.dt, 0.0, ground.last)
@@ -1030,6 +1051,11 @@ def contact_sweeps(nodes: Nodes, driven: bool, least: bool) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics, in which some joints may be `driven`; the `least` forces
     where contacts may be redundant."""
     return [*seeing(nodes), OnMatrices(Pushing(nodes, least)), give_way_driven if driven else give_way]
+
+
+def where_some_hold(sweeps: list[Sweep]) -> list[Sweep]:
+    """Some of these sweeps, left out where all contacts are open and nobody asks how they stand and move."""
+    return [LeaveOut("holds", len(sweeps)), *sweeps]
 
 
 def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
