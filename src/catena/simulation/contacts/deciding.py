@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot, inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from catena.simulation.contacts.coulomb import (
     STICK,
     JammedError,
     Pressed,
-    least,
     pressed,
     told_by,
 )
 from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.regular import least
 from catena.simulation.contacts.restitution import impact
 from catena.simulation.contacts.situation import (
     ByJoints,
@@ -33,7 +32,7 @@ from catena.simulation.contacts.situation import (
     Mobile,
     picked,
 )
-from catena.simulation.contacts.standing import Standing, all_open
+from catena.simulation.contacts.standing import Decision, Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
 CLOSED, RESTS = 1e-8, 1e-7
@@ -64,17 +63,6 @@ HELD_BY_OTHERS = 1e-9
 def ends_at_once(speed: float, slower: float, length: float) -> bool:
     """Return whether a slip that becomes `slower` [m/s^2] ends within next to no way, at a mechanism of a size."""
     return speed * speed < 2.0 * ENDS * length * slower
-
-
-class Decision(NamedTuple):
-    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
-    and the impulses (contacts, 3) in the axes of the contacts."""
-
-    standing: Standing
-    q: np.ndarray
-    v: np.ndarray
-    lost: float
-    impulse: np.ndarray
 
 
 @dataclass(eq=False)

@@ -8,10 +8,11 @@ others would do without, those are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.standing import Standing
 from catena.thresholds import RANK_TOUCHING
+
+if TYPE_CHECKING:
+    from catena.simulation.results.segment import Segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +152,23 @@ class Holding:
         load = np.where(rubs & self.sticks, bears(load), load)
         bearing.load[self.closed] = load[-1]
         return Forces(under(load), touches)
+
+    def forces_in(self, made: Segment) -> Callable[[Segment], np.ndarray]:
+        """Return what tells the forces (samples, contacts, 3) of all contacts at the samples of a run that was made
+        with these modes, or of one within it."""
+        nodes, asks = len(made.t), self.free_motion.acting.is_asked_always and not made.held
+
+        def forces(run: Segment) -> np.ndarray:
+            f, tau = np.zeros((len(run.t), len(self.standing.modes), 3)), run.tree_forces
+            if self.closed:
+                if asks and len(run.t) != nodes:
+                    states = zip(run.t, run.q, run.v, strict=True)
+                    tau = np.array([self.free_motion.command(float(t), q, v) for t, q, v in states])
+                pushed = self.forces(run.t, run.q, run.v, tau)
+                f[:, self.closed] = pushed.touches.told(pushed.f)
+            return f
+
+        return forces
 
     def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
         states, k = touches.gap.shape

@@ -7,7 +7,7 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import hypot
@@ -173,12 +173,26 @@ class QuickStretch:
             if slow or lost:
                 return self._given_up(path, len(path.told))
 
-    def forces_at(self, run: Segment) -> np.ndarray | None:
-        """Return the forces (samples, contacts, 3) of contacts at the samples of a run within the motion, in the axes
-        of contacts; None where Python has something to say at each of them."""
+    def forces_in(self, made: Quick, run: Segment) -> Callable[[Segment], np.ndarray]:
+        """Return what tells the forces (samples, contacts, 3) of contacts at the samples of a run that was `made` by
+        these steps, or of one within it."""
+        times, forces, places = made.t, made.forces, self.quick.free_motion.places
+        by_modes = self.holding.forces_in(run)
+
+        def told(run: Segment) -> np.ndarray:
+            k = slice(None) if run.t is times else np.minimum(np.searchsorted(times, run.t), len(times) - 1)
+            is_known = np.array_equal(times[k], run.t)
+            if not is_known and self.quick.asks:
+                # Python has something to say at each of the samples.
+                return by_modes(run)
+            own = forces[k] if is_known else self._forces_at(run)
+            return places.at(run.q, run.v).told(own) if places.turns.any() else own
+
+        return told
+
+    def _forces_at(self, run: Segment) -> np.ndarray:
+        """Return the forces (samples, contacts, 3) of contacts at the samples of a run, in the axes of contacts."""
         quick, found = self.quick, list[np.ndarray]()
-        if quick.asks:
-            return None
         quick.tell(self.numbers)
         for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
             quick.tau = tau

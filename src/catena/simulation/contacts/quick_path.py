@@ -96,12 +96,9 @@ class Path:
         if end is not None:
             t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
             q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        rows = len(t)
-        told, tau = (
-            np.concatenate(told).reshape(rows, -1, told[0].shape[-1]),
-            np.concatenate(tau).reshape(rows, -1),
-        )
-        return Quick(np.array(t), q, v, tau, work, told, change, stiff, steps)
+        all_tau = np.concatenate(tau).reshape(len(t), -1)
+        all_told = np.concatenate(told).reshape(len(t), -1, told[0].shape[-1])
+        return Quick(np.array(t), q, v, all_tau, work, all_told, change, stiff, steps)
 
 
 class Quick(NamedTuple):

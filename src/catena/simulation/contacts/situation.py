@@ -14,10 +14,11 @@ from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
 from catena.dynamics.contacts.coulomb_newton import ASKED
 from catena.dynamics.loops.formulations.certified_elimination import is_trusted
 from catena.kernels.session import Piece
-from catena.simulation.contacts.coulomb import Pressed, is_regular, told_by
+from catena.simulation.contacts.coulomb import Pressed, told_by
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside, dynamics_of
 from catena.simulation.contacts.instant_loads import InstantLoads
+from catena.simulation.contacts.regular import is_regular
 
 # What is asked of contacts that have no forces.
 _NOT_ASKED = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]

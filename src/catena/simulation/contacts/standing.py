@@ -37,6 +37,21 @@ class Standing(NamedTuple):
         """Return the contacts that touch."""
         return self.those(STICK, SLIDE)
 
+    def holds(self, count: int) -> bool:
+        """Return whether one of so many contacts touches, the first ones."""
+        return any(mode != OPEN for mode in self.modes[:count])
+
+
+class Decision(NamedTuple):
+    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
+    and the impulses (contacts, 3) in the axes of the contacts."""
+
+    standing: Standing
+    q: np.ndarray
+    v: np.ndarray
+    lost: float
+    impulse: np.ndarray
+
 
 def all_open(u: np.ndarray, gap: np.ndarray) -> Standing:
     """Return contacts that do not touch, with velocities u (contacts, 3) and gaps (contacts,)."""
