@@ -441,7 +441,7 @@ def test_decided_at_once_or_part_by_part(seed):
         if set(a.standing.modes) != {"open"}:
             pairs.append((a.standing.rates, b.standing.rates))
         for x, y in pairs:
-            assert np.abs(x - y).max() < 1e-7 * max(1.0, np.abs(y).max())
+            assert np.abs(np.subtract(x, y)).max() < 1e-7 * max(1.0, np.abs(y).max())
         assert a.lost == pytest.approx(b.lost, rel=1e-7, abs=1e-12)
     assert modes == {"open", "stick", "slide"}
 

@@ -24,7 +24,8 @@ and the least x is taken: x = H^T y with (H H^T + Delta) y = b, and a small Delt
 and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catena.forces.dry import pressure
-from catena.kernels import OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
+from catena.kernels import LeaveOut, OnCall, OnMatrices, Scalars, Sweep, at_ground, base_to_tip, on_call
 from catena.kernels.matrices import MatrixPanel
 from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
@@ -42,6 +43,8 @@ from catena.spatial.vectors import cross3
 PULL = 20.0
 # Forces that are none, as parts of the largest.
 PULLS = 1e-7
+# What is left of a block of contacts that are not redundant.
+DETERMINED = 1e-11
 # The part of what a contact yields along its plane that is nothing: in a planar mechanism it yields in one direction.
 FIRM = 1e-11
 # The part of what contacts do that is added where they may be redundant, and how often that is taken back.
@@ -555,14 +558,15 @@ def tell(pushed: Any, three: Any, left: Any, telling: Any) -> None:
     eases = where(P_T[1][1] > 0.5, 1.0 - P_T[0][0], 0.0)
     rubs = sqrt(f[0] * f[0] + f[1] * f[1])
     part = where(eases * rubs > 0.0, absolute(f[0]) * reciprocal(where(rubs > 0.0, rubs, 1.0)), 1.0)
-    f = [part * (dx * f[0] - dy * f[1]), part * (dy * f[0] + dx * f[1]), f[2]]
+    holds = P_T[2][2] > 0.5
+    f = [where(holds, y, 0.0) for y in (part * (dx * f[0] - dy * f[1]), part * (dy * f[0] + dx * f[1]), f[2])]
     # What is not demanded is told what the forces of all contacts do there, with the opposite sign.
     u, a = pushed.motion, [pushed.bias[k] + pushed.driven[k] - x[k] for k in range(2)]
     a[1] = where(eases > 0.5, -pushed.rest[1] * x[1], a[1])
     speed = sqrt(u[0] * u[0] + u[1] * u[1])
     slower = -((u[0] * dx + u[1] * dy) * a[0] + (u[1] * dx - u[0] * dy) * a[1])
     slower = slower * reciprocal(where(speed > 1e-300, speed, 1e-300))
-    telling.numbers = array([*f, *u, left.part[0], slower])
+    telling.numbers = array([*f, *u, where(holds, left.part[0], 1.0), where(holds, slower, 0.0)])
 
 
 class Felt:
@@ -601,12 +605,17 @@ class Felt:
                 for node, rows in self._places(members):
                     self.e[i][node], self.z[i][node] = (x.part(rows, three(at)).T for x in both)
         for i in range(len(self.nodes)):
-            self._carry(i)
+            with self._if_asked(i):
+                self._carry(i)
         for members, (E, Z) in self.felt.items():
             for node, rows in self._places(members):
                 if len(rows) > 1 and not work.plan.parent[node]:
                     every = range(E.columns)
                     work.product(Z.part(rows, every), self._yields(node), E.part(rows, every))
+
+    def _if_asked(self, i: int) -> AbstractContextManager[None]:
+        """What is only done if it is asked what the forces of a contact do: always."""
+        return nullcontext()
 
     def _way(self, node: int) -> list[int]:
         """The nodes from one to the base, without the ground."""
@@ -763,7 +772,8 @@ class Felt:
         work, rows, raw = self.work, range(self._rows(group)), self.felt[group][0]
         E = work.matrix(len(rows), 3 * len(group))
         for at, i in enumerate(group):
-            work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
+            with self._if_asked(i):
+                work.product(E.part(rows, three(at)), raw.part(rows, three(at)), self.of(i, "P_T", 3, 3).T)
         return E
 
     def couple(
@@ -802,23 +812,25 @@ class Felt:
             work.copy(own[at], G.part(three(at), three(at)))
             work.step(weigh, self.pushed[i], own[at].place, self.left[i])
         last = range(3 * count, 3 * count + 1)
-        for at, i in enumerate(members):
-            if at:
-                work.copy(own[at], G.part(three(at), three(at)))
-            work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
-            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
-            if below:
-                factor = work.matrix(len(below), 3)
-                work.product(factor, G.part(below, three(at)), inverse[at])
-                rest = G.part(below, beyond)
-                work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
         in_a_row = len(runs(members)) == 1
         x = self.x.part(threes(runs(members)[0][1]), range(1)) if in_a_row else work.matrix(3 * count, 1)
+        for at, i in enumerate(members):
+            below, beyond = range(3 * at + 3, 3 * count), range(3 * at + 3, 3 * count + 1)
+            factor = work.matrix(len(below), 3)
+            with self._if_asked(i):
+                if at:
+                    work.copy(own[at], G.part(three(at), three(at)))
+                work.step(turn_round, own[at].place, inverse[at].place, self.left[i])
+                if below:
+                    work.product(factor, G.part(below, three(at)), inverse[at])
+                    rest = G.part(below, beyond)
+                    work.product(rest, factor, G.part(three(at), beyond), start=rest, minus=True)
         for at in reversed(range(count)):
             h, beyond = G.part(three(at), last), range(3 * at + 3, 3 * count)
-            if beyond:
-                work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
-            work.product(x.part(three(at), range(1)), inverse[at], h)
+            with self._if_asked(members[at]):
+                if beyond:
+                    work.product(h, G.part(three(at), beyond), x.part(beyond, range(1)), start=h, minus=True)
+                work.product(x.part(three(at), range(1)), inverse[at], h)
         for at, i in enumerate(members if not in_a_row else ()):
             work.copy(self.x.part(three(i), range(1)), x.part(three(at), range(1)))
 
@@ -911,14 +923,22 @@ def runs(contacts: Sequence[int]) -> list[tuple[int, range]]:
 
 
 class Pushing(Felt):
-    """The forces of contacts with known modes."""
+    """The forces of contacts with known modes. Open contacts have none: behind the first stage of a call, which finds
+    zeros, they are told how they stand and move, and nothing else is done for them."""
 
     def __call__(self, work: Any) -> None:
         """Write the work."""
         self.begin(work)
-        self.solve()
-        self.let_feel()
+        with work.unless_done(work.ground("holds")):
+            self.solve()
+            self.let_feel()
         self.tell_forces()
+
+    def _if_asked(self, i: int) -> AbstractContextManager[None]:
+        found: AbstractContextManager[None] = self.work.unless_done(
+            self.work.ground("asks") + i * self.work.slot
+        )
+        return found
 
     def tell_forces(self) -> None:
         """Tell what contacts do."""
@@ -933,6 +953,7 @@ def forget_contacts(ground: Any) -> None:
     """Nothing is known of contacts when a step begins."""
     count = len(ground.contacts) // SIZE
     ground.told_now, ground.told = np.zeros(TOLD * count), np.zeros(TOLD * count)
+    ground.asks, ground.holds = np.ones(count), 1.0
 
 
 def count_contacts(nodes: Nodes) -> Sweep:
@@ -949,47 +970,73 @@ def count_contacts(nodes: Nodes) -> Sweep:
     return at_ground(count)
 
 
-@at_ground
-def heed_contacts(ground: Any) -> None:
-    """Keep what contacts do where the step begins, and take no step if one of them changes there: an open one is
-    in the other side, a force pulls or leaves its cone, or a slip ends (`halt` is 1), or friction is stiff (2)."""
-    told = ground.told_now
-    count = len(told) // TOLD
+def _each(ground: Any, told: Any) -> Iterator[tuple[dict[str, Any], Any, Any, Any]]:
+    """The numbers of each contact, its force, its velocity, and all that is told of it."""
+    for k in range(len(told) // TOLD):
+        numbers, own = ground.contacts[SIZE * k : SIZE * (k + 1)], told[TOLD * k : TOLD * (k + 1)]
+        yield {name: numbers[place] for name, place in PLACES.items()}, own[:3], own[3:6], own
+
+
+def _changed(ground: Any, told: Any) -> Any:
+    """How many contacts cannot go on as they do, by what is told: an open one is in the other side, a force pulls or
+    leaves its cone, or a slip ends."""
     most: Any = 0.0
-    for k in range(count):
-        for x in told[TOLD * k : TOLD * k + 3]:
+    for _, f, _, _ in _each(ground, told):
+        for x in f:
             most = where(absolute(x) > most, absolute(x), most)
-    nothing, changes, stiff, cap = PULLS * most, 0.0, 0.0, ground.dt
-    for k in range(count):
-        f, u, gap = told[TOLD * k : TOLD * k + 3], told[TOLD * k + 3 : TOLD * k + 6], told[TOLD * k + 6]
-        numbers = ground.contacts[SIZE * k : SIZE * (k + 1)]
-        own = {name: numbers[place] for name, place in PLACES.items()}
+    nothing, changes = PULLS * most, 0.0
+    for own, f, u, (*_, gap, _, _) in _each(ground, told):
         (sticks,), (slides,), (mu,) = own["sticks"], own["slides"], own["friction"]
         # A component with dry friction gives way beyond a part of what it can hold, however much others bear.
         dry = own["held"][0] > 0.0
         none = where(dry, own["held"][0] * absolute(f[2]), nothing)
         rubs = sqrt(f[0] * f[0] + f[1] * f[1])
-        is_open = 1.0 - sticks - slides
         ends = u[0] * own["along"][0] + u[1] * own["along"][1] - own["least"][0]
-        slips = slides * where(mu > 0.0, 1.0, 0.0)
         for margin, counts in (
-            (gap + own["deep"][0], is_open),
+            (gap + own["deep"][0], 1.0 - sticks - slides),
             (f[2] + none, where(dry, 0.0, sticks + slides)),
             (mu * f[2] - rubs + none, sticks),
-            (ends, slips),
+            (ends, slides * where(mu > 0.0, 1.0, 0.0)),
         ):
             changes = changes + where(margin < 0.0, counts, 0.0)
-        square, (heavy, way), slower = u[0] * u[0] + u[1] * u[1], own["light"], told[TOLD * k + 8]
+    return changes
+
+
+@at_ground
+def heed_contacts(ground: Any) -> None:
+    """Keep what contacts do where the step begins, and take no step if one of them changes there (`halt` is 1), or
+    friction is stiff (2)."""
+    told = ground.told_now
+    changes, stiff, cap = _changed(ground, told), 0.0, ground.dt
+    for own, f, u, (*_, slower) in _each(ground, told):
+        slips = own["slides"][0] * where(own["friction"][0] > 0.0, 1.0, 0.0)
+        square, (heavy, way) = u[0] * u[0] + u[1] * u[1], own["light"]
         begun = where(square > own["slow"][0] * own["slow"][0], slips, 0.0)
         slips = where(f[2] > heavy, where(slower > 0.0, begun, 0.0), 0.0)
         stiff = stiff + where(square < 2.0 * way * slower, slips, 0.0)
         left = NEARLY * sqrt(square) * reciprocal(where(slower > 0.0, slower, 1.0))
         cap = where(slips > 0.5, where(left < cap, left, cap), cap)
     ground.told = told
+    closed = [own["sticks"][0] + own["slides"][0] for own, *_ in _each(ground, told)]
+    ground.asks, ground.holds = array(closed), sum(closed, 0.0)
     ground.halt = where(changes > 0.5, 1.0, where(stiff > 0.5, 2.0, ground.halt))
     # Beyond the end of a slip friction turns round, and steps across it are rejected.
     ground.last = where(cap < ground.dt, 0.0, ground.last)
     ground.dt = where(changes + stiff > 0.5, 0.0, cap)
+
+
+@at_ground
+def look_at_contacts(ground: Any) -> None:
+    """Tell whether somebody has to look at a step whose last stage stands at its end (`met` is not zero): a contact
+    cannot go on there, an open one has come nearer and gone away again, or contacts are redundant."""
+    met = _changed(ground, ground.told_now)
+    for (own, _, before, (*_, left, _)), (_, _, after, _) in zip(
+        _each(ground, ground.told), _each(ground, ground.told_now), strict=True
+    ):
+        is_open = 1.0 - own["sticks"][0] - own["slides"][0]
+        met = met + where(before[2] < 0.0, where(after[2] > 0.0, is_open, 0.0), 0.0)
+        met = met + where(left < DETERMINED, 1.0, 0.0)
+    ground.met = met
 
 
 @at_ground
@@ -1004,6 +1051,11 @@ def contact_sweeps(nodes: Nodes, driven: bool, least: bool) -> list[Sweep]:
     """The sweeps that come right after those of the dynamics, in which some joints may be `driven`; the `least` forces
     where contacts may be redundant."""
     return [*seeing(nodes), OnMatrices(Pushing(nodes, least)), give_way_driven if driven else give_way]
+
+
+def where_some_hold(sweeps: list[Sweep]) -> list[Sweep]:
+    """Some of these sweeps, left out where all contacts are open and nobody asks how they stand and move."""
+    return [LeaveOut("holds", len(sweeps)), *sweeps]
 
 
 def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -19,10 +19,11 @@ from functools import cached_property
 import numpy as np
 
 from catena.simulation.acting import loads
-from catena.simulation.contacts.coulomb import pressed, within_reach
+from catena.simulation.contacts.coulomb import pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
+from catena.simulation.contacts.regular import within_reach
 from catena.simulation.contacts.stiffness import Stiffness, StiffnessWatch
 from catena.simulation.following import nobody_follows
 from catena.simulation.results.on_demand import OnDemand

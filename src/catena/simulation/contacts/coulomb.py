@@ -15,14 +15,15 @@ all sets of a few contacts are tried.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from math import hypot, inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
 from catena.errors import SimulationError
+from catena.simulation.contacts.regular import WELL, independent, is_regular, nearly_solved, straight
 from catena.thresholds import RANK_TOUCHING
 
 # Sweeps after which the exact solution of the set they suggest is tried.
@@ -39,10 +40,6 @@ LOOSE = 1e3
 SETTLED = 1e-14
 # Forces that are so many times what stops each contact by itself grow without end from sweep to sweep.
 ENDLESS = 1e15
-# Forces and roots of mobility beyond this part of the largest are there beyond doubt.
-WELL = 1e-4
-# Contacts that move each other by less than this part of what they move themselves are apart.
-APART = 1e-13
 
 
 class JammedError(SimulationError):
@@ -52,8 +49,7 @@ class JammedError(SimulationError):
 OPEN, STICK, SLIDE = "open", "stick", "slide"
 
 
-@dataclass(frozen=True, eq=False)
-class Pressed:
+class Pressed(NamedTuple):
     """What contacts do: forces f (contacts, 3), tangential then normal, and what remains, r (contacts, 3); `modes` are
     "stick", "slide" or "open", `slip` (contacts, 2) the directions of those that slide."""
 
@@ -143,86 +139,6 @@ def _closed(
             P[3 * i : 3 * i + 3, at] = -mu[i] * d[0], -mu[i] * d[1], 1.0
             rows.append(3 * i + 2)
     return P[:, : len(rows)], rows, modes
-
-
-def is_regular(W: np.ndarray) -> bool:
-    """Return whether a mobility W (n, n) is so beyond doubt: no force does as little as one that does nothing."""
-    from scipy.linalg.lapack import dpotrf
-
-    if not len(W):
-        return True
-    lower, failed = dpotrf(W, 1)
-    spread = lower.diagonal().tolist()
-    return not failed and bool(min(spread) > WELL * max(spread))
-
-
-def _definite(W: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """Return x with W x = b for a mobility W (n, n) that is regular beyond doubt; None for another one."""
-    from scipy.linalg.lapack import dposv
-
-    if not len(b):
-        return b
-    root, x, failed = dposv(W, b)
-    spread = root.diagonal().tolist()
-    return None if failed or min(spread) <= WELL * max(spread) else np.asarray(x)
-
-
-def least(W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the least forces x (n,) with W x = b, or nearly so, for a mobility W (n, n)."""
-    x = _definite(W, b)
-    return np.linalg.lstsq(W, b, rcond=RANK_TOUCHING)[0] if x is None else x
-
-
-def within_reach(W: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Return the part of motions u (contacts, 3) that forces can make, for a mobility W (contacts, 3, contacts, 3): all
-    of them unless contacts are redundant."""
-    flat = W.reshape(u.size, -1)
-    if is_regular(flat):
-        return u
-    x = np.linalg.lstsq(flat, u.reshape(-1), rcond=RANK_TOUCHING)[0]
-    return np.asarray(flat @ x).reshape(u.shape)
-
-
-def straight(
-    W: np.ndarray, P: np.ndarray | None, rows: Sequence[int] | np.ndarray | None, c: np.ndarray
-) -> np.ndarray | None:
-    """Return y with (W P y + c) = 0 in some rows (None: P is one, and all rows), where contacts are not redundant
-    beyond doubt; None otherwise."""
-    if P is None or rows is None:
-        return _definite(W, -c)
-    own = W[rows]
-    return _solution(own @ P, -c[rows]) if is_regular(own[:, rows]) else None
-
-
-def _solution(M: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """Return x with M x = b; None where there is none, or more than one. (NumPy takes three times as long.)"""
-    from scipy.linalg.lapack import dgesv
-
-    if not len(b):
-        return b
-    _, _, x, failed = dgesv(M, b)
-    return None if failed or not isfinite(float(x.sum())) else np.asarray(x)
-
-
-def independent(W: np.ndarray) -> list[list[int]]:
-    """Return the groups of contacts, by number, that do not move each other by their forces; at least one."""
-    if not len(W):
-        return [[]]
-    feels = np.abs(W).max(axis=3).max(axis=1)
-    size = np.sqrt(feels.diagonal())
-    feels = feels > APART * size[:, None] * size
-    if feels.all():
-        return [list(range(len(W)))]
-    groups: list[list[int]] = []
-    left = list(range(len(W)))
-    while left:
-        group = [left.pop(0)]
-        for k in group:
-            near = [i for i in left if feels[k, i]]
-            group += near
-            left = [i for i in left if i not in near]
-        groups.append(sorted(group))
-    return groups
 
 
 def _together(
@@ -448,7 +364,7 @@ class CoulombLaw:
             if all(abs(x) <= EXACT for x in F.tolist()):
                 return z.reshape(-1, 3)
             J /= size[:, None]
-            move = _least(J, -F, regular)
+            move = nearly_solved(J, -F, regular)
             if not isfinite(float(move.sum())):
                 return None
             z = z + P @ move
@@ -503,7 +419,7 @@ class CoulombLaw:
 
 
 def told_by(
-    W: np.ndarray,
+    mobility: Callable[[], np.ndarray],
     c: np.ndarray,
     mu: np.ndarray,
     sliding: Sequence[np.ndarray | None],
@@ -511,10 +427,12 @@ def told_by(
     r: np.ndarray,
 ) -> Pressed:
     """Return what contacts do under forces f (contacts, 3) that obey the law of `pressed` with what remains, r
-    (contacts, 3)."""
-    most = max(map(abs, f.reshape(-1).tolist()), default=0.0)
-    sizes = cache(lambda: _sizes(W.reshape(c.size, -1), c.reshape(-1), f)[1].tolist())
-    return _told(f, r, mu, sliding, most, sizes)
+    (contacts, 3). The `mobility` (contacts, 3, contacts, 3) is asked for where that matters."""
+
+    def sizes() -> list[float]:
+        return _sizes(mobility().reshape(c.size, -1), c.reshape(-1), f)[1].tolist()
+
+    return _told(f, r, mu, sliding, max(map(abs, f.reshape(-1).tolist()), default=0.0), sizes)
 
 
 def _sizes(W: np.ndarray, c: np.ndarray, f: np.ndarray) -> tuple[float, np.ndarray]:
@@ -534,29 +452,25 @@ def _told(
 ) -> Pressed:
     """Return what contacts do whose largest force is `most`, and whose motions are sums of so much as `sizes` says,
     which is asked where that matters."""
-    modes, slip = list[str](), np.zeros((len(f), 2))
+    modes, slip = list[str](), list[Sequence[float]]()
     rows = zip(f.tolist(), r.tolist(), mu.tolist(), sliding, strict=True)
     for i, ((x, y, n), (u, v, _), m, d) in enumerate(rows):
+        along: Sequence[float] = (0.0, 0.0)
         if n <= NOTHING * most:
-            modes.append(OPEN)
+            mode = OPEN
         elif d is not None:
-            modes.append(SLIDE)
-            slip[i] = d
+            mode, along = SLIDE, (float(d[0]), float(d[1]))
         elif m > 0.0 and hypot(x, y) < m * n * (1.0 - 1e-7):
-            modes.append(STICK)
+            mode = STICK
         else:
             away = hypot(u, v)
             moves = away > STILL * sizes()[i]
-            modes.append(SLIDE if moves or m <= 0.0 else STICK)
+            mode = SLIDE if moves or m <= 0.0 else STICK
             if moves:
-                slip[i] = u / away, v / away
-    return Pressed(f, r, tuple(modes), slip)
-
-
-def _least(M: np.ndarray, b: np.ndarray, regular: bool) -> np.ndarray:
-    """Return the least x with M x = b, or nearly so; `regular` says that there is no other one."""
-    x = _solution(M, b) if regular else None
-    return np.linalg.lstsq(M, b, rcond=RANK_TOUCHING)[0] if x is None else x
+                along = u / away, v / away
+        modes.append(mode)
+        slip.append(along)
+    return Pressed(f, r, tuple(modes), np.array(slip).reshape(-1, 2))
 
 
 def _positive(value: float, size: float) -> float:

@@ -6,9 +6,9 @@ All contacts that touch are decided about together (`coulomb`), impulses first (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from math import hypot
+from math import hypot, inf
 
 import numpy as np
 
@@ -18,14 +18,21 @@ from catena.simulation.contacts.coulomb import (
     STICK,
     JammedError,
     Pressed,
-    least,
     pressed,
     told_by,
 )
 from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.regular import least
 from catena.simulation.contacts.restitution import impact
-from catena.simulation.contacts.situation import ByJoints, Compiled, ContactSituation, Mobile, picked
-from catena.simulation.contacts.standing import Standing, all_open
+from catena.simulation.contacts.situation import (
+    ByJoints,
+    Compiled,
+    ContactSituation,
+    Decided,
+    Mobile,
+    picked,
+)
+from catena.simulation.contacts.standing import Decision, Standing, all_open
 
 # Gaps [sizes of the mechanism] and velocities [sizes/s] that are none.
 CLOSED, RESTS = 1e-8, 1e-7
@@ -35,6 +42,8 @@ SUNK = 0.1
 DRIFTS = 1e-4
 # Below this speed [m/s] nothing bounces or parts, so that bounces that become shorter and shorter come to an end.
 DEAD = 1e-4
+# A speed [m/s] that is larger than any.
+ANY = 1e30
 # Friction that accelerates a contact so many times as fast as gravity is that of a light body.
 LIGHT = 2.0
 # The part of a slip that friction stops within a careful step below which a slip is as good as none.
@@ -47,23 +56,13 @@ BEGINS = 0.15
 SLOW_SLIP = 10.0
 # The part of its friction that a contact at the edge of its cone lacks.
 EDGE = 1e-6
+# The part of what contacts do without forces below which one that is pushed along its plane is held by others.
+HELD_BY_OTHERS = 1e-9
 
 
 def ends_at_once(speed: float, slower: float, length: float) -> bool:
     """Return whether a slip that becomes `slower` [m/s^2] ends within next to no way, at a mechanism of a size."""
     return speed * speed < 2.0 * ENDS * length * slower
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
-    and the impulses (contacts, 3) in the axes of the contacts."""
-
-    standing: Standing
-    q: np.ndarray
-    v: np.ndarray
-    lost: float
-    impulse: np.ndarray
 
 
 @dataclass(eq=False)
@@ -125,7 +124,7 @@ class Deciding:
             last = [k for k in staying if rates[k] > 0.0 and self._restitution[k] > 0.0]
             then = self.decide(t, q, coming, parts, slips, rests, held, dull=last) if last else None
             if then is not None and all(then.standing.modes[k] != OPEN for k in last):
-                return replace(then, lost=so_far[0] + then.lost, impulse=so_far[1] + then.impulse)
+                return then._replace(lost=so_far[0] + then.lost, impulse=so_far[1] + then.impulse)
         if not staying:
             return Decision(all_open(now.u, now.gap), q, v, lost, impulse)
         landed = v
@@ -135,7 +134,7 @@ class Deciding:
         standing, slow = self._forces(now, self._held_once(now, staying, parts), parts, slips)
         if any(standing.modes[k] == OPEN for k in hops):
             then = self.decide(t, q, landed, parts, slips, rests, hopping=False)
-            return replace(then, lost=lost + then.lost, impulse=impulse + then.impulse)
+            return then._replace(lost=lost + then.lost, impulse=impulse + then.impulse)
         if v is not before:
             impulse[staying] += more
             lost += stopped
@@ -148,7 +147,7 @@ class Deciding:
         if not set(slow) - set(rests):
             return found
         then = self.decide(t, found.q, found.v, rests=(*rests, *slow), held=held)
-        return replace(then, lost=found.lost + then.lost, impulse=found.impulse + then.impulse)
+        return then._replace(lost=found.lost + then.lost, impulse=found.impulse + then.impulse)
 
     def _at_once(
         self, now: ContactSituation, t: float, q: np.ndarray, v: np.ndarray, parts: int, slips: int,
@@ -165,29 +164,50 @@ class Deciding:
         if any(self._restitution[k] > 0.0 for k in near) or not now.is_regular(near):
             return None
 
-        def acts(gained: np.ndarray) -> None:
-            tau = self.free_motion.command(t, q, v + gained)
-            now.mobile.loads.put(now.mobile.b, t, q, v + gained, tau)
-
-        wishes = [(touches, DEAD, x, float(k in rests), float(k == parts)) for k, x in enumerate(self._still)]
-        found = now.decided(wishes, acts)
+        found = self._struck(now, t, q, v, parts, rests)
         if found is None:
             return None
-        after, rates = found.after, found.after.u[:, 2].tolist()
-        if self._hops(after, near, rates):
-            return None
-        v, staying = v + found.gained, [k for k in near if k != parts and rates[k] <= DEAD]
+        rates = found.after.u[:, 2].tolist()
+        hops = self._hops(found.after, near, rates)
+        if hops:
+            again = self._at(t, q, v)
+            found = self._struck(again, t, q, v, parts, rests, hops) if isinstance(again, Compiled) else None
+            if found is None:
+                return None
+            rates = found.after.u[:, 2].tolist()
+        after, v = found.after, v + found.gained
+        staying = [k for k in near if k != parts and (rates[k] <= DEAD or k in hops)]
         if not staying:
             return Decision(all_open(after.u, after.gap), q, v, found.lost, found.impulse), []
         c, sliding = after.accelerations(staying), self._directions(after, staying)
         mu, own = picked(self.free_motion.places.friction, staying), picked(found.borne, staying)
-        bears = told_by(after.mobility(staying), c, mu, sliding, own[:, :3], own[:, 3:])
+        bears = told_by(lambda: after.mobility(staying), c, mu, sliding, own[:, :3], own[:, 3:])
         try:
             bears, left = self._at_the_edge(after, c, sliding, bears, staying, -1, slips)
         except JammedError:
             return None
         standing, slow = self._with_forces(after, staying, sliding, bears, left)
+        if any(standing.modes[k] == OPEN for k in hops):
+            return None
         return Decision(standing, q, v, found.lost, found.impulse), slow
+
+    def _struck(
+        self, now: Compiled, t: float, q: np.ndarray, v: np.ndarray, parts: int, rests: Sequence[int],
+        hops: Sequence[int] = (),
+    ) -> Decided | None:  # fmt: skip
+        """Return what an impact, and what brings to rest all that parts or slips next to nothing, lead to; those that
+        hop stay."""
+
+        def acts(gained: np.ndarray) -> None:
+            tau = self.free_motion.command(t, q, v + gained)
+            now.mobile.loads.put(now.mobile.b, t, q, v + gained, tau)
+
+        touches, stays = CLOSED * self.length, [DEAD] * len(self._still)
+        for k in hops:
+            stays[k] = ANY
+        rows = enumerate(zip(stays, self._still, strict=True))
+        wishes = [(touches, dead, still, float(k in rests), float(k == parts)) for k, (dead, still) in rows]
+        return now.decided(wishes, acts)
 
     def _held_once(self, now: ContactSituation, staying: list[int], parts: int) -> list[int]:
         """Return the contacts that hold, of those that stay: a joint that presses against a stop needs no friction
@@ -334,21 +354,23 @@ class Deciding:
     ) -> tuple[Standing, list[int]]:  # fmt: skip
         """Return what `_forces` does from the forces that are found, of those that are `left`."""
         count, u = len(now.gap), picked(now.u, staying).tolist()
-        modes, slip, slow = [OPEN] * count, np.zeros((count, 2)), list[int]()
-        yields, turns, rates, lasts = [0.0] * count, [0.0] * count, [0.0] * count, [np.inf] * count
-        across = now.mobility(staying).reshape(len(staying) * 3, -1).diagonal().tolist()
-        rows = zip(left, found.modes, found.slip, found.f[:, 2].tolist(), found.r.tolist(), strict=True)
+        modes, slip, slow = [OPEN] * count, [(0.0, 0.0)] * count, list[int]()
+        yields, turns, rates, lasts = [0.0] * count, [0.0] * count, [0.0] * count, [inf] * count
+        across = now.yields(staying)
+        rows = zip(
+            left, found.modes, found.slip.tolist(), found.f[:, 2].tolist(), found.r.tolist(), strict=True
+        )
         for k, mode, along, presses, (rx, ry, _) in rows:
             i = staying.index(k)
             begun = sliding[i]
             if self._is_dry[k] and begun is not None:
                 # What slips fast has all of its friction in the dynamics, and no pressure besides.
-                mode, along = SLIDE, begun
+                mode, along = SLIDE, begun.tolist()
             modes[k] = mode
-            yields[k] = 0.5 * (across[3 * i] + across[3 * i + 1])
+            yields[k] = across[i]
             if mode != SLIDE:
                 continue
-            slip[k] = along
+            slip[k] = along[0], along[1]
             if self._is_dry[k]:
                 yields[k] = 0.0
                 continue
@@ -363,8 +385,7 @@ class Deciding:
                 slow.append(k)
             if slower > 0.0:
                 lasts[k] = speed / slower
-        turned = np.array(turns), np.array(yields), np.array(rates), np.array(lasts)
-        return Standing(tuple(modes), slip, False, *turned, now.u, now.gap), slow
+        return Standing(tuple(modes), slip, False, turns, yields, rates, lasts, now.u, now.gap), slow
 
     def _begun(
         self, now: ContactSituation, staying: list[int], c: np.ndarray, sliding: list[np.ndarray | None],
@@ -466,7 +487,10 @@ class Deciding:
             size = hypot(*along.tolist())
             if size > 0.0:
                 pushed = [along / size if i == k else d for i, d in enumerate(sliding)]
-                return self._law(now, staying, c, pushed), staying
+                then = self._law(now, staying, c, pushed)
+                # What others hold does not slide: they came to rest where it was at the edge.
+                if float(then.r[k, :2] @ along) > HELD_BY_OTHERS * size * float(np.abs(c).max()):
+                    return then, staying
         return found, staying
 
     def _directions(self, now: ContactSituation, some: list[int]) -> list[np.ndarray | None]:

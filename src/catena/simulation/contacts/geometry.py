@@ -125,6 +125,7 @@ class ContactPlaces:
         self.shares = None if plan.owner is None else np.eye(plan.nv)[plan.v_index]
         # Forces of contacts are told at one body of each node that moves.
         self.nodes = np.array(sorted({int(i) for i in self.both} - {0}), dtype=np.int64)
+        self._bodies_of: dict[tuple[int, ...], tuple[str, ...]] = {}
         self.bodies = self.bodies_of(range(count))
         own = [plan.body_pose[body][1] for body in self.bodies]
         self.back_body = np.array([pose.R.T for pose in own]).reshape(-1, 3, 3)
@@ -133,8 +134,11 @@ class ContactPlaces:
 
     def bodies_of(self, contacts: Sequence[int]) -> tuple[str, ...]:
         """Return the bodies, one of each node, at which the forces of some of the contacts are told."""
-        nodes = {x for side in (self.a, self.b) for x in side[list(contacts)].tolist()} - {0}
-        return tuple(self.system.plan.bodies[i][0] for i in sorted(nodes))
+        key = tuple(contacts)
+        if key not in self._bodies_of:
+            nodes = {x for side in (self.a, self.b) for x in side[list(key)].tolist()} - {0}
+            self._bodies_of[key] = tuple(self.system.plan.bodies[i][0] for i in sorted(nodes))
+        return self._bodies_of[key]
 
     def some(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
@@ -296,6 +300,11 @@ class ContactPlaces:
     def still(self) -> np.ndarray:
         """Return the slips (contacts,) [m/s or rad/s] that are none."""
         return np.where(self.is_dry, TURNS, SLIPS) * extent(self.system.plan)
+
+    @cached_property
+    def none(self) -> list[float]:
+        """Return the same as plain numbers."""
+        return self.still.tolist()
 
     def smooth_friction(self, v: np.ndarray) -> np.ndarray:
         """Return what the dynamics take off joint forces (..., nv) at velocities v (..., nv) for friction that goes

@@ -8,8 +8,11 @@ others would do without, those are.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import hypot
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.standing import Standing
 from catena.thresholds import RANK_TOUCHING
+
+if TYPE_CHECKING:
+    from catena.simulation.results.segment import Segment
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +39,32 @@ class Forces:
 @dataclass(eq=False)
 class Holding:
     """Contacts with the modes that they have for a while, at a mechanism of a size `length` [m]. `along` (contacts, 2)
-    are the directions in which slips began."""
+    are the directions in which slips began, `slow` (contacts,) the speeds below which they stay so, `least` (contacts,)
+    how fast slips go that way at least."""
 
     free_motion: FreeMotion
     standing: Standing
     length: float
-    along: np.ndarray
+    along: Sequence[Sequence[float]] | np.ndarray
 
     def __post_init__(self) -> None:
         self.closed = self.standing.closed
-        self.sticks = np.array([self.standing.modes[k] == STICK for k in self.closed], dtype=bool)
-        self.mu = self.free_motion.places.friction[self.closed]
         self.redundant: bool | None = None
-        self.least = np.zeros(len(self.along))
-        self.slow = np.maximum(self.free_motion.places.still, self.standing.turns)
+        self.least = [0.0] * len(self.along)
+        none, turns = self.free_motion.places.none, self.standing.turns
+        self.slow = [max(pair) for pair in zip(none, turns, strict=True)] if turns else none
         # Slips turn: each part of a stretch has directions of its own, from the time on at which it begins.
-        self.times, self.turned = [-np.inf], [self.along]
+        self.times, self.turned = [-np.inf], [np.asarray(self.along)]
+
+    @cached_property
+    def sticks(self) -> np.ndarray:
+        """Return which contacts that touch stick."""
+        return np.array([self.standing.modes[k] == STICK for k in self.closed], dtype=bool)
+
+    @cached_property
+    def mu(self) -> np.ndarray:
+        """Return the friction of contacts that touch."""
+        return self.free_motion.places.friction[self.closed]
 
     @cached_property
     def rubs(self) -> bool:
@@ -68,33 +84,34 @@ class Holding:
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Take the directions in which contacts slide at a state q (nq,), v (nv,), from the time t on."""
-        self.go_on_sliding(t, self.free_motion.places.at(q[None], v[None]).u[0, :, :2])
+        self.go_on_sliding(t, self.free_motion.places.at(q[None], v[None]).u[0, :, :2].tolist())
 
-    def go_on_sliding(self, t: float, u: np.ndarray) -> None:
+    def go_on_sliding(self, t: float, u: Sequence[Sequence[float]]) -> None:
         """Take the directions in which contacts slide, from their slips u (contacts, 2), from the time t on."""
         self.begin_sliding(u)
         self.times.append(t)
-        self.turned.append(self.along)
+        self.turned.append(np.asarray(self.along))
 
-    def begin_sliding(self, u: np.ndarray) -> None:
+    def begin_sliding(self, u: Sequence[Sequence[float]]) -> None:
         """Take the directions in which contacts slide, from their slips u (contacts, 2)."""
-        speed = np.hypot(u[:, 0], u[:, 1])
-        still = self.free_motion.places.still
-        slides = speed > still
         # A slip that begins from rest ends where it would go back, another one where it is none any more.
-        self.least = np.where(slides, 0.5, -1.0) * still
-        self.along = np.where(slides[:, None], u / np.maximum(speed, 1e-300)[:, None], self.along)
+        least, along = list[float](), list[Sequence[float]]()
+        for (x, y), none, before in zip(u, self.free_motion.places.none, self.along, strict=True):
+            speed = hypot(x, y)
+            least.append(0.5 * none if speed > none else -none)
+            along.append((x / speed, y / speed) if speed > none else before)
+        self.least, self.along = least, along
 
     def directions(self, t: np.ndarray, touches: Touches) -> np.ndarray:
         """Return the directions of friction (states, closed, 3) as forces of one newton of pressure, at the times t
         (states,). Beyond the end of a slip, which is found afterwards, they go on as they were: forces must not jump
         within a step."""
-        u, d = touches.u[..., :2], self.along[self.closed]
+        u, d = touches.u[..., :2], np.asarray(self.along)[self.closed]
         if t[0] < self.times[-1]:
             begun = np.searchsorted(self.times, t, side="right") - 1
             d = np.stack(self.turned)[begun][:, self.closed]
         back = np.maximum(0.0, -(u * d).sum(axis=-1))
-        begun = np.maximum(0.0, self.slow[self.closed] - np.hypot(u[..., 0], u[..., 1]) / BEGUN)
+        begun = np.maximum(0.0, np.array(self.slow)[self.closed] - np.hypot(u[..., 0], u[..., 1]) / BEGUN)
         w = u + (begun + 2.0 * back)[..., None] * d
         w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
         return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
@@ -109,7 +126,7 @@ class Holding:
         if not self.places.dry:
             return Forces(self._solved(t, W, c, touches), touches)
         speed = touches.u[..., 0]
-        slips, sense = (x + 0.0 * speed for x in (1.0 - self.sticks, self.along[self.closed, 0]))
+        slips, sense = (x + 0.0 * speed for x in (1.0 - self.sticks, np.asarray(self.along)[self.closed, 0]))
 
         def under(load: np.ndarray) -> np.ndarray:
             """Return the forces where loads make so much friction (states, closed)."""
@@ -135,6 +152,23 @@ class Holding:
         load = np.where(rubs & self.sticks, bears(load), load)
         bearing.load[self.closed] = load[-1]
         return Forces(under(load), touches)
+
+    def forces_in(self, made: Segment) -> Callable[[Segment], np.ndarray]:
+        """Return what tells the forces (samples, contacts, 3) of all contacts at the samples of a run that was made
+        with these modes, or of one within it."""
+        nodes, asks = len(made.t), self.free_motion.acting.is_asked_always and not made.held
+
+        def forces(run: Segment) -> np.ndarray:
+            f, tau = np.zeros((len(run.t), len(self.standing.modes), 3)), run.tree_forces
+            if self.closed:
+                if asks and len(run.t) != nodes:
+                    states = zip(run.t, run.q, run.v, strict=True)
+                    tau = np.array([self.free_motion.command(float(t), q, v) for t, q, v in states])
+                pushed = self.forces(run.t, run.q, run.v, tau)
+                f[:, self.closed] = pushed.touches.told(pushed.f)
+            return f
+
+        return forces
 
     def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
         states, k = touches.gap.shape

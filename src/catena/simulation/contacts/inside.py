@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,9 @@ from catena.simulation.stepping.integrators import SOLVERS
 from catena.structure.stations import has_many_modes
 from catena.system import System
 from catena.system.sticking import bears
+
+# Where it is told what a contact does: its mode, the direction of its slip, and how far it may go.
+DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
 
 
 def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
@@ -100,14 +104,13 @@ class Inside:
         numbers[self.places.is_dry, PLACES["on_b"].stop - 1] = 1.0
         return numbers
 
-    def told(self, holding: Holding, deep: np.ndarray) -> np.ndarray:
+    def told(self, holding: Holding, deep: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return what contacts are and do, (contacts, numbers); open ones may be in the other side by `deep`
         (contacts,) [m]."""
-        modes, numbers = holding.standing.modes, self.numbers.copy()
-        for name, value in {
-            "sticks": [mode == STICK for mode in modes], "slides": [mode == SLIDE for mode in modes],
-            "slow": holding.slow, "deep": deep, "least": holding.least,
-        }.items():  # fmt: skip
-            numbers[:, PLACES[name].start] = value
-        numbers[:, PLACES["along"]] = holding.along
+        numbers = self.numbers.copy()
+        rows = zip(holding.standing.modes, holding.along, holding.slow, deep, holding.least, strict=True)
+        numbers[:, DOES] = [
+            (mode == STICK, mode == SLIDE, along[0], along[1], slow, low, least)
+            for mode, along, slow, low, least in rows
+        ]
         return numbers

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from catena.simulation.contacts.deciding import Decision
 from catena.simulation.contacts.geometry import ContactPlaces
+from catena.simulation.contacts.standing import Decision
 
 
 class Jumps:

@@ -32,8 +32,7 @@ ENDED = 1e-2
 TOUCHES, LIFTS, SLIPPING, STOPS = "touches", "lifts", "slips", "stops sliding"
 
 
-@dataclass(frozen=True)
-class ContactChange:
+class ContactChange(NamedTuple):
     """The first change of a stretch: when, of which contact, and what it does then."""
 
     t: float
@@ -107,11 +106,13 @@ class Looking:
             nothing = PULLS * np.maximum(np.abs(f).max(axis=(1, 2)), 1e-300)
             none = holding.places.nothing(f, nothing[:, None])
             rubs = np.hypot(f[..., 0], f[..., 1])
-            slips = (all_touches.u[:, holding.closed, :2] * holding.along[holding.closed]).sum(axis=-1)
+            slips = (all_touches.u[:, holding.closed, :2] * np.asarray(holding.along)[holding.closed]).sum(
+                axis=-1
+            )
             parts += [
                 (f[..., 2] + none)[:, self.pressing],
                 (holding.mu * f[..., 2] - rubs + none)[:, self.slipping],
-                (slips - holding.least[holding.closed])[:, self.stopping],
+                (slips - np.array(holding.least)[holding.closed])[:, self.stopping],
             ]
         return np.concatenate(parts, axis=1), gap, rate, nothing
 

@@ -7,15 +7,15 @@ shorter and shorter, until it ends where the contact changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import hypot
 
 import numpy as np
 
-from catena.dynamics.contacts.contact_forces import PLACES, PULLS
-from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
+from catena.dynamics.contacts.contact_forces import DETERMINED, PLACES, PULLS
+from catena.simulation.contacts.coulomb import OPEN, STICK
 from catena.simulation.contacts.deciding import CLOSED, ENDS, ends_at_once
 from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.geometry import HELD
@@ -23,20 +23,20 @@ from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ENDED, LIFTS, SLIPPING, STOPS, TOUCHES, ContactChange
 from catena.simulation.contacts.meeting import Meeting
 from catena.simulation.contacts.quick_path import Path, Quick
-from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
+from catena.simulation.contacts.quick_steps import ContactState, ContactSteps, QuickSteps
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
-# What is left of a block of contacts that are not redundant.
-DETERMINED = 1e-11
 # How much more roughly than to next to nothing changes are located, at most, where motions are rough.
 LOOSE = 1e3
 # Attempts after which it is looked at how far a motion has come.
 ATTEMPTS = 60
 # The part of the time that a slip lasts in which it may turn.
 SHORT = 0.1
+# So many times that part is hardly more than it.
+HARDLY = 2.0
 # The part of the speed below which the direction of a slip is eased up to which it stays where it began.
 KEEPS = 0.005
 
@@ -46,28 +46,31 @@ class QuickStretch:
 
     def __init__(self, quick: QuickSteps, holding: Holding) -> None:
         self.quick, self.holding, self.length = quick, holding, holding.length
-        modes, places = holding.standing.modes, holding.free_motion.places
-        self.mu, self.is_dry = places.friction.tolist(), places.is_dry.tolist()
-        closed = holding.closed
-        sticks, slides = ([k for k in closed if modes[k] == mode] for mode in (STICK, SLIDE))
-        opens, rubs = (
-            [k for k, mode in enumerate(modes) if mode == OPEN],
-            [k for k in slides if self.mu[k] > 0.0],
-        )
+        standing, self.mu, self.is_dry = holding.standing, quick.friction, quick.is_dry
         # The kinds of margins that are watched, and of which contacts.
-        press = [k for k in closed if not self.is_dry[k]]
-        self.watched = [(kind, k) for kind, some in enumerate((opens, press, sticks, rubs)) for k in some]
-        self.opens, self.open, self.rubs = bool(opens), np.zeros(len(modes), bool), np.zeros(len(modes), bool)
-        self.open[opens] = self.rubs[rubs] = True
-        yields = holding.standing.yields
-        self.light = None if yields is None or not rubs else places.friction * yields
+        watched: tuple[list[tuple[int, int]], ...] = ([], [], [], [])
+        for k, mode in enumerate(standing.modes):
+            if mode == OPEN:
+                watched[0].append((0, k))
+                continue
+            if not self.is_dry[k]:
+                watched[1].append((1, k))
+            if mode == STICK:
+                watched[2].append((2, k))
+            elif self.mu[k] > 0.0:
+                watched[3].append((3, k))
+        self.watched = [each for some in watched for each in some]
+        self.opens, self.rubs = ([k for _, k in watched[kind]] for kind in (0, 3))
+        self.light: list[float] | None = None
         # Slips below these speeds are turned no faster than steps can follow.
-        self.eased: np.ndarray | None = None
-        if self.light is not None and not quick.least and holding.standing.rates is not None:
-            within = SHORT * np.asarray(holding.standing.lasts)
-            self.eased = np.minimum(quick.eases, within) * holding.standing.rates
-            holding.slow = np.maximum(places.still, np.minimum(holding.standing.turns, KEEPS * self.eased))
-        self.heavy = quick.heavy
+        self.eased: list[float] | None = None
+        if standing.yields is not None and self.rubs:
+            self.light = [m * x for m, x in zip(self.mu, standing.yields, strict=True)]
+            if not quick.least and standing.rates and standing.lasts and standing.turns:
+                rates = zip(standing.rates, standing.lasts, strict=True)
+                self.eased = [min(quick.eases, SHORT * last) * rate for rate, last in rates]
+                begun = zip(holding.free_motion.places.none, standing.turns, self.eased, strict=True)
+                holding.slow = [max(none, min(turn, KEEPS * eased)) for none, turn, eased in begun]
         loose = min(LOOSE, max(1.0, quick.free_motion.problem.rtol / 1e-8))
         # A point that sticks may be one that loops do not let go out of the other side again.
         self.located = 1e-7 if quick.closes else min(0.09, 9e-4 * loose)
@@ -83,12 +86,12 @@ class QuickStretch:
         self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
         self.seen = 0
         made = self._gone(t, q, v, h)
-        made = None if made is None else replace(made, counts=quick.mover.counts)
+        made = None if made is None else made._replace(counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
         rows = zip(made.t.tolist(), made.q, made.v, made.work, made.told, made.tau, strict=True)
         found = self._ended_by_event([ContactState(*row) for row in rows][self.seen :], made)
-        return replace(made, events=tuple(self.meeting.found)) if found is None else found
+        return made._replace(events=tuple(self.meeting.found)) if found is None else found
 
     def so_far(self) -> Quick | None:
         """Return what there is of a motion that something went wrong in, None if it is nothing."""
@@ -110,7 +113,7 @@ class QuickStretch:
                 told, tau = self._told_at_end(made)
                 end = replace(end, told=told, tau=tau)
             made = made.stretch(count, None, None, False, steps)
-        return replace(made.until(count, end), events=tuple(found), ended=found[-1].ended)
+        return made.until(count, end)._replace(events=tuple(found), ended=found[-1].ended)
 
     def _told_at_end(self, path: Path) -> tuple[np.ndarray, np.ndarray]:
         """Return what contacts do at the last state, where no step begins that would tell it, and the control forces
@@ -124,27 +127,36 @@ class QuickStretch:
         """Return what `go` does; events of its last states are not looked for yet."""
         quick, holding = self.quick, self.holding
         quick.keep_time(t, q, v)
-        slip, gap = self._begun(t, q, v)
+        slips, gaps = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
-        near = 0.1 * CLOSED * self.length - np.minimum(gap, 0.0)
-        self.deep = np.where(gap <= CLOSED * self.length, near, 0.0)
-        holding.begin_sliding(slip)
+        touch = CLOSED * self.length
+        self.deep = [0.1 * touch - min(gap, 0.0) if gap <= touch else 0.0 for gap in gaps]
+        holding.begin_sliding(slips)
         self._tell()
         quick.look_often(bool(holding.closed))
         quick.steps, tried, since = 0, 0, t
         path, last, self.begun = Path(ContactState(t, q, v, np.zeros(len(SOURCES)), None, None)), None, 0
-        self.path = path
+        self.path, self.met = path, False
         while True:
             quick.tick(path.t[-1])
-            passed, done = quick.many(path.state(-1), h, last), len(path.told)
-            h, last = passed.h, passed.last
-            ended = self._looked(path, done, path.add(passed), passed.halted, passed.slow)
-            if ended is not None:
-                return ended[0]
-            if self.meeting is not None:
-                found = self._ended_by_event([path.state(k) for k in range(self.seen, len(path))], path)
-                if found is not None:
-                    return found
+            if quick.is_timed and self.meeting is None and path.begun == len(path) - 1:
+                h = quick.to_samples(path, h)
+                self.begun = max(self.begun, path.begun)
+            if path.t[-1] < quick.end - quick.window.same:
+                passed, done = quick.many(path.state(-1), h, last), len(path.told)
+                if not done and self._turns_sooner(passed.told):
+                    continue
+                h, last = passed.h, passed.last
+                ended = self._looked(path, done, path.add(passed), passed)
+                if ended is not None:
+                    return ended[0]
+                if self.meeting is not None:
+                    found = self._ended_by_event([path.state(k) for k in range(self.seen, len(path))], path)
+                    if found is not None:
+                        return found
+                lost = passed.lost
+            else:
+                lost = False
             now = path.t[-1]
             if now >= quick.end - quick.window.same:
                 ended = self._at_an_end(path)
@@ -158,15 +170,29 @@ class QuickStretch:
                 # vibrates. A slip may become slow, and its friction stiff, long after it began.
                 slow = holding.rubs and (quick.steps - tried) * quick.h > quick.patience * (now - since)
                 tried, since = quick.steps, now
-            if slow or passed.lost:
+            if slow or lost:
                 return self._given_up(path, len(path.told))
 
-    def forces_at(self, run: Segment) -> np.ndarray | None:
-        """Return the forces (samples, contacts, 3) of contacts at the samples of a run within the motion, in the axes
-        of contacts; None where Python has something to say at each of them."""
+    def forces_in(self, made: Quick, run: Segment) -> Callable[[Segment], np.ndarray]:
+        """Return what tells the forces (samples, contacts, 3) of contacts at the samples of a run that was `made` by
+        these steps, or of one within it."""
+        times, forces, places = made.t, made.forces, self.quick.free_motion.places
+        by_modes = self.holding.forces_in(run)
+
+        def told(run: Segment) -> np.ndarray:
+            k = slice(None) if run.t is times else np.minimum(np.searchsorted(times, run.t), len(times) - 1)
+            is_known = np.array_equal(times[k], run.t)
+            if not is_known and self.quick.asks:
+                # Python has something to say at each of the samples.
+                return by_modes(run)
+            own = forces[k] if is_known else self._forces_at(run)
+            return places.at(run.q, run.v).told(own) if places.turns.any() else own
+
+        return told
+
+    def _forces_at(self, run: Segment) -> np.ndarray:
+        """Return the forces (samples, contacts, 3) of contacts at the samples of a run, in the axes of contacts."""
         quick, found = self.quick, list[np.ndarray]()
-        if quick.asks:
-            return None
         quick.tell(self.numbers)
         for t, q, v, tau in zip(run.t.tolist(), run.q, run.v, run.tree_forces, strict=True):
             quick.tau = tau
@@ -179,25 +205,38 @@ class QuickStretch:
         numbers = quick.inside.told(holding, self.deep)
         if self.light is not None:
             # Steps go no further than to where a slip is stiff.
-            heavy, way = PLACES["light"].start, PLACES["light"].start + 1
-            numbers[:, heavy] = self.heavy / np.maximum(self.light, 1e-300)
-            numbers[:, way] = ENDS * self.length
-        if self.eased is not None:
-            numbers[:, PLACES["soft"].start] = self.eased
-            numbers[:, PLACES["soft"].start + 1] = holding.standing.yields
+            way = ENDS * self.length
+            numbers[:, PLACES["light"]] = [(quick.heavy / max(light, 1e-300), way) for light in self.light]
+        if self.eased is not None and holding.standing.yields is not None:
+            numbers[:, PLACES["soft"]] = list(zip(self.eased, holding.standing.yields, strict=True))
         quick.tell(numbers)
         self.numbers = numbers
-        ended = (self.ended * holding.free_motion.places.still).tolist()
-        self.edges = (self.deep.tolist(), holding.along.tolist(), holding.least.tolist(), ended)
+        ended = [self.ended * none for none in holding.free_motion.places.none]
+        self.edges = self.deep, holding.along, holding.least, ended
 
-    def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _turns_sooner(self, told: np.ndarray) -> bool:
+        """Return whether slips must turn more quickly than was thought, from what the first step tells (steps,
+        contacts, told), and let them: one whose direction is held may end at once where it would not if it turned."""
+        if self.eased is None or not len(told):
+            return False
+        rates, rows, found = self.holding.standing.rates, told[0].tolist(), False
+        assert rates is not None
+        for k in self.rubs:
+            speed, slower = hypot(rows[k][3], rows[k][4]), rows[k][8]
+            if speed > self.holding.slow[k] and self.eased[k] * slower > HARDLY * SHORT * speed * rates[k]:
+                self.eased[k], found = SHORT * speed / slower * rates[k], True
+        if found:
+            self._tell()
+        return found
+
+    def _begun(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[list[list[float]], list[float]]:
         """Return slips (contacts, 2) and gaps (contacts,) at a time and a state."""
         standing = self.holding.standing
         if standing.u is not None and standing.gap is not None:
-            return standing.u[:, :2], standing.gap
+            return standing.u[:, :2].tolist(), standing.gap.tolist()
         self.quick.tell(self.quick.inside.numbers)
         told = self.quick.look(t, q, v)
-        return told[:, 3:5], told[:, 6]
+        return told[:, 3:5].tolist(), told[:, 6].tolist()
 
     def _at_an_end(self, path: Path) -> tuple[Quick | None] | None:
         """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
@@ -206,9 +245,10 @@ class QuickStretch:
         if len(path.told) < len(path):
             told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
-            ended = self._looked(path, at, told[None], not self._margins(told).are_above, False)
-            if ended is not None:
-                return ended
+            if self.met:
+                ended = self._seen(path, at, told[None], not self._margins(told).are_above, False)
+                if ended is not None:
+                    return ended
         if state.t >= quick.window.end - quick.window.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
         quick.keep_time(state.t, state.q, state.v)
@@ -217,24 +257,29 @@ class QuickStretch:
         return None
 
     def _looked(
+        self, path: Path, done: int, told: np.ndarray, passed: ContactSteps
+    ) -> tuple[Quick | None] | None:
+        """Look at the states from number `done` on, which some steps have `passed` and of which it is `told` what
+        contacts do. Returns what the stretch is if it ends there, else None."""
+        # What is told behind the last step is told by the next one.
+        looks = self.met or passed.met or passed.halted or passed.slow
+        self.met = passed.met_last
+        return self._seen(path, done, told, passed.halted, passed.slow) if looks and len(told) else None
+
+    def _seen(
         self, path: Path, done: int, told: np.ndarray, halted: bool, stiff: bool
     ) -> tuple[Quick | None] | None:
-        """Look at the states from number `done` on, of which it is `told` what contacts do; the last step may have been
-        `halted` there because a contact changes, or because friction is `stiff`. Returns what the stretch is if it ends
-        there, else None."""
+        """Do what `_looked` does; the last step may have been `halted` because a contact changes, or because friction
+        is `stiff`."""
         quick, last = self.quick, len(told) - 1
-        if not len(told):
-            return None
         lost, turns, slow = set[int](), set[int](), {last} if stiff else set[int]()
         if told[:, :, 7].min() < DETERMINED:
             lost.update(np.flatnonzero((told[:, :, 7] < DETERMINED).any(axis=1)).tolist())
         if self.opens:
-            rates = (
-                told[:, :, 5]
-                if not done
-                else np.concatenate([path.told[done - 1][None, :, 5], told[:, :, 5]])
-            )
-            back = (rates[:-1] < 0.0) & (rates[1:] > 0.0) & self.open
+            rates = told[:, self.opens, 5]
+            if done:
+                rates = np.concatenate([path.told[done - 1][None, self.opens, 5], rates])
+            back = (rates[:-1] < 0.0) & (rates[1:] > 0.0)
             if back.any():
                 turns.update((np.flatnonzero(back.any(axis=1)) + (0 if done else 1)).tolist())
         for k in sorted(lost | turns | slow | ({last} if halted else set())):
@@ -245,7 +290,7 @@ class QuickStretch:
             instead = self._otherwise(now) if changes and self.quick.least else None
             if instead is not None:
                 made = path.stretch(at, instead, None, False, quick.steps)
-                return (replace(made, otherwise=True),)
+                return (made._replace(otherwise=True),)
             if changes and at == self.begun:
                 path.end_before()
                 change = self._change(Fallen(0.0, now, self._margins(now.told)))
@@ -257,7 +302,7 @@ class QuickStretch:
                 return (path.stretch(at, found.state, self._change(found), False, quick.steps),)
             if at and k in slow:
                 ended = self._given_up(path, at + 1)
-                return (None if ended is None else replace(ended, slow=self._slow(now.told)),)
+                return (None if ended is None else ended._replace(slow=self._slow(now.told)),)
         return None
 
     def _otherwise(self, state: ContactState) -> ContactState | None:
@@ -305,13 +350,15 @@ class QuickStretch:
         told)."""
         assert self.light is not None
         found = list[int]()
-        rows = zip(
-            told.tolist(), self.light.tolist(), self.rubs.tolist(), self.holding.slow.tolist(), strict=True
-        )
-        for k, (now, light, rubs, none) in enumerate(rows):
-            rate, speed = light * now[2], hypot(now[3], now[4])
-            is_light = rubs and rate > self.heavy and speed > none
-            if is_light and ends_at_once(speed, now[8], self.length):
+        rows = told.tolist()
+        for k in self.rubs:
+            now = rows[k]
+            rate, speed = self.light[k] * now[2], hypot(now[3], now[4])
+            if (
+                rate > self.quick.heavy
+                and speed > self.holding.slow[k]
+                and ends_at_once(speed, now[8], self.length)
+            ):
                 found.append(k)
         return tuple(found)
 
@@ -324,8 +371,10 @@ class QuickStretch:
     def _dipped(self, a: ContactState, b: ContactState) -> Fallen[ContactState] | None:
         """Return where the first open contact that dips into the other side between two states comes to touch; None if
         none does."""
-        parts, turns = list[float](), self.open & (a.told[:, 5] < 0.0) & (b.told[:, 5] > 0.0)
-        for k in np.flatnonzero(turns).tolist():
+        parts = list[float]()
+        for k in self.opens:
+            if a.told[k, 5] >= 0.0 or b.told[k, 5] <= 0.0:
+                continue
             gap, rate = ((float(a.told[k, i]), float(b.told[k, i])) for i in (6, 5))
             at, least = lowest(self.quick.free_motion.places, k, b.t - a.t, (a.q, b.q), (a.v, b.v), gap, rate)
             if least < -self.deep[k]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,11 +11,10 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.looking import ContactChange
 from catena.simulation.contacts.quick_steps import ContactState, ContactSteps
-from catena.simulation.problem import Problem
+from catena.simulation.contacts.stops_in_joints import forces_in_joints
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
-from catena.simulation.stepping.drift import name_of
 from catena.simulation.stepping.methods.work import SOURCES
 
 
@@ -27,6 +27,8 @@ class Path:
         self.ahead: tuple[np.ndarray, np.ndarray] | None = None
         self.parts = [(start.q[None], start.v[None], start.work[None])]
         self.before: tuple[np.ndarray, np.ndarray] | None = None
+        self.begun = 0
+        """The state at which control forces changed last."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -36,13 +38,21 @@ class Path:
         # Steps that were rejected have told of the last state already.
         known = len(self.told) == len(self.t)
         told, tau = (passed.told[1:], passed.tau[1:]) if known else (passed.told, passed.tau)
-        self.t += passed.t.tolist()
+        self.t += passed.t
         self.told += list(told)
         self.tau += tau
         self.ahead = passed.ahead
         if len(passed.t):
             self.parts.append((passed.q, passed.v, passed.work))
         return told
+
+    def go_over(self, state: ContactState, told: np.ndarray, tau: np.ndarray) -> None:
+        """Go on by one step, which told what contacts do (contacts, told) under control forces tau (nv,) where it
+        began, to a state that nothing is told of yet."""
+        if len(self.told) < len(self.t):
+            self.look_ahead(told, tau)
+        self.t.append(state.t)
+        self.parts.append((state.q[None], state.v[None], state.work[None]))
 
     def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
         """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""
@@ -52,7 +62,11 @@ class Path:
     def go_on(self) -> None:
         """Go on from the last state under other control forces; these, and what contacts do there, are told anew by the
         step that begins."""
-        self.before = self.told.pop(), self.tau.pop()
+        self.sampled((self.told.pop(), self.tau.pop()))
+
+    def sampled(self, before: tuple[np.ndarray, np.ndarray]) -> None:
+        """Go on from the last state, of which nothing is told yet, under other control forces than those `before`."""
+        self.before, self.begun = before, len(self.t) - 1
 
     def end_before(self) -> None:
         """End at the last state as it was before control forces changed there, if they did: a contact cannot bear the
@@ -82,11 +96,12 @@ class Path:
         if end is not None:
             t, told, tau = [*t, end.t], [*told, end.told], [*tau, end.tau]
             q, v, work = (np.concatenate([x, y[None]]) for x, y in ((q, end.q), (v, end.v), (work, end.work)))
-        return Quick(np.array(t), q, v, np.array(tau), work, np.array(told), change, stiff, steps)
+        all_tau = np.concatenate(tau).reshape(len(t), -1)
+        all_told = np.concatenate(told).reshape(len(t), -1, told[0].shape[-1])
+        return Quick(np.array(t), q, v, all_tau, work, all_told, change, stiff, steps)
 
 
-@dataclass(frozen=True, eq=False)
-class Quick:
+class Quick(NamedTuple):
     """A stretch of motion: times t (states,), q (states, nq), v (states, nv), control forces tau (states, nv), works
     (states, sources) and what contacts do (states, contacts, told), the change that ended it, whether it was `stiff`,
     how many steps were tried, whether works were counted, whether contacts go on with other forces than the least
@@ -111,8 +126,7 @@ class Quick:
         """Return so many of the states, and an `end` behind them."""
         rows = [(getattr(self, name), getattr(end, name)) for name in ("q", "v", "tau", "work", "told")]
         q, v, tau, work, told = (np.concatenate([x[:count], y[None]]) for x, y in rows)
-        return replace(
-            self,
+        return self._replace(
             t=np.append(self.t[:count], end.t),
             q=q,
             v=v,
@@ -128,7 +142,7 @@ class Quick:
         """Return the first and the last of the states."""
         rows = (getattr(self, name) for name in ("t", "q", "v", "tau", "work", "told"))
         t, q, v, tau, work, told = (x[:: len(self.t) - 1].copy() for x in rows)
-        return replace(self, t=t, q=q, v=v, tau=tau, work=work, told=told)
+        return self._replace(t=t, q=q, v=v, tau=tau, work=work, told=told)
 
     @property
     def forces(self) -> np.ndarray:
@@ -136,32 +150,27 @@ class Quick:
         return self.told[:, :, :3]
 
 
-def _asked(problem: Problem) -> str:
-    """Return when a controller is asked, in words."""
-    if problem.control is None:
-        return "none"
-    return "at every stage" if problem.rate is None else f"{problem.rate:g} Hz"
+def quick_trajectory(
+    free_motion: FreeMotion, made: Quick, holding: Holding, settings: Mapping[str, str], held: bool = True
+) -> Segment:
+    """Return a stretch of quick steps with some `settings` as a run, over whose samples control forces may be `held`.
+    Wrenches, and the accelerations of driven joints, are computed when somebody looks at them."""
+    t, q, v, work, tau, forces = made.t, made.q, made.v, made.work, made.tau, made.forces
+    acting, places = free_motion.acting, free_motion.places
+    inside = {k for k, *_ in places.in_joints}
+    outside = [k for k in holding.closed if k not in inside] if inside else holding.closed
 
+    def wrenches() -> dict[str, np.ndarray]:
+        given = free_motion.outside(t, q, v)[0]
+        return free_motion.with_contacts(given, q, v, forces[:, outside], free_motion.places_of(outside))
 
-def quick_trajectory(free_motion: FreeMotion, made: Quick, holding: Holding, held: bool = True) -> Segment:
-    """Return a stretch of quick steps as a run, over whose samples control forces may be `held`. Wrenches are computed
-    when somebody looks at them."""
-    problem, t, q, v, work, tau = free_motion.problem, made.t, made.q, made.v, made.work, made.tau
-    forces, (given, driven) = made.forces, free_motion.outside(t, q, v)
-
-    def compute() -> dict[str, np.ndarray]:
-        return free_motion.with_contacts(given, q, v, forces[:, holding.closed], holding.places)
-
-    names = tuple(dict.fromkeys((*given, *free_motion.places.bodies_of(holding.closed))))
-    settings = {
-        "integrator": f"{problem.integrator}, rtol {problem.rtol:g}, atol {problem.atol:g}",
-        "drift": name_of(problem.drift) if free_motion.system.mechanics.constrained else "no loops",
-        "control": _asked(problem),
-        "steps taken by": "compiled steps with contacts inside",
-    }
+    names = tuple(dict.fromkeys((*acting.forces, *places.bodies_of(outside))))
+    driven = tuple(acting.motion)
     return Segment(
         free_motion.system, t, q, v, tau, made.steps,
         work={name: work[:, k] for k, name in enumerate(SOURCES)} if made.counts else {},
-        wrenches=OnDemand(names, compute) if names else {}, driven=driven, settings=settings,
-        held=held and not free_motion.acting.is_asked_always, events=made.events, ended=made.ended,
+        wrenches=OnDemand(names, wrenches) if names else {},
+        driven=OnDemand(driven, lambda: free_motion.outside(t, q, v)[1]) if driven else {}, settings=settings,
+        stop_forces=forces_in_joints(places, forces) if inside else {},
+        held=held and not acting.is_asked_always, events=made.events, ended=made.ended,
     )  # fmt: skip

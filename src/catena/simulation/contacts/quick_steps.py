@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,16 @@ from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
 from catena.simulation.stepping.compiled import CompiledSteps
-from catena.simulation.stepping.drift import Drift
+from catena.simulation.stepping.drift import Drift, name_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
 
-# Steps in one call.
-MANY = 32
+if TYPE_CHECKING:
+    from catena.simulation.contacts.quick_path import Path
+
+# Steps in one call, and from one sample to the next where these follow each other quickly.
+MANY, FEW = 32, 4.0
 # The time in which friction turns a slip at the quickest, in careful steps: so much with relative errors of so much or
 # more, less by the root of smaller ones, down to a part of it.
 EASES, ROUGH, FINEST = 2.0, 1e-4, 0.1
@@ -58,15 +61,15 @@ class ContactState:
     tau: Any
 
 
-@dataclass(frozen=True, eq=False)
-class ContactSteps:
-    """Steps in a row: times t (states,), q (states, nq), v (states, nv) and works (states, sources) behind them, and
-    what contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end
-    of the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it
-    begins, or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the next
-    one, and the error and the size of the `last` one."""
+class ContactSteps(NamedTuple):
+    """Steps in a row: times t, q (states, nq), v (states, nv) and works (states, sources) behind them, and what
+    contacts do (states, contacts, told) and control forces tau, (nv,) each, where they begin; both also at the end of
+    the last one, if that was taken (`ahead`); whether the last was `halted` because a contact changes where it begins,
+    or because friction is stiff there (`slow`), whether they are `lost` otherwise, the size `h` of the next one, the
+    error and the size of the `last` one, and whether contacts are to be looked at that one of them, or the last one,
+    has `met`."""
 
-    t: np.ndarray
+    t: list[float]
     q: np.ndarray
     v: np.ndarray
     work: np.ndarray
@@ -78,6 +81,8 @@ class ContactSteps:
     lost: bool
     h: float
     last: tuple[float, float]
+    met: bool
+    met_last: bool
 
 
 class QuickSteps:
@@ -116,6 +121,7 @@ class QuickSteps:
             tick,
         )
         self.closes = mover.drift.projects
+        self.friction, self.is_dry = (x.tolist() for x in (inside.places.friction, inside.places.is_dry))
         mover.begin(1, min(1e-2, 1e-2 * window.duration), window.begin)
         self.session = session = Session(mover.program, 1)
         self.b = b = session.buffers
@@ -128,12 +134,27 @@ class QuickSteps:
         self._piece = -1
         self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
         self._results = (
-            "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept
+            "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
+            *(["met"] if "met" in b else []),
         )  # fmt: skip
         self._told = session.piece(0, 0, ("contacts",), ())
         self._take_path = session.piece(0, 0, self._along, ())
+        told, rate = free_motion.problem, free_motion.problem.rate
+        self.settings = {
+            "integrator": f"{told.integrator}, rtol {told.rtol:g}, atol {told.atol:g}",
+            "drift": name_of(told.drift) if system.mechanics.constrained else "no loops",
+            "control": "none"
+            if told.control is None
+            else "at every stage"
+            if rate is None
+            else f"{rate:g} Hz",
+            "steps taken by": "compiled steps with contacts inside",
+        }
+        """What a run is told to have been made by."""
         self.controls = free_motion.acting.is_asked_always
         self.asks = self.controls or acting.is_python
+        self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
+        """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
@@ -334,10 +355,43 @@ class QuickSteps:
             or (not taken and plays == MANY and long < 0)
             or size < COLLAPSE
         )
+        met = met_last = True
+        if "met" in r and not self.closes:
+            found = r["met"][:count, 0].tolist()
+            met, met_last = any(found[k] > 0.5 for k in taken), bool(taken) and found[taken[-1]] > 0.5
         return ContactSteps(
-            np.array(times[1:]), _rows(r["q"], taken), _rows(r["qd"], taken), work, told, tau, ahead, halted, slow,
-            lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])),
+            times[1:], _rows(r["q"], taken), _rows(r["qd"], taken), work, told, tau, ahead, halted, slow,
+            lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])), met, met_last,
         )  # fmt: skip
+
+    def to_samples(self, path: Path, h: float) -> float:
+        """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
+        what contacts do, and return the size of the next one."""
+        b, counts, shape = self.b, self.mover.counts, (len(self.inside.nodes), TOLD)
+        same, last = self.window.same, self.window.end
+        state = path.state(-1)
+        while state.t < last - same and self.end - state.t <= FEW * h:
+            self._put(state.t, state.q, state.v, state.work, h, self.end)
+            end = b["end"].item()
+            r, count, bad = self._played((end - state.t) / h)
+            self.steps += count
+            t, accepted, halts, met = r["t"], r["accepted"], r["halt"], r["met"]
+            taken = [k for k in range(count) if accepted.item(k) > 0.5]
+            is_good = not bad and taken and t.item(count - 1) >= end and halts.item(count - 1) < 0.5
+            if not is_good or any(met.item(k) > 0.5 for k in taken):
+                break
+            for k in taken:
+                work = r["work"][k].copy() if counts else state.work
+                state = ContactState(t.item(k), r["q"][k].copy(), r["qd"][k].copy(), work, None, None)
+                path.go_over(state, r["told"][k].reshape(shape).copy(), self.tau)
+            h = max(self.h, r["h"].item(count - 1))
+            path.ahead = ahead = r["told_now"][count - 1].reshape(shape).copy(), self.tau
+            self.tick(state.t)
+            if state.t >= last - same or end < self.end:
+                break
+            path.sampled(ahead)
+            self.keep_time(state.t, state.q, state.v)
+        return h
 
 
 def _rows(x: np.ndarray, which: list[int]) -> np.ndarray:

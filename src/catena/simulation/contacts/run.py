@@ -26,8 +26,7 @@ from catena.simulation.contacts.careful import CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
-from catena.simulation.contacts.deciding import Deciding, Decision
-from catena.simulation.contacts.drives import Drives, with_drives
+from catena.simulation.contacts.deciding import Deciding
 from catena.simulation.contacts.dry_component import DryComponent, dry_components
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
@@ -42,12 +41,12 @@ from catena.simulation.contacts.quick import QuickStretch
 from catena.simulation.contacts.quick_path import Quick, quick_trajectory
 from catena.simulation.contacts.quick_steps import QuickSteps
 from catena.simulation.contacts.situation import Mobile
-from catena.simulation.contacts.standing import Standing
+from catena.simulation.contacts.standing import Decision, Standing
 from catena.simulation.contacts.steady import CarefulUntilSteady
 from catena.simulation.contacts.stiffness import StiffnessWatch
 from catena.simulation.contacts.stop import Stop, StopSide
-from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.contacts.stretch import ContactStretch
+from catena.simulation.contacts.stretches import Passed, Stretches
 from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
 from catena.simulation.problem import Problem
@@ -63,7 +62,6 @@ from catena.simulation.structure_changes import (
     ChangingRun,
     PerStructure,
     ending,
-    resampled,
     with_events,
     within,
 )
@@ -97,11 +95,6 @@ class ContactRun:
     def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
-        self.segments: list[Segment] = []
-        self.contact_forces: list[Callable[[Segment], np.ndarray]] = []
-        self.drives: list[Drives | None] = []
-        """By what the forces of drives are found in each stretch, None where they are known or there are none."""
-        self.places: list[ContactPlaces] = []
         self.transitions: list[Transition] = []
         self.times: np.ndarray | None = None
         """The times of samples, None where all steps are kept."""
@@ -109,19 +102,15 @@ class ContactRun:
         self.decided: list[float] = []
         self.hit: list[float] = []
         self.still: dict[str, float] = {}
-        self.known, self.more, self.takes_over = 0, True, False
+        self.more, self.takes_over = True, False
         self.standing: Standing | None = None
         """What contacts do, None where that is not decided yet."""
         self.is_undecided = False
         """Whether no forces were found with which contacts could go on."""
-        self.finished: list[Segment] = []
-        """Stretches as they are told and returned."""
-        self.seen = 0
-        """How many changes whoever follows the run has been told of."""
         changing.following.through(self._new_of)
-        self.touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
+        touching = tuple(contact for contact in contacts if isinstance(contact, Contact))
         stops = [side for x in contacts if isinstance(x, Stop) for side in x.sides(changing.system)]
-        self.given: tuple[Contact | StopSide, ...] = (*self.touching, *stops)
+        self.given: tuple[Contact | StopSide, ...] = (*touching, *stops)
         self.contacts: tuple[Contact | StopSide | DryComponent, ...] = self.given
         """What was given, and behind it the components with dry friction of joints."""
         require_contacts(changing.system, self.given)
@@ -129,6 +118,7 @@ class ContactRun:
         self.system = changing.system
         self.described: dict[System, System] = {}
         """The systems with all that was described, by those that move."""
+        self.stretches = Stretches(self.given, self.described)
 
     def _take(self, system: System, start: float, q: np.ndarray) -> None:
         """Go on with a system from a configuration q (nq,)."""
@@ -182,12 +172,13 @@ class ContactRun:
             self.begin(q, v)
             self.advance(self.end)
         except (KeyboardInterrupt, Cancelled) as reason:
-            if self.standing is None and not self.segments:
+            last = self.stretches.last
+            if self.standing is None and last is None:
                 raise
-            reached = float(self.segments[-1].t[-1]) if self.segments else self.now
+            reached = self.now if last is None else float(last.t[-1])
             return self._found(times, stopped(reason, reached))
         except Exception as error:
-            if self.segments:
+            if self.stretches.passed:
                 error.trajectory = self._found(times, str(error))  # type: ignore[attr-defined]
             raise
         finally:
@@ -238,7 +229,8 @@ class ContactRun:
     @property
     def over(self) -> str:
         """Return why nothing goes on any more, if nothing does."""
-        return self.segments[-1].ended if self.segments and not self.more else ""
+        last = self.stretches.last
+        return "" if last is None or self.more else last.ended
 
     def ask(self) -> None:
         """Ask for the control forces now, because whoever gives them has others."""
@@ -246,24 +238,17 @@ class ContactRun:
 
     def taken(self) -> Happened:
         """Return what happened since it was asked last, and forget what was passed."""
-        events = tuple(hit for part in self.segments[self.known :] for hit in part.events)
-        found = Happened(events, tuple(self.transitions))
-        self.segments, self.contact_forces, self.places, self.drives = (
-            self.segments[-1:],
-            self.contact_forces[-1:],
-            self.places[-1:],
-            self.drives[-1:],
-        )
-        self.known, self.transitions = len(self.segments), []
+        found = Happened(self.stretches.taken(), tuple(self.transitions))
+        self.transitions = []
         # Contacts go on as they do, from where they are now.
-        self.standing = replace(self._known, u=None, gap=None)
+        self.standing = self._known._replace(u=None, gap=None)
         return found
 
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
         free = self.free_motion
         parts = self.changing, self.wound, free, free.turns, free.acting, free.places, self.watch
-        return Snapshot([self, self.deciding, *parts, *memory_of(free.acting.control)])
+        return Snapshot([self, self.stretches, self.deciding, *parts, *memory_of(free.acting.control)])
 
     @property
     def window(self) -> TimeWindow:
@@ -292,7 +277,8 @@ class ContactRun:
         run, stiff = made.run, STIFF if holding.rubs else STUCK
         if run is None:
             return self._careful(stiff)
-        self._keep(run, holding)
+        if len(run.t) > 1:
+            self._pass(run, holding.forces_in(run))
         self._come_to(run)
         return self._ended(run) if run.ended else self._after(made.change, stiff if made.stiff else "")
 
@@ -389,38 +375,29 @@ class ContactRun:
 
     def _go_on(self, why: str, found: Decision) -> Sequence[Transition]:
         """Go on with what was decided, and tell what changed."""
-        told = self._note(self.now, why, found.q, self.v, self.standing, found)
+        (self.hit if found.lost > 0.0 else self.decided).append(self.now)
+        change = self._told(why, found)
+        told = change.told if self.standing is not None else found.standing.holds(len(self.given))
         self.standing, self.q, self.v = found.standing, found.q, found.v
-        return told
+        return (change,) if change.impulse or told else ()
 
-    def _note(
-        self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
-    ) -> Sequence[Transition]:
-        """Return a change, if there is anything to tell."""
-        (self.hit if found.lost > 0.0 else self.decided).append(t)
-        change = self._told(t, why, q, v, before, found)
-        closed = any(k < len(self.given) for k in found.standing.closed)
-        has_told = change.impulse or (change.told if before is not None else closed)
-        return (change,) if has_told else ()
-
-    def _told(
-        self, t: float, why: str, q: np.ndarray, v: np.ndarray, before: Standing | None, found: Decision
-    ) -> Transition:
-        modes = found.standing.modes
+    def _told(self, why: str, found: Decision) -> Transition:
+        """Return what is told of a decision, `why` it was made."""
+        before, modes, q, v = self.standing, found.standing.modes, found.q, self.v
         told = tuple(
             f"{contact.label}: {now if before is None else f'{before.modes[k]} -> {now}'}"
             for k, (contact, now) in enumerate(zip(self.given, modes, strict=False))
             if before is None or before.modes[k] != now
         )
-        told_impulse, hits = found.impulse, bool(found.impulse.any())
-        if hits and self.free_motion.places.turns.any():
+        if not found.impulse.any():
+            return Transition(self.now, why, found.lost, {}, 0.0, told)
+        told_impulse = found.impulse
+        if self.free_motion.places.turns.any():
             told_impulse = self.free_motion.places.at(q[None], v[None]).told(found.impulse[None])[0]
-        pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist() if hits else []
+        pushed = np.flatnonzero(found.impulse[: len(self.given)].any(axis=1)).tolist()
         impulse = {self.contacts[k].label: told_impulse[k] for k in pushed}
-        error: Any = np.nan if hits else 0.0
-        if hits and self.is_free:
-            error = self.jumps.add(self.free_motion.places, q, v, found)
-        return Transition(t, why, found.lost, impulse, error, told)
+        error: Any = self.jumps.add(self.free_motion.places, q, v, found) if self.is_free else np.nan
+        return Transition(self.now, why, found.lost, impulse, error, told)
 
     def _is_hasty(self, t: float) -> bool:
         """Return whether changes follow each other too quickly."""
@@ -450,11 +427,8 @@ class ContactRun:
             times = run.t
             run = met(run, self._events(t, q, v), t == self.start)
             self.wound.know_loops(run)
-            self.segments.append(run)
-            self.contact_forces.append(lambda run: forces[np.searchsorted(times, run.t, side="right") - 1])
-            self.places.append(self.free_motion.places)
             pushes = steps.pushes[np.searchsorted(times, run.t, side="right") - 1] if run.driven else None
-            self.drives.append(None if pushes is None else Drives(self.free_motion, pushes))
+            self._pass(run, lambda run: forces[np.searchsorted(times, run.t, side="right") - 1], pushes)
             self._come_to(run)
             if run.ended:
                 return self._ended(run)
@@ -485,8 +459,9 @@ class ContactRun:
     def _ended(self, run: Segment) -> list[Happening]:
         """Return what happens where an event has ended a run."""
         happened = self.changing.happened(run, self.system)
-        if self.segments and self.segments[-1].t[-1] == self.now:
-            self.segments[-1] = with_events(self.segments[-1], happened)
+        last = self.stretches.last
+        if last is not None and last.t[-1] == self.now:
+            self.stretches.mend(with_events(last, happened))
         self.more = any(event.then is not None for event in happened)
         if not self.more:
             return []
@@ -495,9 +470,9 @@ class ContactRun:
 
     def _jump_over(self) -> Sequence[Transition]:
         """Let events happen that the last impact has jumped over."""
-        if not (self.more and self.segments):
+        t, q, v, last = self.now, self.q, self.v, self.stretches.last
+        if last is None or not self.more:
             return ()
-        t, q, v, last = self.now, self.q, self.v, self.segments[-1]
         if last.system is not self.system or np.array_equal(last.v[-1], v):
             return ()
         known = self._events(t, q, v)
@@ -505,10 +480,10 @@ class ContactRun:
         found = tuple(EventHit(known[k].label, t, q, v) for k in over)
         ends = next((k for k, i in enumerate(over) if known[i].terminal), None)
         if ends is None:
-            self.segments[-1] = replace(last, events=(*last.events, *found))
+            self.stretches.mend(replace(last, events=(*last.events, *found)))
             return ()
         found = found[: ends + 1]
-        self.segments[-1] = replace(last, events=(*last.events, *found), ended=found[-1].ended)
+        self.stretches.mend(replace(last, events=(*last.events, *found), ended=found[-1].ended))
         event = self.changing.events[over[ends]]
         self.more = event.then is not None
         return self._restructure([event], last) if self.more else ()
@@ -535,86 +510,36 @@ class ContactRun:
 
     # What is kept.
 
-    def _keep(self, run: Segment, holding: Holding) -> None:
-        def forces_in(run: Segment) -> np.ndarray:
-            f, tau = np.zeros((len(run.t), len(holding.standing.modes), 3)), run.tree_forces
-            if holding.closed:
-                if asks and len(run.t) != nodes:
-                    states = zip(run.t, run.q, run.v, strict=True)
-                    tau = np.array([holding.free_motion.command(float(t), q, v) for t, q, v in states])
-                pushed = holding.forces(run.t, run.q, run.v, tau)
-                f[:, holding.closed] = pushed.touches.told(pushed.f)
-            return f
-
-        nodes, asks = len(run.t), self.free_motion.acting.is_asked_always and not run.held
-
-        if len(run.t) > 1:
-            self.wound.know_loops(run)
-            self.segments.append(run)
-            self.contact_forces.append(forces_in)
-            self.places.append(holding.free_motion.places)
-            self.drives.append(None)
+    def _pass(
+        self, run: Segment, forces: Callable[[Segment], np.ndarray], pushes: np.ndarray | None = None
+    ) -> None:
+        """Keep a stretch, and what tells the forces of contacts in it."""
+        self.wound.know_loops(run)
+        self.stretches.passed.append(Passed(run, self.free_motion, forces, pushes))
 
     def _keep_quick(self, made: Quick, holding: Holding, stretch: QuickStretch) -> Segment:
-        whole, made = made, self._asked_for(made)
-        run = quick_trajectory(self.free_motion, made, holding, held=len(made.t) == len(whole.t))
-        if len(made.t) < 2:
-            return run
-        times, forces, places = made.t, made.forces, self.free_motion.places
-
-        def forces_in(run: Segment) -> np.ndarray:
-            k = slice(None) if run.t is times else np.minimum(np.searchsorted(times, run.t), len(times) - 1)
-            own = forces[k] if np.array_equal(times[k], run.t) else stretch.forces_at(run)
-            if own is None:
-                return by_modes(run)
-            return places.at(run.q, run.v).told(own) if places.turns.any() else own
-
-        self._keep(run, holding)
-        by_modes = self.contact_forces[-1]
-        self.contact_forces[-1] = forces_in
-        self.drives[-1] = Drives(self.free_motion, forces) if run.driven else None
+        """Keep a stretch of compiled steps at its ends only, if no sample lies between them, and return it."""
+        times, whole = self.times, len(made.t)
+        if times is not None and whole > 2 and not len(within(times, made.t)):
+            made = made.ends
+        run = quick_trajectory(self.free_motion, made, holding, stretch.quick.settings, len(made.t) == whole)
+        if len(made.t) > 1:
+            self._pass(run, stretch.forces_in(made, run), made.forces if run.driven else None)
         return run
 
-    def _asked_for(self, made: Quick) -> Quick:
-        """Return a stretch at its ends only, if no sample lies between them."""
-        times = self.times
-        if times is None or len(made.t) < 3 or len(within(times, made.t)):
-            return made
-        return made.ends
-
     def _found(self, times: np.ndarray | None, note: str) -> Trajectory:
-        if not self.segments:
+        passed = self.stretches.passed
+        if not passed:
             still = np.zeros((1, self.system.nv))
             alone = Segment(self.system, np.array([self.now]), self.q[None], self.v[None], still, 0)
             return Trajectory([alone], tuple(self.transitions), note)
-        self._tell(times, len(self.segments), note)
-        found = Trajectory(tuple(self.finished), tuple(self.transitions), note)
+        self.stretches.tell(times, len(passed), self.transitions, self.changing.following, note)
+        found = Trajectory(tuple(self.stretches.finished), tuple(self.transitions), note)
         if self.changing.check:
             audit_of_changes(found).warn()
         return found
 
     def _new_of(self, run: ContactRun) -> None:
         """Tell whoever follows what is new. The last stretch may still get events that happen at its end."""
-        self._tell(self.times, len(self.segments) - 1, "")
-
-    def _tell(self, times: np.ndarray | None, count: int, note: str) -> None:
-        """Finish so many stretches, and tell whoever follows those that are new."""
-        known, labels = len(self.finished), [contact.label for contact in self.given]
-        self.segments[known:count] = with_drives(self.segments[known:count], self.drives[known:count])
-        self.drives[known:count] = [None] * (count - known)
-        for k in range(known, count):
-            run = resampled(self.segments[k], times)
-            f = self.contact_forces[k](run)
-            self.finished.append(
-                replace(
-                    with_stops_in_joints(run, self.places[k], f),
-                    system=self.described.get(run.system, run.system),
-                    contacts=self.touching,
-                    contact_forces={label: f[:, i] for i, label in enumerate(labels)},
-                )
-            )
-        if count > known:
-            until = self.finished[-1].t[-1]
-            new = [x for x in self.transitions[self.seen :] if x.t <= until or count == len(self.segments)]
-            self.seen += len(new)
-            self.changing.following.tell([(x, False) for x in self.finished[known:]], new, note)
+        count = len(self.stretches.passed) - 1
+        self.stretches.tell(self.times, count, self.transitions, self.changing.following)

@@ -14,10 +14,11 @@ from catena.dynamics.contacts.contact_mobility import TOLD, contact_mobility
 from catena.dynamics.contacts.coulomb_newton import ASKED
 from catena.dynamics.loops.formulations.certified_elimination import is_trusted
 from catena.kernels.session import Piece
-from catena.simulation.contacts.coulomb import Pressed, is_regular, told_by
+from catena.simulation.contacts.coulomb import Pressed, told_by
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside, dynamics_of
 from catena.simulation.contacts.instant_loads import InstantLoads
+from catena.simulation.contacts.regular import is_regular
 
 # What is asked of contacts that have no forces.
 _NOT_ASKED = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
@@ -38,6 +39,9 @@ class ContactSituation(Protocol):
 
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
+
+    def yields(self, contacts: Sequence[int]) -> list[float]:
+        """Return how some contacts yield to forces along their planes, [1/kg] each."""
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
@@ -65,6 +69,10 @@ class ByJoints:
     def mobility(self, contacts: Sequence[int]) -> np.ndarray:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
         return self._mobility(tuple(contacts))[1]
+
+    def yields(self, contacts: Sequence[int]) -> list[float]:
+        """Return how some contacts yield to forces along their planes, [1/kg] each."""
+        return _along_planes(self.mobility(contacts), range(len(contacts)))
 
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
@@ -165,6 +173,10 @@ class Compiled:
         """Return what unit forces of some contacts do at these, (n, 3, n, 3)."""
         return self.W if len(contacts) == len(self.W) else self.W[contacts][:, :, contacts]
 
+    def yields(self, contacts: Sequence[int]) -> list[float]:
+        """Return how some contacts yield to forces along their planes, [1/kg] each."""
+        return _along_planes(self.W, contacts)
+
     def accelerations(self, contacts: Sequence[int]) -> np.ndarray:
         """Return how some contacts accelerate without forces, (n, 3)."""
         own = picked(self.told, contacts)
@@ -190,7 +202,7 @@ class Compiled:
         if found[-1] > 0.5:
             return None
         own = picked(found[:-1].reshape(-1, 6), contacts)
-        return told_by(W, c, mu, sliding, own[:, :3].copy(), own[:, 3:].copy())
+        return told_by(lambda: W, c, mu, sliding, own[:, :3].copy(), own[:, 3:].copy())
 
     def is_regular(self, contacts: Sequence[int]) -> bool:
         """Return whether some contacts are not redundant, beyond doubt."""
@@ -232,6 +244,12 @@ class Compiled:
             p[:] = impulses
         self.mobile.push()
         return self.mobile.b["gained"][0].copy()
+
+
+def _along_planes(W: np.ndarray, contacts: Sequence[int]) -> list[float]:
+    """Return how some of the contacts whose mobility is W (n, 3, n, 3) yield along their planes, on average."""
+    own = W.reshape(3 * len(W), -1).diagonal().tolist()
+    return [0.5 * (own[3 * k] + own[3 * k + 1]) for k in contacts]
 
 
 class Decided(NamedTuple):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from catena.simulation.contacts.coulomb import OPEN, SLIDE, STICK
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
+class Standing(NamedTuple):
     """The modes "open", "stick" or "slide" of all contacts, in their order, the directions `slip` (contacts, 2) in
     which those that slide begin, whether one of them jams, so that friction is `stiff`; below which speed `turns`
     (contacts,) [m/s] friction would turn a slip that begins at once; and where that is known, how contacts yield to a
@@ -19,12 +19,12 @@ class Standing:
     `u` (contacts, 3) and gaps (contacts,) with which they begin."""
 
     modes: tuple[str, ...]
-    slip: np.ndarray
+    slip: Sequence[Sequence[float]] | np.ndarray
     stiff: bool = False
-    turns: np.ndarray | float = 0.0
-    yields: np.ndarray | None = None
-    rates: np.ndarray | None = None
-    lasts: np.ndarray | None = None
+    turns: Sequence[float] | None = None
+    yields: Sequence[float] | None = None
+    rates: Sequence[float] | None = None
+    lasts: Sequence[float] | None = None
     u: np.ndarray | None = None
     gap: np.ndarray | None = None
 
@@ -37,7 +37,22 @@ class Standing:
         """Return the contacts that touch."""
         return self.those(STICK, SLIDE)
 
+    def holds(self, count: int) -> bool:
+        """Return whether one of so many contacts touches, the first ones."""
+        return any(mode != OPEN for mode in self.modes[:count])
+
+
+class Decision(NamedTuple):
+    """What contacts do, the configuration q (nq,), velocities v (nv,) after impacts, the kinetic energy lost in them,
+    and the impulses (contacts, 3) in the axes of the contacts."""
+
+    standing: Standing
+    q: np.ndarray
+    v: np.ndarray
+    lost: float
+    impulse: np.ndarray
+
 
 def all_open(u: np.ndarray, gap: np.ndarray) -> Standing:
     """Return contacts that do not touch, with velocities u (contacts, 3) and gaps (contacts,)."""
-    return Standing((OPEN,) * len(gap), np.zeros((len(gap), 2)), u=u, gap=gap)
+    return Standing((OPEN,) * len(gap), [(0.0, 0.0)] * len(gap), u=u, gap=gap)

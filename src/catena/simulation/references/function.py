@@ -109,14 +109,17 @@ def _differentiated(
     v = casadi.jacobian(x, t)
     compute = casadi.Function("reference", [t], [casadi.densify(y) for y in (x, v, casadi.jacobian(v, t))])
 
+    formula = _of_one_time(compute)
+
     def evaluate(times: np.ndarray) -> list[np.ndarray]:
         if not len(times):
             return [np.zeros((0, len(entries)))] * 3
-        # Mapping makes a function for this number of times, which is not worth it for one.
-        results = compute(times[0]) if len(times) == 1 else compute.map(len(times))(times[None, :])
+        if len(times) == 1:
+            return [np.array([row]) for row in formula(float(times[0]))]
+        results = compute.map(len(times))(times[None, :])
         return [np.array(y, dtype=np.float64).reshape(len(entries), len(times)).T for y in results]
 
-    return evaluate, _of_one_time(compute)
+    return evaluate, formula
 
 
 def one_formula(formulas: Sequence[Formula]) -> Formula:

@@ -118,7 +118,7 @@ class AcrossSegments:
         for part in self.all_segments:
             if not any(joint in part.system.loops for joint in sticking):
                 return part.system
-        from catena.simulation.contacts.stuck_reactions import without_contacts
+        from catena.simulation.contacts.stuck import without_contacts
 
         system = self.all_segments[0].system
         return without_contacts(system, [joint for joint in sticking if joint in system.loops])

@@ -40,8 +40,11 @@ if TYPE_CHECKING:
 OPEN = 1e-6
 
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 def _nothing() -> Mapping[str, Any]:
-    return MappingProxyType({})
+    return _NOTHING
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -443,7 +446,7 @@ class Segment(Energies):
     @cached_property
     def _reactions(self) -> dict[str, np.ndarray]:
         if any(each.contact.joint in self.system.loops for each in self.contact_force_histories):
-            from catena.simulation.contacts.stuck_reactions import reactions_beside_contacts
+            from catena.simulation.contacts.stuck import reactions_beside_contacts
 
             return reactions_beside_contacts(self)
         known_motion = self.acceleration if self.driven else None

@@ -156,6 +156,8 @@ class Stages:
         touching: list[Sweep] = []
         if variant.touches:
             touching = self.touching
+            if variant.sort is None and 0 < begun < len(self.method.times) - 1:
+                touching = contact_forces.where_some_hold(touching)
         sweeps = [
             *self._led(stage_time),
             at_ground(dynamics.ground),

@@ -132,7 +132,7 @@ def ground_outputs(stages: Stages) -> tuple[str, ...]:
     if variant.observed:
         found = (*found, "observed")
     if variant.touches:
-        found = (*found, "told", "told_now")
+        found = (*found, "told", "told_now", *(["met"] if stages.reuses else []))
     if stages.method.lands:
         found = (*found, *CONTACT_NUMBERS, *(["held"] if variant.rows else []))
     if shape is not None and shape.memory:

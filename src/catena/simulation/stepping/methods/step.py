@@ -342,7 +342,7 @@ def _kept(stages: Stages) -> list[Sweep]:
         sweeps.append(recall_acceleration)
         sweeps += [] if stages.formulas.law is None else [recall_force(stages.target)]
         sweeps += [work.recall_power] if variant.counts else []
-        sweeps += [contact_forces.recall_contacts] if variant.touches else []
+        sweeps += [contact_forces.look_at_contacts, contact_forces.recall_contacts] if variant.touches else []
     return sweeps
 
 
