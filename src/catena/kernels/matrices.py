@@ -328,14 +328,22 @@ class LaneWork(Work):
         """Compute 1 / length of what is left of a row, zero if that is nothing; `matrix_kernels` says what is where."""
         self._rows.append((-1, self._kernels["judge"], (out, squares, tolerance, doubt), ()))
 
-    def solve(self, x: MatrixPanel, W: MatrixPanel, rows: int, goes: int, normals: Sequence[int]) -> None:
+    def solve(
+        self,
+        x: MatrixPanel,
+        W: MatrixPanel,
+        rows: int,
+        goes: int,
+        normals: Sequence[int],
+        others: Sequence[int],
+    ) -> None:
         """Solve equations for x (n, 1) in the lanes where the number at `goes` is not zero; others keep theirs. At the
-        place `rows` there are three numbers m, s, b for each of them: m sum_j W_ij x_j + (1 - m) x_i - s x_k = b, where
-        `normals` has the k of each. No row is exchanged with another."""
+        place `rows` there are four numbers m, o, s, b for each of them: sum_j (m W_ij + o W_lj) x_j + (1 - m) x_i -
+        o x_l - s x_k = b, where `normals` has the k and `others` the l of each. No row is exchanged with another."""
         n = W.rows
         if n not in self._scratch:
             self._scratch[n] = self.reserve(n * (n + 2))
-        numbers = (n, W.row, x.row, self._scratch[n] - x.place, *normals)
+        numbers = (n, W.row, x.row, self._scratch[n] - x.place, *normals, *others)
         self._rows.append((-1, self._kernels["solve"], (x.place, W.place, rows, goes), numbers))
 
     @contextmanager
@@ -508,14 +516,24 @@ class PlainWork(Work):
         near = where(counts, size / safe, 0.0)
         memory[doubt] = where(less(memory[doubt], near), near, memory[doubt])
 
-    def solve(self, x: MatrixPanel, W: MatrixPanel, rows: int, goes: int, normals: Sequence[int]) -> None:
+    def solve(
+        self,
+        x: MatrixPanel,
+        W: MatrixPanel,
+        rows: int,
+        goes: int,
+        normals: Sequence[int],
+        others: Sequence[int],
+    ) -> None:
         """Solve equations for x (n, 1) where the number at `goes` is not zero; `LaneWork.solve` says which."""
         n, memory = W.rows, self._memory
         G: list[list[Any]] = []
         for i in range(n):
-            m, s, b = memory[rows + 3 * i : rows + 3 * i + 3]
-            row = [m * memory[W.at(i, j)] for j in range(n)]
+            m, o, s, b = memory[rows + 4 * i : rows + 4 * i + 4]
+            other = others[i]
+            row = [m * memory[W.at(i, j)] + o * memory[W.at(other, j)] for j in range(n)]
             row[i] = row[i] + (1.0 - m)
+            row[other] = row[other] - o
             row[normals[i]] = row[normals[i]] - s
             G.append([*row, b])
         for k in range(n):

@@ -37,7 +37,7 @@ NEWTON_VIEWS: dict[str, dict[str, Any]] = {
     },
     "moment": {name: Scalars(1) for name in MOMENT},
     "share": {"numbers": Scalars(6)},
-    "choice": {"numbers": Scalars(9)},
+    "choice": {"numbers": Scalars(12)},
     "found": {"numbers": Scalars(FOUND)},
 }  # fmt: skip
 _PLACES = {
@@ -104,7 +104,7 @@ def choose_turned(newton: Any, share: Any, choice: Any, moment: Any) -> None:
     sticks, c = pushes - slides, _turned(d, newton.c)
     across = sticks + slides * weight
     choice.numbers = array([
-        sticks, slides * mu, -sticks * c[0], across, 0.0, -across * c[1], pushes, 0.0, -pushes * c[2],
+        sticks, 0.0, slides * mu, -sticks * c[0], across, 0.0, 0.0, -across * c[1], pushes, 0.0, 0.0, -pushes * c[2],
     ])  # fmt: skip
     newton.along = array(_turned(d, [*newton.along, 0.0])[:2])
     share.numbers = array([y for pair in zip(_turned(d, f), _turned(d, r), strict=True) for y in pair])
@@ -147,7 +147,7 @@ class CoulombNewton:
         self.moment, shares, self.choices = (
             work.reserve(len(MOMENT)),
             work.reserve(2 * n),
-            work.reserve(3 * n),
+            work.reserve(4 * n),
         )
         self.f, self.r = (MatrixPanel(shares + k * slot, n, 1, 2 * slot, slot, slot) for k in range(2))
         self.by_row, self.by_column = work.matrix(3, n), work.matrix(n, 3)
@@ -185,7 +185,7 @@ class CoulombNewton:
         work.product(self.r, self.W, self.f, start=self.c)
         work.step(forget_verdict, self.moment)
         for i, place in enumerate(self.contacts):
-            work.step(choose_turned, place, self._share(i), self.choices + 9 * i * work.slot, self.moment)
+            work.step(choose_turned, place, self._share(i), self.choices + 12 * i * work.slot, self.moment)
         work.step(conclude, self.moment)
         if not times:
             return
@@ -198,5 +198,5 @@ class CoulombNewton:
                 work.product(self.by_column, self.W.part(every, rows), R.T)
                 work.copy(self.W.part(every, rows), self.by_column)
             normals = [3 * i + 2 for i in range(self.count) for _ in range(3)]
-            work.solve(self.f, self.W, self.choices, goes, normals)
+            work.solve(self.f, self.W, self.choices, goes, normals, range(3 * self.count))
             self._choose(times - 1)

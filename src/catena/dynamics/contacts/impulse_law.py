@@ -7,14 +7,16 @@ With the mobility W of all rows and c what they would do without impulses, r = W
     row        lo <= p <= hi,  and r = 0 in between, r >= 0 at lo, r <= 0 at hi  (a stop, dry friction)
 
 which is p = P(p - rho r) with the projection P onto what is allowed (Alart and Curnier). Where P moves nothing, or onto
-which side it moves, tells what each unit does: open, stick, slide in a direction; at lo, at hi, or in between. For that
-choice the equations are linear, and are solved. This goes on until what is left, p - P(p - rho r), is nothing: as a
-velocity, the part `LEFT` of what there is without impulses (`LOOSE` behind sweeps). Lanes that are done keep what they
-have, so that none depends on its neighbours, and when all are done the rest is left out. Where a choice comes again and
-again, sweeps from unit to unit (Gauss and Seidel) come nearer first. What is not found then is told, and is no step.
+which side it moves, tells what each unit does: open, stick, slide; at lo, at hi, or in between. Linearised there, with
+how the direction of a slip turns, the law is equations that are solved, and chooses again (Newton's method): until what
+is left, p - P(p - rho r), is as a velocity the part `LEFT` of what there is without impulses. Lanes that are done keep
+what they have, so that none depends on its neighbours, and when all are done the rest is left out. What is not found is
+told, and is no step.
 
 Contacts that are redundant have many solutions. A small part `GIVES` of what each unit yields is added to it, which
-chooses one of them.
+chooses one of them. Where so little is added, what points of one body would do against each other, and were it next to
+nothing, takes forces beyond all cones, and choices come again and again: there contacts give more, `SOFTER`, and ten
+times as much where that does not end either. Some sweeps from unit to unit (Gauss and Seidel) come nearer before.
 """
 
 from functools import partial
@@ -28,11 +30,12 @@ from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
 # What is added to the mobility of each unit, as a part of it.
 GIVES = 1e-10
-# What may be left of the law, as a part of the velocities without impulses; and where sweeps were needed.
-LEFT, LOOSE = 1e-10, 1e-6
-# How often a choice is made, sweeps from unit to unit where that does not end, projections in each of them, how often a
-# choice is made afterwards, and how often all of this is done again.
-CHOICES, SWEEPS, PROJECTIONS, MORE, ROUNDS = 8, 40, 3, 4, 5
+# What contacts give more where choices do not end, and how often ten times as much.
+SOFTER, TENFOLD = 1e-6, 3
+# What may be left of the law, as a part of the velocities without impulses.
+LEFT = 1e-10
+# How often a choice is made; sweeps from unit to unit before this is done again, and projections in each of them.
+CHOICES, SWEEPS, PROJECTIONS = 8, 10, 3
 # The part of a gap [1] by which a step brings a contact back to where it touches.
 BACK = 0.2
 # Contacts and stops that land slower than what they gain in so many steps do so at once, and what would bounce with
@@ -43,11 +46,13 @@ SLOWLY, BOUNCES = 0.25, 1.0
 LATE, TOGETHER = 1e-3, 1e-6
 BIG = 1e300
 
-MOMENT = ("dt", "h", "hits", "going", "rushed", "left", "cut", "size", "worst", "goes", "work", "rubbed")
+MOMENT = (
+    "dt", "h", "hits", "going", "rushed", "left", "gives", "cut", "size", "worst", "goes", "work", "rubbed",
+)  # fmt: skip
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
-of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, when
-the first contact lands, the largest velocity without impulses, what is left of the law, whether impulses are not found
-yet, and the works of contacts and of rows at joints."""
+of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, how
+much contacts give more, when the first contact lands, the largest velocity without impulses, what is left of the law,
+whether impulses are not found yet, and the works of contacts and of rows at joints."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
 
@@ -69,12 +74,11 @@ LAW_VIEWS: dict[str, dict[str, Any]] = {
     "law": {
         "mu": Scalars(1), "rho": Scalars(2), "near": Scalars(1), "goes": Scalars(1), "c": Scalars(3), "W": Scalars(9),
     },
-    "law_row": {"rho": Scalars(1), "lo": Scalars(1), "hi": Scalars(1), "goes": Scalars(1), "c": Scalars(1),
-                "W": Scalars(1)},
+    "law_row": {"rho": Scalars(1), "lo": Scalars(1), "hi": Scalars(1), "goes": Scalars(1), "c": Scalars(1)},
     "share": {"numbers": Scalars(6)},
     "share_row": {"numbers": Scalars(2)},
-    "choice": {"numbers": Scalars(9)},
-    "choice_row": {"numbers": Scalars(3)},
+    "choice": {"numbers": Scalars(12)},
+    "choice_row": {"numbers": Scalars(4)},
     "joint_state": {"q": Scalars(1), "v": Scalars(1), "a": Scalars(1), "limit": Scalars(1)},
     "block": {"numbers": Scalars(9)},
     "row_value": {"numbers": Scalars(1)},
@@ -160,7 +164,6 @@ def weigh_unit(contact: Any, block: Any, law: Any) -> None:
     # A contact that nothing can move does not move, whatever its force.
     more = where(yields > 0.0, GIVES * yields, 1.0)
     block.numbers = array([m[i][j] + (more if i == j else 0.0) for i in range(3) for j in range(3)])
-    law.W = block.numbers
     along = m[0][0] + m[1][1] + 2.0 * more
     law.rho = array([2.0 * reciprocal(along), reciprocal(m[2][2] + more)])
     law.mu = contact.friction
@@ -171,8 +174,8 @@ def weigh_row(row_value: Any, law_row: Any) -> None:
     """What a row does by itself."""
     w = (1.0 + GIVES) * row_value.numbers[0]
     # A row of a joint that is driven yields to nothing, and has no force.
-    law_row.rho, law_row.W = array([reciprocal(where(w > 0.0, w, 1.0))]), array([where(w > 0.0, w, 1.0)])
-    row_value.numbers = law_row.W
+    row_value.numbers = array([where(w > 0.0, w, 1.0)])
+    law_row.rho = array([reciprocal(row_value.numbers[0])])
 
 
 @on_call
@@ -256,10 +259,15 @@ def choose(law: Any, share: Any, choice: Any, moment: Any) -> None:
     )
     moment.worst = array([_larger(moment.worst[0], left)])
     sticks = pushes * (1.0 - is_out)
-    slides = pushes * is_out * mu * scale
+    slides, d = pushes * is_out, [scale * z[0], scale * z[1]]
+    # What slides turns as the projection does, across its direction.
+    part = where(mu * z[2] * scale < 1.0, mu * z[2] * scale, 1.0)
+    weight = slides * part * rho_t * reciprocal(1.0 - part + part * rho_t)
+    m = [sticks + weight * (1.0 - d[0] * d[0]), sticks + weight * (1.0 - d[1] * d[1])]
+    o, (x, y, n) = -weight * d[0] * d[1], law.c
     choice.numbers = array([
-        sticks, slides * z[0], -sticks * law.c[0], sticks, slides * z[1], -sticks * law.c[1], pushes, 0.0,
-        -pushes * law.c[2],
+        m[0], o, slides * mu * d[0], -m[0] * x - o * y, m[1], o, slides * mu * d[1], -m[1] * y - o * x,
+        pushes, 0.0, 0.0, -pushes * n,
     ])  # fmt: skip
 
 
@@ -280,7 +288,7 @@ def choose_row(law_row: Any, share_row: Any, choice_row: Any, moment: Any) -> No
     onto = _within(z, lo, hi)
     moment.worst = array([_larger(moment.worst[0], absolute(p - onto) / law_row.rho[0])])
     free = where(z > lo, where(z < hi, 1.0, 0.0), 0.0)
-    choice_row.numbers = array([free, 0.0, where(free > 0.5, -law_row.c[0], onto)])
+    choice_row.numbers = array([free, 0.0, 0.0, where(free > 0.5, -law_row.c[0], onto)])
 
 
 @on_call
@@ -290,19 +298,23 @@ def conclude(moment: Any) -> None:
 
 
 @on_call
-def loosen(moment: Any) -> None:
-    """Let more be left of the law."""
-    moment.left = array([LOOSE])
+def soften(moment: Any) -> None:
+    """Let contacts give more."""
+    gives = moment.gives[0]
+    moment.gives = array([where(gives > 0.0, 10.0 * gives, SOFTER)])
 
 
 @on_call
-def arm(law: Any, moment: Any) -> None:
-    """Let a contact know whether its state goes on."""
-    law.goes = moment.goes
+def give(law: Any, block: Any, moment: Any) -> None:
+    """Let a contact give more, if its state goes on."""
+    m, goes = block.numbers.reshape(3, 3), moment.goes[0]
+    more = where(goes > 0.5, moment.gives[0] * (m[0][0] + m[1][1] + m[2][2]), 0.0)
+    block.numbers = array([m[i][j] + (more if i == j else 0.0) for i in range(3) for j in range(3)])
+    law.W, law.goes = block.numbers, array([where(law.near[0] > 0.5, goes, 0.0)])
 
 
 @on_call
-def arm_row(law_row: Any, moment: Any) -> None:
+def go_on(law_row: Any, moment: Any) -> None:
     """Let a row know whether its state goes on."""
     law_row.goes = moment.goes
 
@@ -320,8 +332,7 @@ def sweep(law: Any, share: Any, three: Any) -> None:
         new[2] = where(n > 0.0, n, 0.0)
         z = [new[k] - rho_t * (free[k] + sum(W[k][j] * new[j] for j in range(3))) for k in range(2)]
         new[:2] = _onto_disc(z, mu * new[2])[0]
-    goes = law.goes[0] * law.near[0]
-    three.numbers = array([goes * (a - b) for a, b in zip(new, p, strict=True)])
+    three.numbers = array([law.goes[0] * (a - b) for a, b in zip(new, p, strict=True)])
     p = [a + b for a, b in zip(p, three.numbers, strict=True)]
     share.numbers = array([p[0], r[0], p[1], r[1], p[2], r[2]])
 
@@ -418,7 +429,7 @@ def _within(x: Any, lo: Any, hi: Any) -> Any:
 
 LAW_STEPS = (
     come, come_row, meet_stop, weigh_unit, weigh_row, aim, aim_stop, aim_dry, begin_share, begin_row, forget_verdict,
-    choose, choose_row, conclude, loosen, arm, arm_row, sweep, sweep_row, foresee, foresee_row, leave, leave_row,
+    choose, choose_row, conclude, soften, give, go_on, sweep, sweep_row, foresee, foresee_row, leave, leave_row,
 )  # fmt: skip
 
 
@@ -430,7 +441,7 @@ class StepImpulses(UnitRows):
         """Write the work."""
         self.begin(work)
         self._begin_law()
-        self._choose(CHOICES, partial(self._sweep, ROUNDS))
+        self._choose(CHOICES, partial(self._give, TENFOLD))
         self._end()
         self.press(self.p)
 
@@ -439,7 +450,7 @@ class StepImpulses(UnitRows):
         work, slot, units = self.work, self.work.slot, self.units
         self.moment, held = work.ground("moment"), work.ground("held")
         self.W, self.c = self.mobility(), work.matrix(self.count, 1)
-        shares, self.choices = work.reserve(2 * self.count), work.reserve(3 * self.count)
+        shares, self.choices = work.reserve(2 * self.count), work.reserve(4 * self.count)
         self.p, self.r = (
             MatrixPanel(shares + k * slot, self.count, 1, 2 * slot, slot, slot) for k in range(2)
         )
@@ -507,7 +518,7 @@ class StepImpulses(UnitRows):
         for i, unit in enumerate(self.units):
             step = choose if isinstance(unit, TouchingUnit) else choose_row
             work.step(
-                step, self.law[i], self._share(i), self.choices + 3 * self.first[i] * work.slot, self.moment
+                step, self.law[i], self._share(i), self.choices + 4 * self.first[i] * work.slot, self.moment
             )
         work.step(conclude, self.moment)
         goes = self.moment + MOMENT.index("goes") * work.slot
@@ -517,7 +528,7 @@ class StepImpulses(UnitRows):
                     then()
             return
         with work.unless_done(goes):
-            work.solve(self.p, self.W, self.choices, goes, self._normals)
+            work.solve(self.p, self.W, self.choices, goes, self._normals, self._others)
             self._choose(times - 1, then)
 
     @property
@@ -527,21 +538,38 @@ class StepImpulses(UnitRows):
             self.first[i] + unit.width - 1 for i, unit in enumerate(self.units) for _ in range(unit.width)
         ]
 
-    def _sweep(self, rounds: int) -> None:
-        """Come nearer by sweeps from unit to unit, and choose again, in so many rounds."""
-        work, slot = self.work, self.work.slot
-        places = []
+    @property
+    def _others(self) -> list[int]:
+        """Return the other row along the plane of a contact, for each row along it, and each other row itself."""
+        return [
+            self.first[i] + ((1, 0, 2)[k] if unit.width > 1 else 0)
+            for i, unit in enumerate(self.units)
+            for k in range(unit.width)
+        ]
+
+    def _give(self, more: int) -> None:
+        """Let contacts give more, come nearer by sweeps from unit to unit, and choose again; after this so many times
+        with ten times as much."""
+        work, slot, places = self.work, self.work.slot, list[int]()
+        work.step(soften, self.moment)
         for i, unit in enumerate(self.units):
-            work.step(arm if isinstance(unit, TouchingUnit) else arm_row, self.law[i], self.moment)
             places.append(work.reserve(unit.width))
+            if isinstance(unit, TouchingUnit):
+                rows = self.rows(i)
+                own, block = work.matrix(3, 3), self.W.part(rows, rows)
+                work.copy(own, block)
+                work.step(give, self.law[i], own.place, self.moment)
+                work.copy(block, own)
+            else:
+                work.step(go_on, self.law[i], self.moment)
+        work.product(self.r, self.W, self.p, start=self.c)
         for _ in range(SWEEPS):
             for i, unit in enumerate(self.units):
                 step = sweep if isinstance(unit, TouchingUnit) else sweep_row
                 work.step(step, self.law[i], self._share(i), places[i])
                 moved = MatrixPanel(places[i], unit.width, 1, slot, slot, slot)
                 work.product(self.r, self.W.part(range(self.count), self.rows(i)), moved, start=self.r)
-        work.step(loosen, self.moment)
-        self._choose(MORE, partial(self._sweep, rounds - 1) if rounds > 1 else None)
+        self._choose(CHOICES, partial(self._give, more - 1) if more else None)
 
     def _end(self) -> None:
         """Tell what comes of it."""

@@ -437,10 +437,10 @@ define void @judge{_HEAD} {{
 def _solve(lanes: int) -> str:
     """Return LLVM text that solves n equations in the lanes where r3 is not zero.
 
-    r0 gets the unknowns, words[2] bytes apart; r1 is a matrix whose rows are words[1] bytes apart; r2 has three numbers
-    m, s, b for each equation m sum_j W_ij x_j + (1 - m) x_i - s x_k = b, where k is words[4 + i]. The words begin with
-    n, and words[3] is the place of n (n + 2) numbers, relative to r0 in bytes, that are written over: rows with their
-    right sides, and reciprocals of pivots.
+    r0 gets the unknowns, words[2] bytes apart; r1 is a matrix whose rows are words[1] bytes apart; r2 has four numbers
+    m, o, s, b for each equation sum_j (m W_ij + o W_lj) x_j + (1 - m) x_i - o x_l - s x_k = b, where k is words[4 + i]
+    and l is words[4 + n + i]. The words begin with n, and words[3] is the place of n (n + 2) numbers, relative to r0 in
+    bytes, that are written over: rows with their right sides, and reciprocals of pivots.
     """
     V, A, L = f"<{lanes} x double>", 8 * lanes, lanes
     fma = f"call {V} @llvm.fma.v{lanes}f64"
@@ -449,6 +449,7 @@ define void @solve(ptr %r0, ptr %r1, ptr %r2, ptr %r3, ptr readonly %constants) 
 entry:
 {_word("n", 0)}{_word("w_row", 1)}{_word("x_row", 2)}{_word("to", 3)}
   %list = getelementptr i64, ptr %constants, i64 4
+  %others = getelementptr i64, ptr %list, i64 %n
   %G = getelementptr i8, ptr %r0, i64 %to
   %width = add i64 %n, 2
   %g_row = mul i64 %width, {A}
@@ -459,12 +460,18 @@ write:
   %own = getelementptr i8, ptr %G, i64 %own_offset
   %w_offset = mul i64 %i, %w_row
   %w_own = getelementptr i8, ptr %r1, i64 %w_offset
-  %told_index = mul i64 %i, 3
+  %told_index = mul i64 %i, 4
   %mp = getelementptr {V}, ptr %r2, i64 %told_index
   %m = load {V}, ptr %mp, align {A}
-  %sp = getelementptr {V}, ptr %mp, i64 1
+  %mo = getelementptr {V}, ptr %mp, i64 1
+  %o = load {V}, ptr %mo, align {A}
+  %lp = getelementptr i64, ptr %others, i64 %i
+  %l = load i64, ptr %lp, align 8
+  %l_offset = mul i64 %l, %w_row
+  %w_other = getelementptr i8, ptr %r1, i64 %l_offset
+  %sp = getelementptr {V}, ptr %mp, i64 2
   %s = load {V}, ptr %sp, align {A}
-  %bp = getelementptr {V}, ptr %mp, i64 2
+  %bp = getelementptr {V}, ptr %mp, i64 3
   %b = load {V}, ptr %bp, align {A}
   br label %write_one
 write_one:
@@ -472,8 +479,11 @@ write_one:
   %wp = getelementptr {V}, ptr %w_own, i64 %j
   %w = load {V}, ptr %wp, align {A}
   %mw = fmul {V} %m, %w
+  %yp = getelementptr {V}, ptr %w_other, i64 %j
+  %y = load {V}, ptr %yp, align {A}
+  %both = {fma}({V} %o, {V} %y, {V} %mw)
   %gp = getelementptr {V}, ptr %own, i64 %j
-  store {V} %mw, ptr %gp, align {A}
+  store {V} %both, ptr %gp, align {A}
   %j1 = add i64 %j, 1
   %j_more = icmp slt i64 %j1, %n
   br i1 %j_more, label %write_one, label %write_done
@@ -483,6 +493,10 @@ write_done:
   %rest = fsub {V} splat (double 1.0), %m
   %d1 = fadd {V} %d, %rest
   store {V} %d1, ptr %dp, align {A}
+  %zp = getelementptr {V}, ptr %own, i64 %l
+  %z = load {V}, ptr %zp, align {A}
+  %z1 = fsub {V} %z, %o
+  store {V} %z1, ptr %zp, align {A}
   %kp = getelementptr i64, ptr %list, i64 %i
   %normal = load i64, ptr %kp, align 8
   %np = getelementptr {V}, ptr %own, i64 %normal

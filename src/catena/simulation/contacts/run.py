@@ -363,10 +363,8 @@ class ContactRun:
         closed = () if before is None else before.closed
         try:
             found = self.deciding.decide(t, q, v, parts, slips, rests, closed=closed)
-        except JammedError:
-            raise
-        except SimulationError:
-            if change is None and not self.takes_over:
+        except SimulationError as error:
+            if not self.takes_over and (change is None or isinstance(error, JammedError)):
                 raise
             self.is_undecided = True
             return ()
@@ -438,8 +436,14 @@ class ContactRun:
         """Decide what contacts do behind careful steps."""
         t, q, v = self.now, self.q, self.v
         self.free_motion.keep_time(t, q, v)
-        found = self.deciding.decide(t, q, v, rests=steady.now(STICK), held=steady.now(STICK, SLIDE))
         self.more = self.end - t > self.window.same
+        try:
+            found = self.deciding.decide(t, q, v, rests=steady.now(STICK), held=steady.now(STICK, SLIDE))
+        except SimulationError:
+            if not self.takes_over:
+                raise
+            self.is_undecided = True
+            return ()
         return self._go_on(f"after careful steps, {why}", found)
 
     def _impulses(self) -> ImpulseSteps | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.contacts.contact_forces import PULL
 from catena.simulation.arguments import TimeSpan, TimeWindow
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.holding import Holding
@@ -83,7 +84,10 @@ class ContactStretch:
 
     def go(self, start: float, q: np.ndarray, v: np.ndarray) -> Stretched:
         """Return the motion from the time `start` [s] and the state q (nq,), v (nv,) on."""
-        system = self.free_motion.system if self.pushes else self._stuck(q, v)
+        system = self.free_motion.system
+        if not self.pushes:
+            system = self._stuck(q, v)
+            v = self._at_rest(system, q, v)
         looking, duration = Looking(self.holding, self.window.duration), self.window.duration
         looking.begin(self.free_motion.places.gaps(q[None])[0])
         runs: list[Segment] = []
@@ -132,6 +136,14 @@ class ContactStretch:
 
     def _stuck(self, q: np.ndarray, v: np.ndarray) -> System:
         return self.free_motion.stuck(self.holding.closed, q, v)
+
+    def _at_rest(self, system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return velocities (nv,) with which points that stick do not move: those given but for what little leads
+        gaps back to nothing, where other steps have left some."""
+        touches = self.free_motion.places.at(q[None], v[None]).only(self.holding.closed)
+        speed, gap = np.abs(touches.u).max(), np.abs(touches.gap).max()
+        comes_back = 0.0 < speed <= PULL * gap
+        return system.project(q, v)[1] if comes_back else v
 
     def _part(
         self, system: System, span: TimeSpan, q: np.ndarray, v: np.ndarray, most: int
