@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 import catena as ct
+from benchmarks.time_stepping import humanoid_family
 from benchmarks.walkers import LEGS, askew, walker_on_springs
 from catena.errors import StateError
 from catena.mechanism.generators import n_four_bars
-from catena.simulation.arguments import TimeSpan
-from catena.simulation.contacts.landing import Landing
+from catena.simulation.arguments import TimeSpan, TimeWindow
+from catena.simulation.contacts.free_motion import FreeMotion
+from catena.simulation.contacts.geometry import ContactPlaces
+from catena.simulation.contacts.holding import Holding
+from catena.simulation.contacts.landing import EXACT, Landing
+from catena.simulation.contacts.standing import all_open
+from catena.simulation.contacts.stretch import ContactStretch
+from catena.simulation.following import Following
 from catena.simulation.problem import Problem
 
 G = 9.81
@@ -199,6 +206,24 @@ def test_walkers_that_land_and_slip_converge_nearly_by_the_square_of_the_step():
     assert order(steps, errors.max(axis=1)) > 1.4 and errors[-1].max() < 1e-5
 
 
+def test_humanoids_land_on_eight_points_as_on_the_exact_way():
+    """Four points of a sole say more than a foot can do, and hardly a step needs the exact law for that."""
+    family = humanoid_family()
+    s = family.system()
+    q, mu = family.states(s, 24)
+    varied = {f"{frame}.friction": mu for frame in family.frames}
+    points = [ct.Contact(frame) for frame in family.frames]
+    run = stepped(s, q, np.zeros((24, s.nv)), 0.4, contacts=points, parameters=varied, samples=11)
+    assert int(run.settings.get("steps finished by the exact law", 0)) < 3
+    k, places = 3, (family.trunk, *family.frames)
+    own = [replace(point, friction=mu[k]) for point in points]
+    exact = ct.simulate(
+        s, q[k], np.zeros(s.nv), 0.08, contacts=own, rtol=1e-6, atol=1e-8, samples=2, check=False
+    )
+    apart = [run.state(k).position(x)[2] - exact.position(x)[-1] for x in places]
+    assert np.isclose(run.t[2], 0.08) and np.linalg.norm(apart, axis=1).max() < 2e-4
+
+
 def test_one_state_moves_as_in_a_batch():
     """Eight lanes, two lanes, and neighbours that need more iterations give the same numbers."""
     s, q, v, mu = walkers(11)
@@ -306,6 +331,49 @@ def test_what_is_not_found_goes_on_by_the_exact_law():
         parameters={"front_left/foot.friction": mu[1]},
     )  # fmt: skip
     assert np.abs(after[0] - fine.q[-1]).max() < 1e-5 and np.abs(after[1] - fine.v[-1]).max() < 1e-2
+
+
+@pytest.mark.parametrize("sense", [1.0, -1.0])
+def test_steps_that_jam_are_finished(sense):
+    """Painleve's rod, for which the exact law has no force: its tip stops in an impact without a collision, as in
+    steps that are shorter."""
+    m = ct.Mechanism("rod")
+    m.add_body("rod", mass=1.0, inertia=(1e-3, 1.0 / 12.0, 1.0 / 12.0))
+    m.add_joint("moves", "ground", "rod", ct.Planar("y"), actuated=False)
+    m.add_frame("tip", "rod", ct.Pose(p=(-0.5, 0.0, 0.0)))
+    s, contacts = m.system(), [ct.Contact("tip", friction=3.0)]
+    # The coordinates of the plane are along z, x and around y.
+    q, v = np.array([0.0, 0.0, sense * np.pi / 3.0]), np.array([0.0, sense, 0.0])
+    q[0] = -s.pose(q, "tip")[2, 3]
+    with pytest.raises(ct.SimulationError, match="Painleve"):
+        ct.simulate(s, q, v, 0.002, contacts=contacts)
+    landing = Landing.of(s, contacts)
+    problem = Problem(s, integrator="time_stepping", step=1e-3, landing=landing)
+    _, after = landing.finished(problem, 0, TimeSpan(0.0, 0.002), q, v, np.zeros(3))
+    fine = stepped(s, q, v, 0.002, step=1e-5, contacts=contacts, samples=2)
+    assert np.abs(after - v).max() > 0.4 and np.abs(after - fine.v[-1]).max() < 1e-5
+
+
+def test_joints_of_points_that_stick_begin_at_rest():
+    """A crate whose corners are a tenth of a millimetre in the floor, and come back from there, is held by joints."""
+    s = free_body()
+    m = s.mechanism.copy()
+    for k, (x, y) in enumerate(((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1))):
+        m.add_frame(f"corner {k}", "b", ct.Pose(p=(x, y, -0.1)))
+    s = m.system()
+    contacts = [ct.Contact(f"corner {k}", friction=0.5) for k in range(4)]
+    q, v = s.neutral(), np.zeros(6)
+    q[s.slice_q("j")][2], v[s.slice_v("j")][5] = 0.1 - 1e-4, 1e-3
+    places = ContactPlaces(s, contacts)
+    free, touches = FreeMotion(Problem(s), places), places.at(q[None], v[None])
+    standing = replace(all_open(touches.u[0], touches.gap[0]), modes=("stick",) * 4)
+    holding, span = Holding(free, standing, 0.5, standing.slip), TimeSpan(0.0, 0.01)
+    window = TimeWindow(0.0, 0.01, 0.01)
+    made = ContactStretch(holding, window, EXACT, lambda t, q, v: [], 1e-4, Following(span, False)).go(
+        0.0, q, v
+    )
+    assert made.run is not None and made.change is None
+    assert np.abs(made.run.v[-1]).max() < 1e-12 and np.abs(made.run.q[-1] - q).max() < 1e-12
 
 
 def test_what_is_not_taken_is_said():

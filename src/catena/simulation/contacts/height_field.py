@@ -45,6 +45,18 @@ class HeightField:
                 "places; give one height for each pair of them."
             )
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeightField):
+            return NotImplemented
+        return all(np.array_equal(a, b) for a, b in zip(self._told, other._told, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(part.tobytes() for part in self._told))
+
+    @property
+    def _told(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.x, self.y, self.z
+
     @cached_property
     def _spline(self) -> Any:
         from scipy.interpolate import RectBivariateSpline

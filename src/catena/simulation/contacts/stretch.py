@@ -141,7 +141,7 @@ class ContactStretch:
         """Return velocities (nv,) with which points that stick do not move: those given but for what little leads
         gaps back to nothing, where other steps have left some."""
         touches = self.free_motion.places.at(q[None], v[None]).only(self.holding.closed)
-        speed, gap = np.abs(touches.u).max(), np.abs(touches.gap).max()
+        speed, gap = (np.abs(x).max(initial=0.0) for x in (touches.u, touches.gap))
         comes_back = 0.0 < speed <= PULL * gap
         return system.project(q, v)[1] if comes_back else v
 

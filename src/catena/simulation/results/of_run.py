@@ -201,6 +201,7 @@ class RunResult:
         by = (
             "SciPy" if solver else "pieces, with Python in between" if run.mover.asks else "the compiled loop"
         )
+        finished = getattr(run.mover, "finished", 0)
         compiling = compile_seconds() - run.compiled_before
         return {
             "integrator": f"{problem.integrator}, {chosen}",
@@ -208,6 +209,7 @@ class RunResult:
             **({"coordinates": problem.coordinates} if problem.coordinates != "joint" else {}),
             "control": "none" if problem.control is None else f"{_name(problem.control)}, {asked}{inside}",
             "steps taken by": by,
+            **({"steps finished by the exact law": str(finished)} if finished else {}),
             "wall time": f"{time.perf_counter() - self.clock - (compile_seconds() - self.compiled):.3g} s",
             **({"compiling besides": f"{compiling:.3g} s"} if compiling else {}),
         }

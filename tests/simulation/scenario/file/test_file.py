@@ -251,6 +251,8 @@ def every_table():
         wrenches={"hand": ct.quintic([0, 1], np.arange(12.0).reshape(2, 6)), "bus": [0, 0, "t", 0, 0, 1.0]},
         contacts=[
             ct.Contact("hand", "bus", 0.3, 0.2, 0.05, "touch", on_radius=0.1),
+            ct.Contact("hand", name="edge", radius=0.01, rim=0.2),
+            ct.Contact("bus", floor=ct.HeightField(range(4), range(5), np.outer(np.arange(4.0), np.ones(5)) / 7.0)),
             ct.Stop("elbow", upper=2.0, restitution=0.5),
         ],
         events=[ct.Event("v.elbow", terminal=True), ct.Event("q.base[0] - 0.4", "there", 1)],

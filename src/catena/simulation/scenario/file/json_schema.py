@@ -35,6 +35,7 @@ SORTS: dict[str, Schema] = {
     **dict.fromkeys(("near", "vary"), BY_JOINT),
     "path": {"$ref": "#/$defs/path"},
     "support": {"$ref": "#/$defs/pose"},
+    "floor": {"$ref": "#/$defs/floor"},
     "constrained": {"anyOf": [NAMES, NUMBERS]},
     "index": {"type": "integer", "minimum": 0},
     "direction": {"enum": list(DIRECTIONS)},
@@ -73,7 +74,7 @@ def scenario_schema() -> Schema:
         found["properties"][word] = one if word in RUN_ONCE else {"type": "array", "items": one}
     found["properties"][STUDY] = {"$ref": f"#/$defs/{STUDY}"}
     definitions[STUDY] = _study()
-    definitions["plan"] = _table(*KEYS["plan"])
+    definitions |= {word: _table(*KEYS[word]) for word in ("plan", "floor")}
     remedies = [_table(("kind",), keys, kind={"const": word}) for word, keys in REMEDIES.items()]
     definitions["remedy"] = {"oneOf": remedies}
     definitions["path"] = {"oneOf": [*(_path(word) for word in PATHS), _pose_path()]}

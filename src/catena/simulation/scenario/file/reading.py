@@ -14,7 +14,7 @@ from catena.formats.toml.tables import FileTable
 from catena.formulas import ParsedFormula
 from catena.mechanism import GROUND, MODES, Mechanism
 from catena.simulation.acting.external import ExternalWrench
-from catena.simulation.contacts import Contact, Stop
+from catena.simulation.contacts import Contact, HeightField, Stop
 from catena.simulation.guards.events import Event
 from catena.simulation.keeping import Keep
 from catena.simulation.references import PosePath
@@ -184,8 +184,13 @@ class RunTables:
         given: dict[str, Any] = {"frame": self._frame(table, "frame")}
         if "on" in table:
             given["on"] = self._frame(table, "on")
-        given |= _numbers(table, "friction", "restitution", "radius", "on_radius")
+        given |= _numbers(table, "friction", "restitution", "radius", "on_radius", "rim")
         given |= {key: table.text(key) for key in ("name", "restitution_law") if key in table}
+        if "floor" in table:
+            floor = table.inner("floor", f"{table.who}: floor")
+            floor.check_keys(*KEYS["floor"])
+            with floor.at_fault():
+                given["floor"] = HeightField(**_numbers(floor, *KEYS["floor"][0]))
         with table.at_fault():
             return Contact(**given)
 

@@ -77,8 +77,9 @@ KEYS: dict[str, Keys] = {
     "drive": (("joint",), ("position", "path")),
     "contact": (
         ("frame",),
-        ("on", "friction", "restitution", "restitution_law", "radius", "on_radius", "name"),
+        ("on", "friction", "restitution", "restitution_law", "radius", "on_radius", "rim", "floor", "name"),
     ),
+    "floor": (("x", "y", "z"), ()),
     "tip_contact": (
         ("frame", "constrained"),
         (

@@ -22,13 +22,13 @@ from catena.formats.toml.orientation import describe_orientation
 from catena.formats.toml.schema import RUN_ONCE
 from catena.mechanism import GROUND
 from catena.simulation.acting.external import ExternalWrench
-from catena.simulation.contacts import Contact, Stop
+from catena.simulation.contacts import Contact, HeightField, Stop
 from catena.simulation.guards.events import Event
 from catena.simulation.references import Constant, PiecewisePolynomial, PosePath
 from catena.simulation.scenario.changes import Change
 from catena.simulation.scenario.contents import words as what_it_is
 from catena.simulation.scenario.described import Described
-from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, NO_LIMITS
+from catena.simulation.scenario.file.words import ALWAYS, CONTROLLERS, DIRECTIONS, KEYS, NO_LIMITS
 from catena.simulation.scenario.formulas import is_numbers, is_text
 from catena.simulation.scenario.scenario import Scenario
 from catena.simulation.stepping.drift import NAMES, Remedy
@@ -178,7 +178,9 @@ def _wrench(frame: str, given: Any) -> Pairs:
 def _contact(contact: Contact | Stop) -> Pairs:
     for one in fields(contact):
         value = getattr(contact, one.name)
-        if one.default is MISSING or value != one.default:
+        if isinstance(value, HeightField):
+            yield one.name, {key: _row(getattr(value, key)) for key in KEYS["floor"][0]}
+        elif one.default is MISSING or value != one.default:
             yield one.name, value
 
 
