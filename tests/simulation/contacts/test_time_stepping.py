@@ -15,7 +15,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.landing import EXACT, Landing
-from catena.simulation.contacts.standing import all_open
+from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stretch import ContactStretch
 from catena.simulation.following import Following
 from catena.simulation.problem import Problem
@@ -366,7 +366,7 @@ def test_joints_of_points_that_stick_begin_at_rest():
     q[s.slice_q("j")][2], v[s.slice_v("j")][5] = 0.1 - 1e-4, 1e-3
     places = ContactPlaces(s, contacts)
     free, touches = FreeMotion(Problem(s), places), places.at(q[None], v[None])
-    standing = replace(all_open(touches.u[0], touches.gap[0]), modes=("stick",) * 4)
+    standing = Standing(("stick",) * 4, np.zeros((4, 2)), u=touches.u[0], gap=touches.gap[0])
     holding, span = Holding(free, standing, 0.5, standing.slip), TimeSpan(0.0, 0.01)
     window = TimeWindow(0.0, 0.01, 0.01)
     made = ContactStretch(holding, window, EXACT, lambda t, q, v: [], 1e-4, Following(span, False)).go(

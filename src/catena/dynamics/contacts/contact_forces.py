@@ -39,6 +39,8 @@ from catena.spatial import Force, Motion, Transform, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 from catena.spatial.vectors import cross3
 
+# Below this sine a rim lies flat, and touches all around.
+FLAT = 1e-9
 # How errors of contacts that get forces are led back to zero [1/s].
 PULL = 20.0
 # Forces that are none, as parts of the largest.
@@ -65,7 +67,8 @@ CONTACT: dict[str, Any] = {
     "held": Scalars(1), "soft": Scalars(2),
 }  # fmt: skip
 """What a contact is and does: where it is on both bodies, the axes of the plane, the directions from which axes on
-balls are turned, its radius and that of the other side, whether that is round, the coefficient of friction, its mode,
+balls are turned (of a rim its axis, on its body), its radius and that of the other side or of a rim, whether the other
+side is round, the coefficient of friction, its mode,
 the direction in which it began to slide, the speed [m/s] below which that counts, how far it may go: into the other
 side while it is open, and back while it slides; and the force [N] above which its friction stops a slip at once that
 would end within a way [m]; and of a component with dry friction the part of what it can hold beyond which it gives
@@ -232,55 +235,87 @@ def touch_floor(contact: Any, node: Any, pushed: Any) -> None:
     _touch(contact, node, ground, pushed, _flat)
 
 
+@on_call
+def touch_rim(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
+    """The same of a rim on a plane."""
+    _touch(contact, node, other_node, pushed, _edge)
+
+
 @dataclass(frozen=True, eq=False)
 class _Met:
-    """How a contact stands: axes as rows, the normal, the gap, how the normal tilts, and how the axes turn."""
+    """How a contact stands: axes as rows, the normal, the gap, how the axes turn, and where the point that touches is
+    from the origin of the frame, and how that changes."""
 
     E: list[np.ndarray]
     n: np.ndarray
     gap: Any
-    tilts: np.ndarray
     turns: np.ndarray
+    there: np.ndarray
+    swings: np.ndarray
 
 
-def _flat(contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray) -> _Met:
+def _below(
+    contact: Any, E: list[np.ndarray], n: np.ndarray, gap: Any, tilts: np.ndarray, turns: np.ndarray
+) -> _Met:
+    """A point or ball, which touches along a normal that tilts."""
+    r = contact.radii[0]
+    return _Met(E, n, gap, turns, -_times(r, n), -_times(r, tilts))
+
+
+def _flat(
+    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, node: Any, w: np.ndarray
+) -> _Met:
     """A contact on a plane, whose frame is `apart` from that of a body that turns by w."""
     normal = axes[2]
-    return _Met(axes, normal, _dot(normal, apart) - contact.radii[0], cross3(w, normal), w)
+    return _below(contact, axes, normal, _dot(normal, apart) - contact.radii[0], cross3(w, normal), w)
+
+
+def _edge(
+    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, node: Any, w: np.ndarray
+) -> _Met:
+    """A rim of a node on a plane, which touches where the plane falls away from its axis most."""
+    n, axis, (r, rim) = axes[2], node.stands.R.T @ contact.reference, contact.radii
+    upright, turns = _dot(axis, n), cross3(node.v.angular - w, axis)
+    across = _times(upright, axis) - n
+    size = sqrt(_dot(across, across))
+    over = reciprocal(where(size > FLAT, size, FLAT))
+    down = _times(over, across)
+    changes = _times(_dot(turns, n), axis) + _times(upright, turns)
+    changes = _times(over, changes - _times(_dot(changes, down), down))
+    there = _times(rim, down) - _times(r, n)
+    gap = _dot(n, apart) - r - rim * size
+    return _Met(axes, n, gap, w, there, _times(rim, changes) + cross3(w, there))
 
 
 def _either(
-    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, w: np.ndarray
+    contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, node: Any, w: np.ndarray
 ) -> _Met:
     """A contact on a plane or on a ball, whose frames move against each other."""
-    flat, is_round, (r, reach) = (
-        _flat(contact, axes, apart, moves, w),
-        contact.is_round[0] > 0.5,
-        contact.radii,
-    )
+    is_round, (r, reach) = contact.is_round[0] > 0.5, contact.radii
+    normal = axes[2]
 
     def chosen(a: Any, b: Any) -> np.ndarray:
         return array([where(is_round, x, y) for x, y in zip(a, b, strict=True)])
 
     far = sqrt(_dot(apart, apart))
     over = reciprocal(where(far > 1e-300, far, 1e-300))
-    n = chosen(_times(over, apart), flat.n)
+    n = chosen(_times(over, apart), normal)
     E = [chosen(x, y) for x, y in zip(_turned(contact, axes, n), axes, strict=True)]
     drifts = _times(over, moves)
-    tilts = chosen(drifts - _times(_dot(drifts, n), n), flat.tilts)
+    tilts = chosen(drifts - _times(_dot(drifts, n), n), cross3(w, normal))
     turns = chosen(cross3(n, tilts) + _times(_dot(w, n), n), w)
-    return _Met(E, n, where(is_round, far - r - reach, flat.gap), tilts, turns)
+    return _below(contact, E, n, where(is_round, far - r - reach, _dot(normal, apart) - r), tilts, turns)
 
 
 def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable[..., _Met]) -> None:
     axes, p_a, apart, R_b = _placed(contact, node, other_node)
-    r, p_b = contact.radii[0], p_a - apart
+    p_b = p_a - apart
     w_a, w_b = node.v.angular, other_node.v.angular
     move_a, move_b = (n.v.linear + cross3(n.v.angular, p) for n, p in ((node, p_a), (other_node, p_b)))
-    met = meet(contact, axes, apart, move_a - move_b, w_b)
-    E, n, gap, tilts, turns = met.E, met.n, met.gap, met.tilts, met.turns
+    met = meet(contact, axes, apart, move_a - move_b, node, w_b)
+    E, n, gap, turns = met.E, met.n, met.gap, met.turns
     # The material points that touch move against each other.
-    x = p_a - _times(r, n)
+    x = p_a + met.there
     dw, dv = w_a - w_b, node.v.linear - other_node.v.linear
     slip = dv + cross3(dw, x)
     u = array([_dot(e, slip) for e in E])
@@ -291,7 +326,7 @@ def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable
     ahead, aside = where(slides, ahead, 1.0), where(slides, aside, 0.0)
     E = [_times(ahead, E[0]) + _times(aside, E[1]), _times(ahead, E[1]) - _times(aside, E[0]), n]
     pushed.turned = array([ahead, aside])
-    turning = cross3(dw, move_a - _times(r, tilts)) - cross3(turns, along)
+    turning = cross3(dw, move_a + met.swings) - cross3(turns, along)
     da, dd = (
         a.linear - b.linear + cross3(a.angular - b.angular, x)
         for a, b in ((node.a, other_node.a), (node.d, other_node.d))
@@ -302,7 +337,7 @@ def _touch(contact: Any, node: Any, other_node: Any, pushed: Any, meet: Callable
     c[2] = c[2] + PULL * PULL * gap
     c[1] = where(slides, free[1], c[1])
     pushed.T = array([y for e in E for y in (*cross3(x, e), *e)])
-    if meet is _either:
+    if meet is not _flat:
         pushed.back = array([-y for y in pushed.T])
     _demand(contact, pushed, u, gap, c, (-contact.friction[0], 0.0), _eased(contact, speed))
 

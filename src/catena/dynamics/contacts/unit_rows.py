@@ -16,17 +16,20 @@ from catena.dynamics.contacts.contact_forces import (
     stand_still,
     touch,
     touch_floor,
+    touch_rim,
 )
 from catena.kernels.matrices import MatrixPanel
 
 
 @dataclass(frozen=True)
 class TouchingUnit:
-    """A contact: the node that touches, the one that it is on, and whether that is round there."""
+    """A contact: the node that touches, the one that it is on, whether that is round there, and whether a rim
+    touches."""
 
     a: int
     b: int
     is_round: bool
+    is_rim: bool = False
 
     width = 3
 
@@ -45,7 +48,7 @@ class JointUnit:
 Unit = TouchingUnit | JointUnit
 PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 AT = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
-CALLED = (stand_still, touch, touch_floor, carry_one)
+CALLED = (stand_still, touch, touch_floor, touch_rim, carry_one)
 """The steps by which rows are found."""
 
 
@@ -144,7 +147,9 @@ class UnitRows:
             contact = work.ground("contacts") + number * SIZE * slot
             number += 1
             sides = [work.component("seen", n, 0) if n else ground for n in (unit.a, unit.b)]
-            if not unit.b and not unit.is_round:
+            if unit.is_rim:
+                work.step(touch_rim, contact, *sides, self.pushed[i])
+            elif not unit.b and not unit.is_round:
                 work.step(touch_floor, contact, sides[0], self.pushed[i])
             else:
                 work.step(touch, contact, *sides, self.pushed[i])

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catena.dynamics.contacts.contact_forces import FLAT
 from catena.errors import StateError
 from catena.mechanism import GROUND
 from catena.simulation.contacts.height_field import HeightField
 from catena.validation import is_not_negative, is_one_of, shown
 
-# Below this sine a rim lies flat, and touches all around.
-FLAT = 1e-9
 RESTITUTION_LAWS = ("newton", "poisson", "energy")
 
 

@@ -90,6 +90,10 @@ class Inside:
         numbers[:, : PLACES["sticks"].start] = np.concatenate(fixed, axis=1)
         for i, stop in places.stops:
             numbers[i, PLACES["on_a"]] = (stop.limit, stop.sign, 0.0) if places.a[i] else (0.0, 0.0, 1.0)
+        for i, contact in places.bent:
+            if contact.rim:
+                numbers[i, PLACES["reference"]] = places.back_a[i, 2]
+                numbers[i, PLACES["radii"].stop - 1] = contact.rim
         for i, dry in places.dry:
             numbers[i, PLACES["on_a"]] = dry.friction, dry.excess, dry.fading
             numbers[i, PLACES["on_b"]] = dry.fall, places.alone[i], 0.0

@@ -79,11 +79,10 @@ class Landing:
             (is_plain(), "plain numbers"),
         )
         for contact in self.contacts:
-            if contact.rim or contact.floor is not None:
-                what = "a rim" if contact.rim else "a height field"
+            if contact.floor is not None:
                 raise StateError(
-                    f"time_stepping takes points and balls on planes and balls, and the contact {contact.label!r} has "
-                    f"{what}: choose an integrator such as dopri5, which takes it, one state after the other."
+                    f"time_stepping takes planes and balls, and the contact {contact.label!r} has a height field: "
+                    "choose an integrator such as dopri5, which takes it, one state after the other."
                 )
         for is_there, what in refused:
             if is_there:
@@ -116,8 +115,8 @@ class Landing:
     def units(self) -> tuple[Unit, ...]:
         """Return contacts, stops and components that rub, in this order."""
         plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
-        touching = zip(places.a.tolist(), places.b.tolist(), places.round.tolist(), strict=True)
-        found: list[Unit] = [TouchingUnit(a, b, is_round) for a, b, is_round in touching]
+        shapes = (places.a, places.b, places.round, places.rims)
+        found: list[Unit] = [TouchingUnit(*row) for row in zip(*(x.tolist() for x in shapes), strict=True)]
         for stop in self._moving_stops:
             found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
         for node in range(1, plan.n):
@@ -159,7 +158,7 @@ class Landing:
         if places.round.any():
             at = places.at(q, np.zeros((len(q), self.system.nv))).at
             z = at / np.maximum(np.linalg.norm(at, axis=-1), 1e-300)[..., None]
-            z = np.where(places.round[:, None], z, places.reference)
+            z = np.where(places.round[:, None], z, rows[:, :, PLACES["reference"]])
             rows[:, :, PLACES["reference"]] = z
             rows[:, :, PLACES["across"]] = turned_from(z.reshape(-1, 3)).reshape(len(q), k, 3)
         return np.ascontiguousarray(rows.reshape(len(q), -1))
