@@ -1,5 +1,6 @@
 """Steps by solvers of SciPy, one state after the other: of stiff problems, and of motions in other coordinates than
-those of joints. Coordinates are local ones (`charts`), of where each stretch of steps begins."""
+those of joints. Coordinates are local ones (`charts`), of where each stretch of steps begins. States in absolute
+coordinates that nobody acts on from outside are moved together by explicit methods (`absolute_together`)."""
 
 from __future__ import annotations
 
@@ -13,9 +14,10 @@ from catena.kinematics.loops.scales import scales_of
 from catena.simulation.acting import loads
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.results.transition import Transition, change_of_coordinates
+from catena.simulation.stepping.absolute_together import COLLAPSE, POINTS, WEIGHTS, AbsoluteTogether
 from catena.simulation.stepping.charts import AbsoluteChart, Chart, JointChart, MinimalChart
 from catena.simulation.stepping.charts.chart import Charted
-from catena.simulation.stepping.drift import Drift, Projection
+from catena.simulation.stepping.drift import Drift, Nothing, Projection
 from catena.simulation.stepping.faults import crawling_message, require_bounds
 from catena.simulation.stepping.integrators import EXPLICIT, SOLVERS
 from catena.simulation.stepping.methods.work import EXACT, SHORT, SOURCES
@@ -23,16 +25,12 @@ from catena.simulation.stepping.record import StepRecord
 from catena.simulation.turns import Count
 from catena.system import correction
 
-# A step below this part of the time passed makes no progress.
-COLLAPSE = 1e-15
 # Progress is judged over so many steps, more than begin a motion: at their pace there must not be that many left.
 WATCHED, ENDLESS = 2000, 1e6
 # Loops that are open by more than this part of the tolerance are closed again.
 OPEN = 10.0
 # The increment of a difference quotient, as a part of the size of what varies, which counts as 1 at least.
 INCREMENT = 1.5e-8
-# Gauss-Legendre points and weights on [-1, 1]: so many because LSODA takes long steps of up to twelfth order.
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 class StiffSteps:
@@ -106,7 +104,19 @@ class StiffSteps:
         """Move the states from their times to `end`, a time for all or (states,); those whose time is infinite stay."""
         q, v = q.copy(), v.copy()
         ends = np.array(np.broadcast_to(np.asarray(end, dtype=np.float64), t.shape))
-        for state in np.flatnonzero(np.isfinite(t)).tolist():
+        going = np.flatnonzero(np.isfinite(t))
+        if len(going) > 1 and self._may_move_together:
+            t = t.copy()
+            self.acting, self.drift, self.system = (
+                self.acting_on_all,
+                self.drift_of_all,
+                self.acting_on_all.system,
+            )
+            self.count = None
+            together = AbsoluteTogether(self, going, t[going], q[going], v[going], tau[going])
+            together.advance(ends[going], nodes)
+            t[going], q[going], v[going] = together.t, together.q, together.v
+        for state in np.flatnonzero(t < ends).tolist():
             try:
                 q[state], v[state] = self._advance(
                     state, float(t[state]), q[state], v[state], tau[state], float(ends[state]), nodes
@@ -116,6 +126,15 @@ class StiffSteps:
                     raise
                 self.failing[state], ends[state] = str(error), np.inf
         return np.where(np.isfinite(t), ends, t), q, v
+
+    @property
+    def _may_move_together(self) -> bool:
+        """Return whether nothing differs between states but where they are, and nobody acts on them from outside."""
+        acting, drift = self.acting_on_all, self.drift_of_all
+        alike = not acting.system.variants.shape and self.work.shape[1] == self.sources
+        kept = isinstance(drift.remedy, Projection | Nothing) and not drift.is_fragile
+        explicit = self.coordinates == "absolute" and self.method in EXPLICIT
+        return explicit and alike and kept and acting.is_left_alone
 
     def _advance(
         self, state: int, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, end: float, nodes: StepRecord | None
@@ -154,7 +173,7 @@ class StiffSteps:
                 self._begin_count(state, float(solver.t), q, v)
                 start = np.zeros(nv)
                 if nodes is not None:
-                    start = self._accelerations(solver.t, chart.states(solver.t, solver.y[None]), held)[0]
+                    start = self.accelerations(solver.t, chart.states(solver.t, solver.y[None]), held)[0]
                 force = self._command(solver.t, q, v) if held is None else tau
                 before, message = solver.t, self._step(solver, state)
                 self.steps += 1
@@ -169,7 +188,7 @@ class StiffSteps:
                 at = chart.states(t, solver.y[None])
                 (q,), (v,), _ = at
                 require_bounds(self.system, np.array([state]), np.array([t]), q[None], v[None])
-                self._require_progress(state, t, q)
+                self.require_progress(state, t, q)
                 if self.sources:
                     self.work[state, : self.sources] += self._gain(solver, held, state)
                 # Methods with a past begin anew only where they must.
@@ -246,7 +265,7 @@ class StiffSteps:
                 f"the attribute `trajectory` of this error."
             ) from error
 
-    def _require_progress(self, state: int, t: float, q: np.ndarray) -> None:
+    def require_progress(self, state: int, t: float, q: np.ndarray) -> None:
         """Raise where a state is at t [s] after so many steps that the rest of the run would take for ever."""
         self._watched[state, 0] += 1.0
         taken, before = self._watched[state].tolist()
@@ -290,7 +309,7 @@ class StiffSteps:
         """Return the works (sources,) from `start` to `end` [s] within the step that the solver has taken: the
         integrals of the powers along its polynomials, on the loops."""
         half = 0.5 * (end - start)
-        times = (start + half * (1.0 + _POINTS)).tolist()
+        times = (start + half * (1.0 + POINTS)).tolist()
         acting, system, nv = self.acting, self.system, self.system.nv
         y = np.ascontiguousarray(solver.dense_output()(np.array(times)).T)
         driven: dict[str, np.ndarray] = {}
@@ -306,7 +325,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, q[k], v[k]) for k, t in enumerate(times)])
         else:
-            tau = self._given(held, v)
+            tau = self.given(held, v)
         near_rows = None if self.count is None else self.count.at(np.array(times), q, v)
         pushes = [
             acting.wrenches(t, q[[k]], v[[k]], tau[[k]], None if near_rows is None else near_rows[[k]])
@@ -319,17 +338,17 @@ class StiffSteps:
         if driven:
             tau = loads.with_drives(system, q, v, tau, wrenches, driven, besides)
         powers = loads.powers(system, q, v, tau, wrenches, driven, besides)
-        return np.array([half * float(_WEIGHTS @ powers[source]) for source in SOURCES])
+        return np.array([half * float(WEIGHTS @ powers[source]) for source in SOURCES])
 
-    def _given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return what motors give of commands that are held (width,), at velocities v (..., nv)."""
-        tau, acting = np.broadcast_to(held, (*v.shape[:-1], len(held))), self.acting
+    def given(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return what motors give of commands that are held (..., width), at velocities v (..., nv)."""
+        tau, acting = np.broadcast_to(held, (*v.shape[:-1], held.shape[-1])), self.acting
         return acting.at_speed(tau, v) if acting.holds_commands else tau
 
     def _command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         return self.acting.command(t, q[None], v[None], np.array([self.state]))[0]
 
-    def _accelerations(self, t: float, at: Charted, held: np.ndarray | None) -> np.ndarray:
+    def accelerations(self, t: float, at: Charted, held: np.ndarray | None) -> np.ndarray:
         """Return the accelerations (rows, nv) of states at a time."""
         q, v = at.q, at.v
         if self.drift.is_fragile and self.coordinates != "minimal":
@@ -337,7 +356,7 @@ class StiffSteps:
         if held is None:
             tau = np.array([self._command(t, *row) for row in zip(q, v, strict=True)])
         else:
-            tau = self._given(held, v)
+            tau = self.given(held, v)
         vdot = self.acting.accelerations(t, q, v, tau, self._near(t, q, v))
         if self.drift.feedback is not None:
             by_position, by_velocity = correction(self.system, q, v)
@@ -352,7 +371,7 @@ class StiffSteps:
         at = self.chart.states(t, y)
         if not np.isfinite(at.q).all():
             return np.full_like(y, np.nan)
-        return self.chart.rates(at, self._accelerations(t, at, held))
+        return self.chart.rates(at, self.accelerations(t, at, held))
 
     def _jacobian(self, t: float, y: np.ndarray, held: np.ndarray | None) -> np.ndarray:
         """Return the derivatives (n, n) of the rates by central differences, all in one batch. SciPy would

@@ -8,6 +8,8 @@ after every step, and loops are closed.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from catena.kinematics import stacks
@@ -32,11 +34,31 @@ class AbsoluteChart:
 
     def begin(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Begin at a time and a state q (nq,), v (nv,), and return its coordinates (12 n,)."""
+        (y,) = self.begin_each(q[None], v[None])
+        self.origin, self.R = q, self.R[0]
+        return y
+
+    def begin_each(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Begin at states q (rows, nq), v (rows, nv), and return their coordinates (rows, 12 n), each next to its
+        own."""
         self.origin = q
-        E, p, twists = self._bodies(q[None], v[None])
-        self.R = np.swapaxes(E[0], -1, -2)
-        turned = np.zeros((self.n, 3))
-        return np.concatenate([np.concatenate([turned, p[0]], axis=-1).ravel(), twists[0].ravel()])
+        E, p, twists = self._bodies(q, v)
+        self.R = np.swapaxes(E, -1, -2)
+        pose = np.concatenate([np.zeros_like(p), p], axis=-1)
+        return np.concatenate([pose.reshape(len(q), 6 * self.n), twists.reshape(len(q), 6 * self.n)], axis=1)
+
+    def begin_some(self, rows: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Begin some of the rows of `begin_each` anew, and return their coordinates."""
+        again = copy(self)
+        y = again.begin_each(q, v)
+        self.origin[rows], self.R[rows] = again.origin, again.R
+        return y
+
+    def among(self, rows: np.ndarray) -> AbsoluteChart:
+        """Return the coordinates of some of the rows of `begin_each`."""
+        some = copy(self)
+        some.origin, some.R = self.origin[rows], self.R[rows]
+        return some
 
     def states(self, t: float, y: np.ndarray) -> Charted:
         """Return the states of joints that bodies with coordinates y (rows, 12 n) show at a time."""
@@ -57,11 +79,12 @@ class AbsoluteChart:
             at = slice(int(plan.q_start[i]), int(plan.q_start[i] + plan.q_size[i]))
             own = nearest_coordinates(
                 kind, across @ stacks.inverse(self.placements[i])[None],
-                np.broadcast_to(self.origin[at], (len(y), at.stop - at.start)),
+                np.broadcast_to(self.origin[..., at], (len(y), at.stop - at.start)),
             )  # fmt: skip
             if kind.nq == kind.nv + 1:
                 # A quaternion goes on from where it was.
-                own[:, -4:] *= np.where(own[:, -4:] @ self.origin[at][-4:] < 0.0, -1.0, 1.0)[:, None]
+                along = np.sum(own[:, -4:] * self.origin[..., at][..., -4:], axis=-1, keepdims=True)
+                own[:, -4:] *= np.where(along < 0.0, -1.0, 1.0)
             q[:, at] = own
             S = kind_values(kind, own, np.zeros(kind.nv)).S
             relative = V[:, i] - stacks.apply(across, V[:, a])
@@ -88,20 +111,29 @@ class AbsoluteChart:
 
     def is_spent(self, at: Charted) -> bool:
         """Return whether a body has turned far."""
-        turned = at.local[:, : 6 * self.n].reshape(-1, 6)[:, :3]
-        return bool(np.max(np.linalg.norm(turned, axis=-1), initial=0.0) > FAR)
+        return bool(self.spent(at).any())
+
+    def spent(self, at: Charted) -> np.ndarray:
+        """Return in which states (rows,) a body has turned far."""
+        turned = at.local[:, : 6 * self.n].reshape(len(at.local), -1, 6)[..., :3]
+        found: np.ndarray = np.linalg.norm(turned, axis=-1).max(axis=-1, initial=0.0) > FAR
+        return found
 
     def gap(self, y: np.ndarray, at: Charted) -> float:
         """Return how far bodies are from where their joints would have them, as an angle or a part of the mechanism's
         size; velocities as a part of the speed, or of 1 if that is more."""
-        n, length = self.n, extent(self.plan)
+        return float(self.gaps(y[None], at)[0])
+
+    def gaps(self, y: np.ndarray, at: Charted) -> np.ndarray:
+        """Return the same (rows,) for coordinates y (rows, 12 n)."""
+        n, length, rows = self.n, extent(self.plan), len(y)
         E, p, twists = self._bodies(at.q, at.v)
-        pose, twist = y[: 6 * n].reshape(n, 6), y[6 * n :].reshape(n, 6)
-        turned = np.swapaxes(E[0], -1, -2) - self.R @ _exponential(pose[:, :3])
+        pose, twist = y[:, : 6 * n].reshape(rows, n, 6), y[:, 6 * n :].reshape(rows, n, 6)
+        turned = np.swapaxes(E, -1, -2) - self.R @ _exponential(pose[..., :3])
         sizes = np.array([1.0] * 3 + [length] * 3)
-        speed = max(1.0, float(np.max(np.abs(twist / sizes), initial=0.0)))
-        parts = [turned, (p[0] - pose[:, 3:]) / length, (twists[0] - twist) / sizes / speed]
-        return max(float(np.max(np.abs(x), initial=0.0)) for x in parts)
+        speed = np.abs(twist / sizes).max(axis=(1, 2), initial=1.0)[:, None, None]
+        parts = [turned, (p - pose[..., 3:]) / length, (twists - twist) / sizes / speed]
+        return np.max([np.abs(x).reshape(rows, -1).max(axis=1, initial=0.0) for x in parts], axis=0)
 
     def _bodies(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return of all bodies the rotations E (rows, n, 3, 3) from ground, positions (rows, n, 3) in it, and twists
