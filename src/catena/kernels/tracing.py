@@ -1,7 +1,7 @@
 """Running a step on symbols, once for each joint kind, to learn what it reads, computes and writes.
 
 The records handed to the step hand out symbols for what they hold and collect what is written to them
-(`traced_records.py`, `traced_constants.py`); a slot whose content no later step reads is used again, because the
+(`traced_records.py`); a slot whose content no later step reads is used again, because the
 workspace of a long chain must not outgrow the cache.
 """
 
@@ -31,7 +31,12 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.machine_code.lowering import Slot
-from catena.kernels.traced_constants import (
+from catena.kernels.traced_records import (
+    CLOSED,
+    Absent,
+    RecordLayout,
+    TracedRecord,
+    TracedStep,
     body_constants,
     force_constants,
     frame_constants,
@@ -40,7 +45,6 @@ from catena.kernels.traced_constants import (
     loop_constants,
     term_constants,
 )
-from catena.kernels.traced_records import CLOSED, Absent, RecordLayout, TracedRecord, TracedStep
 from catena.mechanism.profiles import Profile
 
 
