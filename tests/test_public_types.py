@@ -106,3 +106,25 @@ def test_few_slots_of_public_names_leave_their_type_open():
     """Numbers and symbols alike are `Scalar` and `Scalars`, which say so."""
     found = {f"{f.__qualname__}: {slot}" for f in public_functions() for slot in any_of(f)}
     assert len(found) <= MOST_OPEN, sorted(found)
+
+
+NOUNS = re.compile(r"(The|A|An|What|Whether|How|Where|Which|All|Those|When|Who)\b")
+
+
+def test_docstrings_of_public_functions_say_in_one_form_what_is_returned():
+    """They begin with a verb, `Return` as a rule; what is a property is told by a noun."""
+    properties = {
+        member.fget
+        for name in dir(ct)
+        if inspect.isclass(found := getattr(ct, name, None))
+        for _, member in inspect.getmembers_static(found)
+        if isinstance(member, property)
+    }
+    asked = [
+        function
+        for function in public_functions()
+        if function not in properties and function.__name__ != "__init__"
+        if inspect.signature(function).return_annotation not in (None, "None")
+    ]
+    assert len(asked) > 300
+    assert [f.__qualname__ for f in asked if NOUNS.match(inspect.getdoc(f) or "")] == []

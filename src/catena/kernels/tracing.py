@@ -1,12 +1,13 @@
 """Running a step on symbols, once for each joint kind, to learn what it reads, computes and writes.
 
 The records handed to the step hand out symbols for what they hold and collect what is written to them
-(`traced_records.py`, `traced_constants.py`); a slot whose content no later step reads is used again, because the
+(`traced_records.py`); a slot whose content no later step reads is used again, because the
 workspace of a long chain must not outgrow the cache.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,13 @@ from catena.kernels.algorithm import (
     has_own_flows,
 )
 from catena.kernels.machine_code.lowering import Slot
-from catena.kernels.traced_constants import (
+from catena.kernels.traced_records import (
+    CLOSED,
+    Absent,
+    Load,
+    RecordLayout,
+    TracedRecord,
+    TracedStep,
     body_constants,
     force_constants,
     frame_constants,
@@ -40,7 +47,6 @@ from catena.kernels.traced_constants import (
     loop_constants,
     term_constants,
 )
-from catena.kernels.traced_records import CLOSED, Absent, RecordLayout, TracedRecord, TracedStep
 from catena.mechanism.profiles import Profile
 
 
@@ -164,40 +170,34 @@ def _refuse_two_ways(algorithm: Algorithm, flows: set[str]) -> None:
 def trace_loop(algorithm: Algorithm, kind: JointKind, ground: Traced) -> Traced:
     """Trace the steps of an algorithm that a loop closed by a joint of this kind does. Its record begins with the
     view `multiplier`."""
-    layout = _view(algorithm, "multiplier", None)
-    steps: dict[tuple[int, int], TracedStep] = {}
-    for index, sweep in _sweeps_of(algorithm, "loop"):
-        step = steps[index, ADD] = TracedStep()
-        owner = TracedRecord(
-            step, layout, "loop", constants=loop_constants(kind, loading(step), algorithm.columns)
-        )
-        sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, kind, ADD))
-    return Traced(steps, layout, ground.flows)
+    constants = partial(loop_constants, kind, columns=algorithm.columns)
+    return _trace_view(algorithm, "loop", "multiplier", ground, kind, constants)
 
 
 def trace_term(algorithm: Algorithm, profile: Profile, ground: Traced) -> Traced:
     """Trace the steps of an algorithm that a joint of a coupling with a profile of this kind does. Its record is the
     view `term`."""
-    layout = _view(algorithm, "term", None)
-    steps: dict[tuple[int, int], TracedStep] = {}
-    for index, sweep in _sweeps_of(algorithm, "term"):
-        step = steps[index, ADD] = TracedStep()
-        owner = TracedRecord(
-            step, layout, "term", constants=term_constants(profile, loading(step), algorithm.columns)
-        )
-        sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, None, ADD))
-    return Traced(steps, layout, ground.flows)
+    constants = partial(term_constants, profile, columns=algorithm.columns)
+    return _trace_view(algorithm, "term", "term", ground, None, constants)
 
 
 def trace_multiplier(algorithm: Algorithm, ground: Traced) -> Traced:
     """Trace the steps of an algorithm that the multiplier of any loop does."""
-    layout = _view(algorithm, "multiplier", None)
+    return _trace_view(algorithm, "multiplier", "multiplier", ground)
+
+
+def _trace_view(
+    algorithm: Algorithm, role: str, view: str, ground: Traced, kind: JointKind | None = None,
+    constants: Callable[[Load], dict[str, Any]] = lambda load: {},
+) -> Traced:  # fmt: skip
+    """Trace the steps of owners in a role, whose record begins with a view."""
+    layout = _view(algorithm, view, None)
     steps: dict[tuple[int, int], TracedStep] = {}
-    for index, sweep in _sweeps_of(algorithm, "multiplier"):
-        for variant in sweep.variants:
+    for index, sweep in _sweeps_of(algorithm, role):
+        for variant in sweep.variants if role == "multiplier" else (ADD,):
             step = steps[index, variant] = TracedStep()
-            owner = TracedRecord(step, layout, "multiplier")
-            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, None, variant))
+            owner = TracedRecord(step, layout, role, constants=constants(loading(step)))
+            sweep.step(owner, *_neighbours(algorithm, sweep, step, ground, kind, variant))
     return Traced(steps, layout, ground.flows)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from catena.kernels import POSITION, VELOCITY, Algorithm, each_body
+from catena.kernels import POSITION, VELOCITY, Algorithm, Sweep, each_body
 
 
 def ground(ground: Any) -> None:
@@ -27,29 +27,12 @@ def flow(body: Any) -> None:
     body.rate = body.joint.rate(body.q, body.qd)
 
 
-integrate = Algorithm(
-    "integrate",
-    ground,
-    (advance,),
-    inputs={"q": POSITION, "qd": VELOCITY},
-    outputs={"q_next": POSITION},
-    use_constants=False,
-)
+def _joint_by_joint(name: str, step: Sweep, inputs: dict[str, Any], outputs: dict[str, Any]) -> Algorithm:
+    return Algorithm(name, ground, (step,), inputs, outputs, use_constants=False)
 
-difference = Algorithm(
-    "difference",
-    ground,
-    (compare,),
-    inputs={"q": POSITION, "q_next": POSITION},
-    outputs={"step": VELOCITY},
-    use_constants=False,
-)
 
-rate = Algorithm(
-    "rate",
-    ground,
-    (flow,),
-    inputs={"q": POSITION, "qd": VELOCITY},
-    outputs={"rate": POSITION},
-    use_constants=False,
-)
+integrate = _joint_by_joint("integrate", advance, {"q": POSITION, "qd": VELOCITY}, {"q_next": POSITION})
+
+difference = _joint_by_joint("difference", compare, {"q": POSITION, "q_next": POSITION}, {"step": VELOCITY})
+
+rate = _joint_by_joint("rate", flow, {"q": POSITION, "qd": VELOCITY}, {"rate": POSITION})

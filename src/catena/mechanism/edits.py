@@ -102,9 +102,19 @@ def without_what_belongs_to(mechanism: Mechanism, gone: Set[str]) -> Mechanism:
 
 def without_couplings(mechanism: Mechanism, names: Names) -> Mechanism:
     """Return the mechanism without couplings; their joints move by themselves."""
-    gone = set(selected("coupling", names, mechanism.couplings))
+    return _without(mechanism, "coupling", "_couplings", names)
+
+
+def without_actuators(mechanism: Mechanism, names: Names) -> Mechanism:
+    """Return the mechanism without actuators; their joints stay as they are."""
+    return _without(mechanism, "actuator", "_actuators", names)
+
+
+def _without(mechanism: Mechanism, what: str, group: str, names: Names) -> Mechanism:
     changed = mechanism.copy()
-    changed._couplings = {n: c for n, c in mechanism.couplings.items() if n not in gone}
+    parts = getattr(changed, group)
+    for name in set(selected(what, names, parts)):
+        del parts[name]
     changed._revision += 1
     return changed
 
@@ -118,15 +128,6 @@ def without_forces_named(mechanism: Mechanism, names: Names) -> Mechanism:
             del group[name]
     changed._forget((), gone)
     changed._sensors = {n: s for n, s in mechanism.sensors.items() if not s.is_at(forces=gone)}
-    changed._revision += 1
-    return changed
-
-
-def without_actuators(mechanism: Mechanism, names: Names) -> Mechanism:
-    """Return the mechanism without actuators; their joints stay as they are."""
-    gone = set(selected("actuator", names, mechanism.actuators))
-    changed = mechanism.copy()
-    changed._actuators = {n: a for n, a in mechanism.actuators.items() if n not in gone}
     changed._revision += 1
     return changed
 

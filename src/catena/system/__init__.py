@@ -8,7 +8,7 @@ from catena.system.at_loops import correction, restoring_acceleration, suitable_
 from catena.system.checking import check
 from catena.system.closed_states import branches
 from catena.system.contact_dynamics import contact_dynamics, contact_velocity
-from catena.system.energy_derivatives import energy_derivatives
+from catena.system.energies import energy_derivatives
 from catena.system.inertial_parameters import inertial_parameters
 from catena.system.moved_loops import with_loops_at
 from catena.system.moving_base import moving_base_wrenches

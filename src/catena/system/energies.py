@@ -1,4 +1,5 @@
-"""The energies of a system: what bodies and rotors have, and what gravity, springs and flexible bodies store."""
+"""The energies of a system: what bodies and rotors have, and what gravity, springs and flexible bodies store;
+and how they change with the state."""
 
 from __future__ import annotations
 
@@ -9,13 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.kernels import plain
+from catena.kernels import arrays, plain
+from catena.questions.derivatives import of_energies
 from catena.system.by_state import ask_each
 from catena.system.dynamics_calls import posed
+from catena.system.of_system import of_system
 
 if TYPE_CHECKING:
     from catena.kernels.evaluation import Evaluator
     from catena.system.system import System
+
 
 # So many states are quicker one by one than together.
 FEW = 4
@@ -70,3 +74,16 @@ def with_stored(
     if not system.mechanics.acts or system.mechanics.elements.is_empty:
         return V
     return V + system.forces.energy(q, near)
+
+
+@of_system
+def energy_derivatives(
+    system: System, q: ArrayLike, v: ArrayLike, elements: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the kinetic energy by q and by v, and the potential energy by q, each of shape (..., nv): entry k is
+    the derivative by a step q (+) e_k, or by v[k]. The energies are those of `kinetic_energy` and
+    `potential_energy`; by v it is the momentum of the joints. `elements` is that of `potential_energy`."""
+    if not arrays.as_switch("elements", elements):
+        return energy_derivatives(system.variants.bare, q, v)
+    system.mechanics.evaluator.check_current()
+    return of_energies(system.mechanics, system.mechanics.gravity, q, v)

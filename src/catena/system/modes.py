@@ -7,8 +7,7 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.hooks import hook
-from catena.questions.linearisation import Linearisation
-from catena.questions.vibration import eigenmodes, rests
+from catena.questions.linearisation import Linearisation, eigenmodes, rests
 
 if TYPE_CHECKING:
     from catena.system.system import System

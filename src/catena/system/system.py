@@ -905,11 +905,12 @@ class System:
         )
 
     def momentum(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the total momentum [angular; linear], shape (..., 6), about the ground's origin in ground axes."""
+        """Return the total momentum [angular; linear] [N m s; N s], shape (..., 6), about the ground's origin in ground
+        axes."""
         return self._run(dynamics.momentum, q=q, qd=v)["h"]
 
     def center_of_mass(self, q: ArrayLike) -> np.ndarray:
-        """Return the centre of mass in ground, shape (..., 3)."""
+        """Return the centre of mass in ground [m], shape (..., 3)."""
         inertia = self._run(dynamics.total_inertia, q=q)["Ic"]
         if self._plan.inertia[1:, 0].sum() == 0.0:
             raise SingularDynamicsError(

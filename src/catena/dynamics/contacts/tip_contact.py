@@ -148,7 +148,7 @@ class TipContact:
 
     @classmethod
     def sliding(cls, frame: str, coefficient: float, slip: ArrayLike, **options: Any) -> Self:
-        """A point that slides on the support's x-y plane, which it touches from above, with Coulomb friction.
+        """Return a point that slides on the support's x-y plane, which it touches from above, with Coulomb friction.
 
         `slip` is the direction (x, y) in which the tip slides over the support; the support feels `coefficient`
         times the pressure in that direction.
