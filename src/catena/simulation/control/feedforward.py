@@ -102,4 +102,6 @@ class Feedforward(Controller):
         told = [
             x if a or p else 0.0 for x, a, p in zip(taken, plan.actuated, plan.partly_driven, strict=True)
         ]
-        return held_in_tree(told, plan.actuated, CONTRADICTION if plan.partly_driven.any() else np.inf), memory
+        return held_in_tree(
+            told, plan.actuated, CONTRADICTION if plan.partly_driven.any() else np.inf
+        ), memory
