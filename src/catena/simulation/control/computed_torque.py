@@ -88,7 +88,7 @@ class ComputedTorque(Controller):
         self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        if not self._plain:
+        if not (self._plain and self._is_flat):
             return self._call(t, q, v)
         motion = self._ahead.at(t) if self._known is None else self._known.at(t)
         return self._found(motion, q, v, self.kp, self.kd, self.damping)

@@ -45,7 +45,8 @@ class Feedforward(Controller):
         self._ahead.forget()
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.broadcast_to(self._ahead.at(t)[0], np.shape(v))
+        known = self._ahead.at(t)[0] if self._fitted is None else self._fitted.at(t).q
+        return np.broadcast_to(known, np.shape(v))
 
     @cached_property
     def _fitted(self) -> PiecewisePolynomial | None:

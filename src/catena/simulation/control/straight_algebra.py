@@ -11,6 +11,8 @@ Row = list[Any]
 # How often all pairs of rows are turned: they are orthogonal to rounding after five or six, whatever they were.
 SWEEPS = {1: 0, 2: 2, 3: 5}
 MOST_SWEEPS = 7
+# What is left of a column behind others, as a part of it, where it depends on them.
+DEPENDENT = 1e-12
 # Added to squares whose root is divided by.
 TINY = 1e-200
 
@@ -120,6 +122,28 @@ def beyond(left: Row, columns: Sequence[Row]) -> Row:
     return left
 
 
+def compressed(columns: Sequence[Row], wanted: Row) -> tuple[list[Row], Row]:
+    """Return m columns (k,) and what is wanted of their sums (k,) along as many orthogonal directions as there are
+    columns (Gram and Schmidt); what is dependent but for rounding has no direction of its own."""
+    if len(wanted) <= len(columns) + 1:
+        return list(columns), wanted
+    found: list[Row] = [[] for _ in columns]
+    left = [list(column) for column in columns]
+    along: Row = []
+    for j, column in enumerate(columns):
+        square = dot(left[j], left[j])
+        per = where(less(DEPENDENT**2 * dot(column, column), square), reciprocal(sqrt(square + TINY)), 0.0)
+        direction = [per * x for x in left[j]]
+        for i in range(len(columns)):
+            part = dot(direction, left[i]) if i >= j else 0.0
+            found[i].append(part)
+            left[i] = less_along(left[i], part, direction) if i > j else left[i]
+        part = dot(direction, wanted)
+        along.append(part)
+        wanted = less_along(wanted, part, direction)
+    return found, along
+
+
 class Singular:
     """The singular values of a matrix A (k, m), the smaller of both at most some six, as `squares`, and of each the
     direction (m,) in which it is met, of this length. Rows are carried along with what is `wanted` (k,) of them."""
@@ -132,8 +156,12 @@ class Singular:
             # Row r of length s is s v^T, and what is wanted of it u . b.
             self._found = [(row[:m], row[m], square) for row, square in zip(rows, self.squares, strict=True)]
             return
+        columns, wanted = compressed([[row[j] for row in A] for j in range(m)], list(wanted))
+        k = len(wanted)
         units = [[float(i == j) for j in range(m)] for i in range(m)]
-        columns = turned_orthogonal([[*(A[i][j] for i in range(k)), *units[j]] for j in range(m)], k)
+        columns = turned_orthogonal(
+            [[*column, *unit] for column, unit in zip(columns, units, strict=True)], k
+        )
         self.squares = [dot(column[:k], column[:k]) for column in columns]
         # Column c of length s is s u, and goes with v.
         self._found = [(column[k:], dot(column[:k], wanted), None) for column in columns]

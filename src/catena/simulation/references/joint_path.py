@@ -137,8 +137,9 @@ class JointPath:
             if in_order:
                 return x[..., :k], x[..., k : 2 * k], x[..., 2 * k :]
             kind = object if is_symbolic(x) or is_symbolic(t) else np.float64
-            q = np.broadcast_to(rest, (*np.shape(x)[:-1], system.nq)).astype(kind)
-            v, a = (np.zeros((*np.shape(x)[:-1], system.nv), kind) for _ in range(2))
+            many = np.shape(x)[:-1]
+            q = np.broadcast_to(rest, (*many, system.nq)).astype(kind) if many else rest.astype(kind)
+            v, a = np.zeros((*many, system.nv), kind), np.zeros((*many, system.nv), kind)
             q[..., at_q], v[..., at_v], a[..., at_v] = (x[..., j * k : (j + 1) * k] for j in range(3))
             for move, where_q, where_v, span in parts:
                 q[..., where_q], v[..., where_v], a[..., where_v] = move(t, x[..., span])
