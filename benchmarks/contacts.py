@@ -6,6 +6,7 @@ heights and friction are drawn at random, and the median and the worst are told,
 
 import statistics
 from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def factor(run: Walker, **settings: Any) -> float:
         )  # fmt: skip
 
     play()
-    return DURATION / best_of({"run": play}, rounds=ROUNDS, seconds_per_turn=0.0)["run"]
+    return DURATION / best_of({"run": play}, rounds=ROUNDS, seconds_per_turn=0.0, clock=process_time)["run"]
 
 
 def _told(what: str, factors: list[float], *aims: str) -> list[Figure]:
@@ -117,4 +118,5 @@ def _bouncing(count: int) -> float:
         {"run": lambda: ct.simulate(s, q, np.zeros(s.nv), 2.0, contacts=contacts, check=False)},
         rounds=ROUNDS,
         seconds_per_turn=0.0,
+        clock=process_time,
     )["run"]

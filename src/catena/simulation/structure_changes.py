@@ -440,7 +440,7 @@ def _keep(error: Exception, segments: Sequence[Segment], transitions: Sequence[T
 def within(times: np.ndarray, t: np.ndarray) -> np.ndarray:
     """Return those of the sample times that are between the first and the last of the times t, and at neither."""
     slack = SAME * (times[-1] - times[0])
-    first, end = np.searchsorted(times, (t[0] + slack, t[-1] - slack), side="right")
+    first, end = (times.searchsorted(x, side="right") for x in (t[0] + slack, t[-1] - slack))
     return times[first:end]
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
+from benchmarks.asked import CORNERS, FEET
 from benchmarks.walkers import LEGS, askew, standing_walker, walker_on_springs
 
 LOOSE = {"rtol": 1e-7, "atol": 1e-9, "check": False}
@@ -88,3 +89,72 @@ def test_springs_from_python():
         ct.simulate(
             s, q, None, 0.25, control=lambda t, q, v: law(t, q, v) + (np.nan if t > 0.1 else 0.0), **given
         )
+
+
+def test_from_sample_to_sample():
+    """A walker under a controller at 1 kHz lands and slips: where an event is watched, each step is looked at; where
+    none is, steps go from sample to sample as long as contacts go on as they do. It is asked at the same times in the
+    same states."""
+    s = walker_on_springs().system()
+    q, rest = askew(s, 0.02), s.neutral()
+    given = {"contacts": [ct.Contact(f"{leg}/foot", friction=0.6) for leg in LEGS], **LOOSE}
+    seen = []
+    for events in ((), [ct.Event(lambda t, q, v: 1.0 + t, "never")]):
+        asked = []
+
+        def law(t, q, v, asked=asked):
+            asked.append((t, q.copy(), v.copy()))
+            return np.r_[np.zeros(6), -3.0 * (q - rest)[7:] - 0.1 * v[6:]]
+
+        run = ct.simulate(s, q, None, 0.12, control=ct.sampled(law, 1000.0), events=events, **given)
+        seen.append((run, asked))
+    (a, first), (b, second) = seen
+    assert len(a.transitions) > 2 and [x.told for x in a.transitions] == [x.told for x in b.transitions]
+    assert [t for t, *_ in first] == [t for t, *_ in second]
+    for i in (1, 2):
+        assert np.abs(np.array([x[i] for x in first]) - [x[i] for x in second]).max() < 1e-9
+
+
+def test_contacts_that_never_touch_change_nothing():
+    """A crate that is thrown on four corners and slides, with the other four as contacts, which stay open, and
+    without."""
+    m = ct.Mechanism("crate")
+    m.add_body("body", 2.0, inertia=(0.02, 0.03, 0.04))
+    m.add_joint("free", "ground", "body", ct.Free())
+    for k, p in enumerate(CORNERS):
+        m.add_frame(f"point {k}", "body", ct.Pose(p=p))
+    s = m.system()
+    v, runs = np.array([0.0, 0.2, 0.5, 0.8, 0.4, -0.3]), []
+    q = s.neutral()
+    q[2] += 0.055
+    low = [k for k, p in enumerate(CORNERS) if p[2] < 0.0]
+    for corners in (low, range(len(CORNERS))):
+        contacts = [ct.Contact(f"point {k}", friction=0.4) for k in corners]
+        runs.append(ct.simulate(s, q, v, 0.2, contacts=contacts, rtol=1e-8, atol=1e-10))
+    assert len(runs[0].transitions) > 3
+    assert [x.t for x in runs[1].transitions] == pytest.approx([x.t for x in runs[0].transitions], abs=1e-8)
+    assert np.abs(runs[0].at(0.2)[0] - runs[1].at(0.2)[0]).max() < 1e-9
+
+
+def test_what_others_hold_does_not_slide():
+    """A brick on three feet turns about one of them until all rest, where that one was at the edge of its cone: it
+    stays in compiled steps, and where time stepping brings it once it has bounced."""
+    m = ct.Mechanism("brick")
+    m.add_body("body", 2.0, inertia=(0.02, 0.03, 0.04))
+    m.add_joint("free", "ground", "body", ct.Free())
+    for k, p in enumerate(FEET):
+        m.add_frame(f"point {k}", "body", ct.Pose(p=p))
+    s, rng = m.system(), np.random.default_rng(4)
+    rng.standard_normal(3)
+    v, q = np.zeros(6), s.neutral()
+    v[2:5] = rng.uniform(-1.5, 1.5, 3)
+    q[2] += rng.uniform(0.0, 0.05) + 0.05
+    friction, restitution = rng.uniform(0.2, 0.9), float(rng.choice([0.0, 0.3]))
+    contacts = [ct.Contact(f"point {k}", friction=friction, restitution=restitution) for k in range(3)]
+    run = ct.simulate(s, q, v, 0.4, contacts=contacts)
+    assert {x.settings["steps taken by"] for x in run.segments} == {"compiled steps with contacts inside"}
+    assert np.abs(run.at(0.25)[1]).max() < 1e-9 and np.abs(run.at(0.25)[0] - run.at(0.4)[0]).max() < 1e-9
+    begin = run.at(0.17)
+    other = ct.simulate(s, *begin, 0.08, contacts=contacts, integrator="time_stepping", step=1e-4)
+    assert np.abs(begin[1]).max() > 0.05
+    assert np.abs(run.at(0.25)[0] - other.segments[-1].q[-1]).max() < 1e-6

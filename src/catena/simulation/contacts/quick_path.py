@@ -140,9 +140,8 @@ class Quick(NamedTuple):
     @property
     def ends(self) -> Quick:
         """Return the first and the last of the states."""
-        rows = (getattr(self, name) for name in ("t", "q", "v", "tau", "work", "told"))
-        t, q, v, tau, work, told = (x[:: len(self.t) - 1].copy() for x in rows)
-        return self._replace(t=t, q=q, v=v, tau=tau, work=work, told=told)
+        t, q, v, tau, work, told = (x[:: len(x) - 1].copy() for x in self[:6])
+        return Quick(t, q, v, tau, work, told, *self[6:])
 
     @property
     def forces(self) -> np.ndarray:
