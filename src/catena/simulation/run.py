@@ -357,6 +357,8 @@ class Run:
 
     def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
+        if self.new is None:
+            self.nodes.gather()
         end, self.watch.mark = self.ahead.pop(), self.nodes.mark
         nodes, among = self.nodes if self.dense else None, None
         broken: BrokenOff | None = None
