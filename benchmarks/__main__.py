@@ -6,7 +6,7 @@ import importlib
 NAMES = (
     "batches", "single_states", "scaling", "loops", "starting", "work_precision", "rollouts", "control_loop", "forces",
     "what_acts", "tolerances", "specialised", "derivatives", "loading", "everyday", "changes", "flexible",
-    "dry_friction", "contacts", "asked", "one_state", "studies", "time_stepping", "pages", "laws",
+    "dry_friction", "contacts", "asked", "cancelling", "one_state", "studies", "time_stepping", "pages", "laws",
 )  # fmt: skip
 
 

@@ -185,6 +185,8 @@ def test_a_stream_raises_what_the_run_does():
 
 ENDLESS = {
     **{kind: KINDS[kind] for kind in ("tree", "batch", "loop", "Python", "stiff", "structure")},
+    "fixed steps": (chain, 1.0, {"integrator": "rk4", "step": 1e-3}),
+    "a sampled controller": (chain, 1.0, {"control": ct.sampled(push, 1000.0)}),
     "contacts": (balls, 0.6, {"contacts": [FLOOR], "restitution": 1.0}),
     "contacts and Python": (balls, 0.6, {"contacts": [FLOOR], "control": push}),
     "a large mechanism": (

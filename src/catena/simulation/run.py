@@ -27,7 +27,7 @@ from catena.simulation.following import Cancelled, Following, nobody_follows, st
 from catena.simulation.guards.event_watch import EventWatch, joints_looked_at
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.in_step import StepWatch
-from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops
+from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops, windows
 from catena.simulation.keeping import Keep, Tally, require_room
 from catena.simulation.keeping.in_step import StepTally
 from catena.simulation.new_part import NewPart
@@ -328,8 +328,12 @@ class Run:
     def advance(self, until: float, looks: int = 1) -> None:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
-        self.ahead = stops(TimeSpan(self.now, until), self._guards(looks))[::-1]
-        play(self, until)
+        span, guards = TimeSpan(self.now, until), self._guards(looks, until)
+        for end in windows(span, None if self.law else self.acting.clock):
+            self.ahead = stops(TimeSpan(self.now, end), guards, span.same)[::-1]
+            play(self, end)
+            if not self.goes:
+                return
 
     def goes_on(self, until: float) -> bool:
         """Return whether there are states that still go on, and stops before a time."""
@@ -341,9 +345,9 @@ class Run:
         # For few states this is several times as quick as `any`.
         return bool(np.count_nonzero(self.going))
 
-    def _guards(self, looks: int) -> list[TimeGuard]:
-        """Return what knows of times that no step passes: the clock of the controller, knots, with fixed steps the
-        times that are recorded, and looks for an end that may come early."""
+    def _guards(self, looks: int, until: float) -> list[TimeGuard]:
+        """Return what knows of times that no step passes on the way to a time: the clock of the controller, knots, with
+        fixed steps the times that are recorded, and looks for an end that may come early."""
         guards = list[TimeGuard]()
         if self.acting.clock is not None and not self.law:
             guards.append(self.acting.clock)
@@ -352,11 +356,14 @@ class Run:
         if self.acting.paths is not None:
             guards.append(self.acting.paths)
         if self.terminal or (self.events and self.keep is not None):
-            guards.append(Looks(looks, self.problem.step if self.problem.is_fixed else None))
+            often = Looks(looks, self.problem.step if self.problem.is_fixed else None)
+            guards.append(Recorded(often.within(self.now, until)))
         return guards
 
     def move(self, until: float) -> Sequence[Happening]:
         """Move on to the next stop, and look for events on the way."""
+        if self.new is None:
+            self.nodes.gather()
         end, self.watch.mark = self.ahead.pop(), self.nodes.mark
         nodes, among = self.nodes if self.dense else None, None
         broken: BrokenOff | None = None

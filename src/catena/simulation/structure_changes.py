@@ -19,7 +19,7 @@ from catena.mechanism import Mechanism
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.following import Following
-from catena.simulation.guards.events import Event, crosses, required_arguments
+from catena.simulation.guards.events import Event, TimePassed, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Problem
 from catena.simulation.results.event_hit import EventHit
@@ -310,6 +310,10 @@ class ChangingRun:
         """Return an event for the states of a structure; one that changes it ends its segment. Where it has happened
         before and is below `still`, it is at zero: `at` are the time t, q (nq,) and v (nv,) from which it goes on."""
         asked, looked = event.asked, self._looked(system)
+        ends = event.terminal or event.then is not None
+        if isinstance(asked, TimePassed) and (not still or asked.time <= at[0]):
+            # What has come does not come again.
+            return replace(event, name=event.label, terminal=ends)
         by_name = required_arguments(asked) == 1
 
         def raw(t: float, q: np.ndarray, v: np.ndarray) -> Any:
@@ -329,7 +333,6 @@ class ChangingRun:
 
         if by_name:
             function.looked = looked  # type: ignore[attr-defined]
-        ends = event.terminal or event.then is not None
         return replace(event, function=function, name=event.label, terminal=ends)
 
     def _looked(self, system: System) -> Looked:

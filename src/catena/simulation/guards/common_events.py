@@ -7,7 +7,7 @@ from typing import Any
 
 from catena.errors import StateError
 from catena.mechanism import Mechanism
-from catena.simulation.guards.events import Event
+from catena.simulation.guards.events import Event, TimePassed
 from catena.simulation.guards.instant import Instant
 from catena.validation import is_finite, is_one_of, shown
 
@@ -16,9 +16,7 @@ def at_time(time: float, then: Callable[..., Any] | None = None, name: str = "")
     """Return the event that a time [s] has come; `then` is that of `Event`."""
     if not is_finite(time):
         raise StateError(f"at_time: the time is {shown(time)}; give a number of seconds.")
-    return Event(
-        lambda t, q, v: t - time, f"t = {time:g} s" if is_one_of(name, ("",)) else name, 1, then=then
-    )
+    return Event(TimePassed(float(time)), f"t = {time:g} s" if is_one_of(name, ("",)) else name, 1, then=then)
 
 
 def at_limit(joint: str, end: str = "high", then: Callable[..., Any] | None = None, name: str = "") -> Event:

@@ -121,6 +121,20 @@ class Event:
         return float(x.reshape(()))
 
 
+@dataclass(frozen=True)
+class TimePassed:
+    """How long a time [s] has passed, as a function of (t, q, v)."""
+
+    time: float
+
+    def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
+        return t - self.time
+
+    def comes(self, first: float, last: float) -> bool:
+        """Return whether the time comes behind one, and at or before another."""
+        return first < self.time <= last
+
+
 def distinct(events: Sequence[Event]) -> list[Event]:
     """Return events that are told apart by their labels: those with the label of another one are numbered."""
     found: list[Event] = []

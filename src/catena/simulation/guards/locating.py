@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from catena.simulation.guards.event_values import EventValues
-from catena.simulation.guards.events import Event
+from catena.simulation.guards.events import Event, TimePassed
 from catena.simulation.guards.roots import zeros
 from catena.simulation.guards.sign_changes import Nodes, SignChanges, sign_changes
 from catena.structure import Plan
@@ -65,7 +65,10 @@ def hits(events: Sequence[EventValues], plan: Plan, passage: Passage, begin: flo
     if not nodes.goes_on.any():
         return []
     which, times, behind = [], [], []
+    comes = _times_that_come(events, nodes)
     for k, event in enumerate(events):
+        if isinstance(event.event.function, TimePassed) and event.event.function.time not in comes:
+            continue
         changes = sign_changes(event, plan, nodes, begin)
         if len(changes.node):
             which.append(np.full(len(changes.node), k))
@@ -87,6 +90,15 @@ def hits(events: Sequence[EventValues], plan: Plan, passage: Passage, begin: flo
         Hit(events[number[k]].event, float(t[k]), int(node[k]), state.q[k], state.v[k], state.beside[k])
         for k in range(len(t))
     ]
+
+
+def _times_that_come(events: Sequence[EventValues], nodes: Nodes) -> set[float]:
+    """Return the known times that come along a passage, none of them behind one that ends it."""
+    first, last = float(nodes.t.min()), float(nodes.t.max())
+    known = [(one.event.function, one.event.terminal) for one in events]
+    timed = [(x.time, ends) for x, ends in known if isinstance(x, TimePassed) and x.comes(first, last)]
+    end = min((time for time, ends in timed if ends), default=last)
+    return {time for time, _ in timed if time <= end}
 
 
 def located(event: EventValues, changes: SignChanges, passage: Passage) -> np.ndarray:

@@ -3,15 +3,18 @@ an end that may come early, and the end itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
 
 from catena.simulation.arguments import TimeSpan
+from catena.simulation.guards.clock import Clock
 
 # Fixed steps between two looks at least; twice as many each time, up to the most.
 BETWEEN, MOST = 16, 64
+# So many samples of a controller are listed at once: a long run begins soon, and its list takes little room.
+SAMPLES = 10_000
 
 
 class TimeGuard(Protocol):
@@ -56,12 +59,20 @@ def whole_steps(span: float, step: float) -> int:
     return max(1, round(span / step * (1.0 - 1e-9)))
 
 
-def stops(span: TimeSpan, guards: Iterable[TimeGuard]) -> list[float]:
-    """Return the times that no step passes, in order, the last of which is the end."""
+def windows(span: TimeSpan, clock: Clock | None) -> Iterator[float]:
+    """Return the ends of the parts of a span in which so many samples of a clock are, or fewer; the last is its own."""
+    if clock is not None:
+        first, last = clock.first(span.start), clock.first(span.end)
+        yield from (k / clock.rate for k in range(first + SAMPLES, last, SAMPLES))
+    yield span.end
+
+
+def stops(span: TimeSpan, guards: Iterable[TimeGuard], same: float) -> list[float]:
+    """Return the times that no step passes, in order, the last of which is the end. Two that differ by no more than
+    `same` [s] are one."""
     found = [guard.within(*span) for guard in guards]
     if not found:
         return [span.end]
     ordered = np.unique(np.concatenate([*found, [span.end]]))
-    # Two that differ by rounding are one.
-    keep = np.append(np.diff(ordered) > span.same, True)
+    keep = np.append(np.diff(ordered) > same, True)
     return [float(t) for t in ordered[keep]]

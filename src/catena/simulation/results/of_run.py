@@ -184,8 +184,7 @@ class RunResult:
 
     def reached(self) -> float:
         """Return the time that all states have reached."""
-        run = self.run
-        return float(run.nodes.all(run.tau)[0][:, -1].min())
+        return float(self.run.nodes.last()[0].min())
 
     def _settings(self) -> dict[str, str]:
         run = self.run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 Part = tuple[np.ndarray, ...]
 # A column is put together for so many times fewer rows than it has.
 MANY = 4
+# So many small parts become one.
+SMALL = 256
 
 
 class StepHistory:
@@ -108,8 +110,8 @@ class StepRecord:
         still = t.copy(), q.copy(), v.copy(), work.copy()
         self._start = still[0]
         self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros(v.shape))]
-        # How many parts are settled; the last of them are the last nodes of states.
-        self._settled = 1
+        # How many parts are settled; the last of them are the last nodes of states. How many need not be gathered.
+        self._settled = self._gathered = 1
 
     @property
     def mark(self) -> int:
@@ -147,6 +149,13 @@ class StepRecord:
         self._parts.append(part)
         if not self.waits:
             self.settle()
+
+    def gather(self) -> None:
+        """Make one of many small parts, so that all of them are put together soon at the end. Marks of parts that were
+        passed hold no longer."""
+        if len(self._parts) - self._gathered > SMALL and self.before is None and self.tally is None:
+            self._parts[self._gathered :] = [_together(self._parts[self._gathered :])]
+            self._gathered += 1
 
     def settle(self) -> None:
         """Show what was added since the last time to the tally, and leave out of it what nobody asks for."""
@@ -188,9 +197,9 @@ class StepRecord:
     def last(self) -> tuple[np.ndarray, ...]:
         """Return the times (states,), q (states, nq) and v (states, nv) that states have come to."""
         found = tuple(np.empty((self.states, *x.shape[1:])) for x in self._parts[0][1:4])
-        for who, *rows in self._parts:
-            for x, row in zip(found, rows[:3], strict=True):
-                x[who] = row
+        for part in self._last_of(np.ones(self.states, dtype=bool), self._parts):
+            for x, rows in zip(found, part[1:4], strict=True):
+                x[part[0]] = rows
         return found
 
     def last_accelerations(self) -> np.ndarray:
@@ -206,8 +215,12 @@ class StepRecord:
         fresh = [
             part if going[part[0]].all() else _chosen(part, going[part[0]]) for part in self._parts[mark:]
         ]
-        before, missing = list[Part](), going.copy()
-        for part in reversed(self._parts[:mark]):
+        return StepHistory([*self._last_of(going, self._parts[:mark]), *fresh])
+
+    def _last_of(self, states: np.ndarray, parts: Sequence[Part]) -> Iterator[Part]:
+        """Return the last node in some parts of each of the `states` (states,)."""
+        missing = states.copy()
+        for part in reversed(parts):
             if not missing.any():
                 break
             # The last node of each state that has none yet; a part has the nodes of a state in order.
@@ -215,8 +228,7 @@ class StepRecord:
             last[part[0]] = np.arange(len(part[0]))
             rows = last[missing & (last >= 0)]
             missing[part[0][rows]] = False
-            before.append(_chosen(part, rows))
-        return StepHistory([*before, *fresh])
+            yield _chosen(part, rows)
 
     def end(
         self, mark: int, who: np.ndarray, t_end: np.ndarray, q: np.ndarray, v: np.ndarray, work: np.ndarray
@@ -242,9 +254,12 @@ class StepRecord:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
         if self.states == 1:
-            t, q, v, work, tau = (np.concatenate([part[k] for part in self._parts]) for k in range(1, 6))
+            t = np.concatenate([part[1] for part in self._parts])
             if np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
-                return t[None], q[None], v[None], work[None], np.concatenate([tau[1:], tau_now])[None]
+                q, v, work = (np.concatenate([part[k] for part in self._parts]) for k in (2, 3, 4))
+                # Forces are told with the node behind the one from which they act on.
+                tau = np.concatenate([*[part[5] for part in self._parts], tau_now])[1:]
+                return t[None], q[None], v[None], work[None], tau[None]
         return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
 
     @property
