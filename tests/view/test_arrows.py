@@ -157,7 +157,7 @@ def test_forces_found_in_pieces_are_those_found_at_once_and_progress_is_told(mon
         np.testing.assert_allclose(vectors, expected[key], atol=1e-9)
     assert any(a.group == "actuators" and not np.any(a.vectors[0]) for a in pieces)
     monkeypatch.setattr("catena.view.arrows.PIECE", 20)
-    monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
-    monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.SILENT_FOR", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.EVERY", 0.0)
     turns.save_html(tmp_path / "turns.html", progress=True)
     assert "100 %" in capsys.readouterr().err

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, StateError
+from catena.simulation.acting.driven_joints import with_drives_in_tree
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.contacts.dry_component import needs_law
 from catena.simulation.contacts.landing import Landing
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
+from catena.simulation.following.headway import Headway
+from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.guards.events import Event, distinct
-from catena.simulation.headway import Headway
-from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Keep
 from catena.simulation.keeping.of_segments import keeping
-from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.segment import Segment

@@ -16,8 +16,8 @@ import numpy as np
 from catena.changing import Transfer, transfer
 from catena.errors import CatenaError, SimulationError, StateError, warn
 from catena.mechanism import Mechanism
+from catena.simulation.acting.driven_joints import drives_of, planned, require_there
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
-from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, TimePassed, crosses, required_arguments
 from catena.simulation.guards.instant import Instant

@@ -21,8 +21,8 @@ from catena.formats.complete import file_path, write_complete
 from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment
-from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.progress import RunProgress
+from catena.simulation.following.progress import RunProgress
+from catena.simulation.results.contact_force_history import ContactForceHistory
 from catena.validation import shown
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
