@@ -18,9 +18,9 @@ from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.headway import Headway
-from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Keep
 from catena.simulation.keeping.of_segments import keeping
+from catena.simulation.lanes import Going, alone, together
 from catena.simulation.loop_drives import with_drives_in_tree
 from catena.simulation.problem import Problem
 from catena.simulation.results.batch import StateByState
@@ -136,21 +136,25 @@ class SimulationRequest:
             with_drives_in_tree(system, q, v, self.motion, False)
         batch, states = single_states(system, *initial_state(system, q, v), self.near)
         if not batch:
-            return self._one(states[0], ())
-        found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
-        for index, state in zip(np.ndindex(batch), states, strict=True):
-            # Ctrl-C in one of the states is meant for all of them.
-            raise_in_loop()
-            try:
-                found.append(self._one(state, index))
-            except CatenaError as error:
-                if not records:
-                    raise
-                failed[index] = str(error)
+            return alone(self._one(states[0], ()))
+        indices = list(np.ndindex(batch))
+        motions = [self._tried(*each, records) for each in zip(states, indices, strict=True)]
+        made = dict(zip(indices, together(motions), strict=True))
+        failed = {index: words for index, words in made.items() if isinstance(words, str)}
+        found = [run for run in made.values() if isinstance(run, Trajectory)]
         require_some(len(found), failed)
         return StateByState(found, (len(found),) if failed else batch, failed)
 
-    def _one(self, state: SingleState, index: tuple[int, ...]) -> Trajectory:
+    def _tried(self, state: SingleState, index: tuple[int, ...], records: bool) -> Going[Trajectory | str]:
+        """Return the motion of one state of a batch; where failures are recorded, words if it fails."""
+        try:
+            return (yield from self._one(state, index))
+        except CatenaError as error:
+            if not records:
+                raise
+            return str(error)
+
+    def _one(self, state: SingleState, index: tuple[int, ...]) -> Going[Trajectory]:
         kept, samples, control = self.kept, self.samples, self.controls[0]
         if kept is not None:
             samples = None if kept.signals else list(self.span)
@@ -158,8 +162,10 @@ class SimulationRequest:
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
             self.followed(index, Headway(self.span, control)), self.check, state.near,
         )  # fmt: skip
-        by_law = self.contacts or self.rubs
-        made = (ContactRun(self.contacts, asked) if by_law else asked).go(state.q, state.v)
+        if self.contacts or self.rubs:
+            made = yield from ContactRun(self.contacts, asked).going(state.q, state.v)
+        else:
+            made = asked.go(state.q, state.v)
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)
         return made

@@ -43,7 +43,7 @@ class Playable(Protocol):
         """Move on to where something happens, at most to a time, and return what does, in order."""
 
 
-class Timeline(Playable, Protocol):
+class Timeline(Protocol):
     """What moves in time step by step, and is at the time `now`."""
 
     now: float
