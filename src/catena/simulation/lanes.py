@@ -1,5 +1,5 @@
-"""Motions that ask for compiled steps and wait for them: one alone, or several at a time, whose steps are taken in lanes
-and on threads.
+"""Motions that ask for compiled steps and wait for them: one alone, or several at a time, whose steps are taken in
+lanes and on threads.
 
 A motion is a generator. It yields what it wants to be played next, and gets what that tells. So what is said about one
 state is said once; who plays decides whether it goes alone or beside others. Of several motions those that want the
@@ -8,7 +8,7 @@ fewest steps go first, until all of them wait for as many, which are dear, and f
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from catena.kernels import Program
 from catena.simulation.interrupting import raise_in_loop
+from catena.simulation.snapshot import Snapshot, memory_of
 
 T = TypeVar("T")
 # So many motions go on at a time, at most.
@@ -50,7 +51,7 @@ class Play(NamedTuple):
     """What a motion waits for: so many plays of a step."""
 
     who: Wanting
-    count: int
+    steps: int
 
 
 Going = Generator[Play, Played, T]
@@ -74,8 +75,31 @@ def alone(motion: Going[T]) -> T:
         return found
 
 
-def together(motions: Sequence[Going[T]]) -> list[T]:
-    """Let motions go on to their ends side by side, and return what they return. What one of them raises ends all."""
+def remembering(motion: Going[T], control: Any, memory: Snapshot) -> Going[T]:
+    """Let a motion go on with a memory of its own in a controller that others ask too, which is put there when it
+    does."""
+    step: Any = motion.send
+    given: Any = None
+    while True:
+        memory.restore()
+        try:
+            wanted = step(given)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+        memory = Snapshot(memory_of(control))
+        step, given = motion.send, (yield wanted)
+
+
+def nobody_looks(times: Sequence[float], ended: int) -> None:
+    """Do nothing: nobody wants to know how far motions are."""
+
+
+def together(
+    motions: Sequence[Going[T]], tick: Callable[[Sequence[float], int], None] = nobody_looks
+) -> list[T]:
+    """Let motions go on to their ends side by side, and return what they return. What one of them raises ends all.
+    `tick` is told the times that those have come to that go on, and how many have come to an end."""
     found, waiting, fresh = dict[int, T](), dict[int, Play](), iter(range(len(motions)))
 
     def go_on(k: int, given: Any) -> None:
@@ -94,6 +118,7 @@ def together(motions: Sequence[Going[T]]) -> list[T]:
                 some = _next(waiting)
                 for k, told in zip(some, _played([waiting.pop(k) for k in some]), strict=True):
                     go_on(k, told)
+                tick([who.b["t"].item() for who, _ in waiting.values()], len(found))
     finally:
         for motion in motions:
             motion.close()
@@ -125,6 +150,4 @@ def _played(plays: Sequence[Play]) -> list[Played]:
         inputs, len(plays), steps=count, every=1, rare=first.rare, wanted=first.outputs
     )
     each = [{name: x[k] for name, x in found.items()} for k in range(len(plays))]
-    return [
-        (told, bool(status) and not all(np.isfinite(x).all() for x in told.values())) for told in each
-    ]
+    return [(told, bool(status) and not all(np.isfinite(x).all() for x in told.values())) for told in each]

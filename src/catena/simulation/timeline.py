@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from catena.simulation.lanes import Going
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot
@@ -75,6 +76,13 @@ class Timeline(Protocol):
 
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
+
+
+class OneOfSeveral(Timeline, Protocol):
+    """What moves beside others."""
+
+    def advancing(self, until: float) -> Going[None]:
+        """Do what `advance` does, and wait for compiled steps on the way."""
 
 
 def play(motion: Playable, until: float) -> None:

@@ -251,9 +251,7 @@ class QuickStretch:
             told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             if self.met:
-                ended = yield from self._seen(
-                    path, at, told[None], not self._margins(told).are_above, False
-                )
+                ended = yield from self._seen(path, at, told[None], not self._margins(told).are_above, False)
                 if ended is not None:
                     return ended
         if state.t >= quick.window.end - quick.window.same:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import TOLD
-from catena.kernels import Program, Session
+from catena.kernels import CONSTANTS, Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS
 from catena.kernels.program import EVERY_TIME, ONLY_FIRST
 from catena.simulation.acting.acting_forces import ActingForces
@@ -35,6 +35,7 @@ from catena.simulation.stepping.drift import Drift, name_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
+from catena.system import System
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.quick_path import Path
@@ -91,7 +92,8 @@ class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
     careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
     follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
-    forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,)."""
+    forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,). `every` is
+    the system of all states that go beside this one, itself if None."""
 
     def __init__(
         self,
@@ -104,8 +106,10 @@ class QuickSteps:
         tick: Callable[[float], None] = nobody_follows,
         least: bool = False,
         start: np.ndarray | None = None,
+        every: System | None = None,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
+        self.every = every
         self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
         touching = Touching(inside.nodes, inside.numbers.reshape(-1), least)
@@ -286,13 +290,23 @@ class QuickSteps:
         work = r["work"][0].copy() if self.mover.counts else state.work
         q, v = r["q"][0].copy(), r["qd"][0].copy()
         # Where loops have gone back to a closed state, contacts do not stand where the last stage did.
-        told = r["told_now"][0].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+        told = (
+            r["told_now"][0].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+        )
         return ContactState(state.t + span, q, v, work, told, tau)
 
     @cached_property
     def wide(self) -> Program:
-        """Return the step for many states."""
-        return self.mover.program_for(MANY)
+        """Return the step for many states; that of this one where it has another tape than they have."""
+        mover, every = self.mover, self.every
+        if every is None or every.variants.shape == ():
+            return mover.program_for(MANY)
+        acting = ActingForces(replace(self.acting.problem, system=every), ())
+        acting.use_paths(self.window.begin)
+        found = every.mechanics.program(mover.chosen.algorithm, mover.absent, None, acting.placed)
+        own, width = mover.program.tape, found.tape.inputs[CONSTANTS][0]
+        self.b[CONSTANTS] = own.constants[None, :width]
+        return found if len(found.tape.calls) == len(own.calls) else mover.program
 
     @property
     def rare(self) -> tuple[int, int]:

@@ -91,10 +91,13 @@ CAREFUL = 1e-3
 
 
 class ContactRun:
-    """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
+    """A motion of one state of a system with contacts. The arguments are those of `simulate`; `every` is the system of
+    all states of a batch, whose numbers may differ."""
 
-    def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
-        self.changing, self.duration = changing, changing.span.duration
+    def __init__(
+        self, contacts: Sequence[Contact | Stop], changing: ChangingRun, every: System | None = None
+    ) -> None:
+        self.changing, self.duration, self.every = changing, changing.span.duration, every
         self.start, self.end = changing.span
         self.transitions: list[Transition] = []
         self.times: np.ndarray | None = None
@@ -334,6 +337,7 @@ class ContactRun:
             self.quick[least] = QuickSteps(
                 self.free_motion, self.inside, self.window, self.length, self.h,
                 energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least, self.q,
+                self.every if self.system is self.changing.system else None,
             )  # fmt: skip
         return QuickStretch(self.quick[least], holding)
 
