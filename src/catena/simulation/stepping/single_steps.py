@@ -149,7 +149,8 @@ class SingleSteps:
             try:
                 q[k], v[k] = landing.finished(problem, int(steps.owner[k]), span, q[k], v[k], tau[k])
             except SimulationError as error:
-                steps.progress.give_up([(k, str(error))], t)
+                words = f"At t = {t[k]:.9g} s in state {k}: {error}" if len(t) > 1 else str(error)
+                steps.progress.give_up([(k, words)], t)
                 continue
             t[k] = until
             for name in (*CONTACT_NUMBERS, "held"):
