@@ -78,12 +78,6 @@ class Landing:
             (problem.motion, "joints with a prescribed motion"),
             (is_plain(), "plain numbers"),
         )
-        for contact in self.contacts:
-            if contact.floor is not None:
-                raise StateError(
-                    f"time_stepping takes planes and balls, and the contact {contact.label!r} has a height field: "
-                    "choose an integrator such as dopri5, which takes it, one state after the other."
-                )
         for is_there, what in refused:
             if is_there:
                 raise StateError(
@@ -115,7 +109,7 @@ class Landing:
     def units(self) -> tuple[Unit, ...]:
         """Return contacts, stops and components that rub, in this order."""
         plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
-        shapes = (places.a, places.b, places.round, places.rims)
+        shapes = (places.a, places.b, places.round, places.rims, places.turns & ~places.round)
         found: list[Unit] = [TouchingUnit(*row) for row in zip(*(x.tolist() for x in shapes), strict=True)]
         for stop in self._moving_stops:
             found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
@@ -145,6 +139,18 @@ class Landing:
         if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
             found |= self.dry.told
         return found
+
+    def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+        """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
+        (states, 1) from q (states, nq), v (states, nv)."""
+        places = ContactPlaces(self.system, [x for x in self.contacts if x.floor is not None])
+        at = places.at(self.system.integrate(q, ahead * v), v).at
+        rows = []
+        for k, contact in enumerate(places.contacts):
+            assert isinstance(contact, Contact) and contact.floor is not None
+            gap, n, bends = contact.floor.nearest(at[:, k])
+            rows += [at[:, k], gap[:, None], n, bends.reshape(len(q), 9)]
+        return np.concatenate(rows, axis=-1)
 
     def _numbers(self, q: np.ndarray) -> np.ndarray:
         """Return what contacts are (numbers,), or (states, numbers) where that differs."""
@@ -251,7 +257,7 @@ class Landing:
                     found[body] = own + found[body] if body in found else own
                 return found
 
-            if places.round.any():
+            if places.turns.any():
                 told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
                 f[..., :k, :] = _arranged(np.concatenate(told), run)
             wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)

@@ -287,7 +287,7 @@ def _called(stages: Stages) -> list[Sweep]:
             *contact_forces.solving(len(variant.touches), variant.least),
         ]
     if stages.method.lands:
-        sweeps += [*unit_rows.CALLED, *impulse_law.LAW_STEPS]
+        sweeps += [*unit_rows.called(variant.bent_rows), *impulse_law.LAW_STEPS]
     return sweeps
 
 
