@@ -14,10 +14,10 @@ from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
+from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
-from catena.forces.smooth import smooth_sign
 from catena.simulation.acting.loads import Besides, with_drives_or_nan
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
@@ -237,8 +237,8 @@ class Landing:
         return found
 
     def with_forces(self, run: Segment, held: np.ndarray, besides: Besides) -> Segment:
-        """Return a run with the forces of contacts and stops, from what was held (..., samples, n), and those with which
-        joints are driven then, `besides` what acts in loops."""
+        """Return a run with the forces of contacts and stops, from what was held (..., samples, n), and those with
+        which joints are driven then, `besides` what acts in loops."""
         forces, k = self.forces(held), len(self.contacts)
         over = run.q.shape[:-1]
         f = (

@@ -3,7 +3,8 @@
 The velocities change from v0 by dt a, so that a damper d at a joint takes d (v0 + dt/2 a) in the mean: dt/2 d resists
 accelerations as inertia does, and is added to D = S^T U. So dampers of light bodies do not bound the step, and the mean
 over the step is of second order. Other forces that depend on the velocity do so at v0 + dt/2 a_past, with the
-acceleration of the step before. Dry friction is left to rows of the step (`contacts.impulse_law`). Joints that are driven do not yield.
+acceleration of the step before. Dry friction is left to rows of the step (`contacts.impulse_law`). Joints that are
+driven do not yield.
 """
 
 from dataclasses import replace
