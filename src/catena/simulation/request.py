@@ -18,6 +18,7 @@ from catena.simulation.contacts.landing import Landing
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
 from catena.simulation.following.headway import Headway
+from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
 from catena.simulation.keeping.of_segments import keeping
