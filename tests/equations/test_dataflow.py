@@ -6,7 +6,7 @@ import pytest
 import catena as ct
 from catena.equations import graph_of
 from catena.equations.dataflow import Costs, dataflow
-from catena.equations.papers.chains import STANFORD, general_chain, general_star
+from catena.equations.papers.chains import STANFORD, closed_chains, general_chain, general_star
 from catena.equations.papers.counts import lilly_orin_flow, lilly_orin_mechanism
 from catena.equations.papers.non_recursive import non_recursive
 from catena.equations.papers.parallelism import PRINTED_SPEED_UPS, break_even, forms, stanford_readings
@@ -61,7 +61,7 @@ def test_earliest_and_latest_times():
     assert labels[spare] == "mul" and (flow.earliest[spare], flow.latest[spare]) == (0, 2)
 
 
-@pytest.mark.parametrize("grain", ["operations", "steps"])
+@pytest.mark.parametrize("grain", ["operations", "steps", "chains"])
 @pytest.mark.parametrize("make", [arm7, four_bar], ids=["arm7", "four_bar"])
 def test_schedules_can_be_kept(make, grain, agree):
     """Executed, every task finds what it needs, no processor has two, and the results are those of the equations."""
@@ -239,3 +239,57 @@ def test_chains_on_a_reference_member_take_as_long_as_one_chain_and_a_sum_of_log
     assert np.allclose(np.diff(times), 27.0)
     lengths = [lilly_orin_flow(5, N, 3).critical_time for N in (6, 12, 24)]
     assert (lengths[2] - lengths[1]) == 2 * (lengths[1] - lengths[0])
+
+
+def hand(fingers):
+    """A palm that floats, with fingers of three joints, all alike."""
+    m = ct.Mechanism("hand", gravity=(1.0, 2.0, -9.0))
+    m.add_body("palm", 1.0, inertia=1.0)
+    m.add_joint("floats", "ground", "palm", ct.Free())
+    at = ct.Pose(p=(0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3))
+    for finger in range(fingers):
+        above = "palm"
+        for name in (f"{finger}.{k}" for k in range(3)):
+            m.add_body(name, 1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.25))
+            m.add_joint(f"{name} bends", above, name, ct.Revolute("y"), in_parent=at)
+            above = name
+    return m
+
+
+def test_chains_of_a_mechanism_as_tasks_take_as_long_as_one_of_them_and_a_sum_of_logarithmic_depth():
+    """One more round of sums for twice the fingers, three additions by three processors each; one by one, as many more
+    as there are fingers."""
+    fingers = np.array([2, 4, 8])
+    flows = [hand(m).system().equations("inverse_dynamics").dataflow("chains", sums="trees") for m in fingers]
+    assert np.allclose(np.diff([f.critical_time for f in flows]), 3.0)
+    # The palm is waited for by the fingers, and has something to do by itself meanwhile.
+    assert all(f.schedule(m).time < 1.06 * f.critical_time for f, m in zip(flows, fingers, strict=True))
+    one_by_one = [
+        hand(m).system().equations("inverse_dynamics").dataflow("chains", sums="in turn").critical_time
+        for m in fingers
+    ]
+    assert np.allclose(np.diff(one_by_one), 18.0 * np.diff(fingers))
+    largest = [f.largest_speed_up for f in flows]
+    assert np.allclose(largest, fingers, rtol=0.02)
+    assert {"knot palm", "chain 0.0"} <= set(flows[0].labels)
+
+
+@pytest.mark.parametrize("chains", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_equations_of_closed_chains_take_little_longer_for_more_chains(chains, agree):
+    """The member floats in the tree, so that all chains are alike; executed with a chain as a task, schedules give what
+    the equations give."""
+
+    def flow_of(m):
+        mechanism = closed_chains(m, 3)
+        mechanism.add_joint("floats", "ground", "member", ct.Free(), actuated=False)
+        grips = [joint for joint in mechanism.joints if joint.startswith("grip")]
+        equations = mechanism.system(cut=grips).equations("forward_dynamics")
+        return equations, equations.dataflow("chains", sums="trees")
+
+    e, flow = flow_of(chains)
+    _, two = flow_of(2)
+    assert flow.serial_time > 0.45 * chains * two.serial_time
+    assert flow.critical_time < (1.0 + 0.05 * np.log2(chains)) * two.critical_time
+    values = e.example()
+    results, _ = flow.schedule(chains).execute(values)
+    agree(results["vdot"], e(*values.values()), 1e-12)

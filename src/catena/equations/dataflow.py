@@ -1,7 +1,7 @@
 """Data flow: what waits for what, the critical path, and what any number of processors can reach.
 
-A task is one operation, or one call of a step (a body in a sweep) with all its operations. Tasks take as long as
-`Costs` say, inputs and numbers are there at the beginning, and a task begins when all that it needs is there. The
+A task is one operation, one call of a step (a body in a sweep) with all its operations, or what is done for a chain of
+bodies until it needs something from elsewhere. Tasks take as long as `Costs` say, inputs and numbers are there at the beginning, and a task begins when all that it needs is there. The
 longest chain of tasks is the critical path: no number of processors is quicker. Nikravesh, Gim, Arabyan and Rein,
 section 5.
 """
@@ -14,14 +14,17 @@ from types import MappingProxyType
 
 import numpy as np
 
+from catena.equations.chain_tasks import chain_tasks
 from catena.equations.counting import FREE
 from catena.equations.graph import ExpressionGraph
 from catena.equations.scheduled import OperationSchedule
 from catena.equations.sums import ORDERS, WRITTEN, with_sums
 from catena.equations.unrolling import UnrolledCall
 from catena.errors import EquationsError
+from catena.structure import Plan
 
-OPERATIONS, STEPS = "operations", "steps"
+OPERATIONS, STEPS, CHAINS = "operations", "steps", "chains"
+GRAINS = (OPERATIONS, STEPS, CHAINS)
 
 
 @dataclass(frozen=True)
@@ -184,16 +187,22 @@ class DataFlow:
 
 
 def dataflow(
-    graph: ExpressionGraph, grain: str = OPERATIONS, costs: Costs = UNIT, sums: str = WRITTEN
+    graph: ExpressionGraph,
+    grain: str = OPERATIONS,
+    costs: Costs = UNIT,
+    sums: str = WRITTEN,
+    plan: Plan | None = None,
 ) -> DataFlow:
-    """Return the data flow of a graph at the grain of "operations" or of "steps". `sums` are taken as "written", "in
-    turn" or as "trees"."""
-    if grain not in (OPERATIONS, STEPS):
-        raise EquationsError(f"The grain is {grain!r}; choose {OPERATIONS!r} or {STEPS!r}.")
+    """Return the data flow of a graph at the grain of "operations", of "steps" or, if it is that of a `plan`, of
+    "chains". `sums` are taken as "written", "in turn" or as "trees"."""
+    if grain not in GRAINS or (grain == CHAINS and plan is None):
+        raise EquationsError(f"The grain is {grain!r}; choose {', '.join(map(repr, GRAINS))}.")
     if sums not in ORDERS:
         raise EquationsError(f"Sums are taken {sums!r}; choose {', '.join(map(repr, ORDERS))}.")
     graph = with_sums(graph, sums, costs.of)
-    return _of_operations(graph, costs) if grain == OPERATIONS else _of_steps(graph, costs)
+    if grain == OPERATIONS:
+        return _of_operations(graph, costs)
+    return _of_steps(graph, costs) if plan is None or grain == STEPS else _of_chains(graph, plan, costs)
 
 
 def _of_operations(graph: ExpressionGraph, costs: Costs) -> DataFlow:
@@ -221,16 +230,30 @@ def _of_steps(graph: ExpressionGraph, costs: Costs) -> DataFlow:
     number = {owner: i for i, owner in enumerate(used)}
     task_of = np.full(len(graph), -1, dtype=np.int64)
     task_of[graph.operations] = [number[o] for o in owners]
-    cost = np.zeros(len(used))
-    before: list[set[int]] = [set() for _ in used]
+    calls = [graph.calls[o] if o < len(graph.calls) else None for o in used]
+    labels = tuple(f"{c.step} {c.who}" if c else "results" for c in calls)
+    return DataFlow(
+        graph.name, *_gathered(graph, task_of, len(used), costs), labels, *_owners(calls), graph, task_of
+    )  # fmt: skip
+
+
+def _of_chains(graph: ExpressionGraph, plan: Plan, costs: Costs) -> DataFlow:
+    task_of, bodies, sorts = chain_tasks(graph, plan)
+    labels = tuple(f"{sort} {body}" for sort, body in zip(sorts, bodies, strict=True))
+    cost, before = _gathered(graph, task_of, len(bodies), costs)
+    return DataFlow(graph.name, cost, before, labels, tuple(bodies), tuple(sorts), graph, task_of)
+
+
+def _gathered(
+    graph: ExpressionGraph, task_of: np.ndarray, count: int, costs: Costs
+) -> tuple[np.ndarray, tuple[tuple[int, ...], ...]]:
+    """Return how long tasks of several operations take, and which tasks each waits for."""
+    cost = np.zeros(count)
+    before: list[set[int]] = [set() for _ in range(count)]
     for k in graph.operations.tolist():
         task = int(task_of[k])
         cost[task] += costs.of(graph.op[k])
         before[task].update(
             int(task_of[o]) for o in graph.operands(k) if task_of[o] >= 0 and task_of[o] != task
         )
-    calls = [graph.calls[o] if o < len(graph.calls) else None for o in used]
-    labels = tuple(f"{c.step} {c.who}" if c else "results" for c in calls)
-    return DataFlow(
-        graph.name, cost, tuple(tuple(sorted(b)) for b in before), labels, *_owners(calls), graph, task_of
-    )  # fmt: skip
+    return cost, tuple(tuple(sorted(b)) for b in before)

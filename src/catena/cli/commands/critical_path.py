@@ -9,7 +9,7 @@ from pathlib import Path
 from catena.cli.console import Console, Exit
 from catena.cli.options import add_equations, equations_of
 from catena.cli.parsing import Commands, any_file
-from catena.equations.dataflow import OPERATIONS, STEPS, Costs, DataFlow
+from catena.equations.dataflow import GRAINS, OPERATIONS, Costs, DataFlow
 from catena.equations.sums import ORDERS, WRITTEN
 
 ABOUT = "find the critical path of an algorithm for a model, and the speed-up that processors can reach"
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add("critical-path", ABOUT, execute, text=TEXT, examples=EXAMPLES)
     add_equations(parser)
-    parser.add_argument("--grain", choices=(OPERATIONS, STEPS), default=OPERATIONS, help="what one task is")
+    parser.add_argument("--grain", choices=GRAINS, default=OPERATIONS, help="what one task is")
     parser.add_argument("--sums", choices=ORDERS, default=WRITTEN, help="in which order sums are taken")
     parser.add_argument(
         "--processors", metavar="P", type=int, nargs="+", default=[2, 4, 8, 16], help="numbers of processors"
