@@ -28,8 +28,8 @@ from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.times import asked_times, increasing_times, start_offset
 from catena.system import System, tree_forces
-from catena.system.beam_resultants import beam_resultants
 from catena.system.energies import energies
+from catena.system.reaction_forces import beam_resultants
 from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
