@@ -17,6 +17,7 @@ from catena.mechanism.validation import known
 from catena.planning import goals
 from catena.planning.closed_plan import choose_plan
 from catena.planning.formulas import loop_places
+from catena.planning.objectives import Expression
 from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
@@ -54,7 +55,11 @@ class MotionPhase:
     near: ArrayLike | None = None
 
     def task(
-        self, objective: Any, q: np.ndarray, v: np.ndarray, origin: tuple[System, np.ndarray] | None = None
+        self,
+        objective: str | Expression,
+        q: np.ndarray,
+        v: np.ndarray,
+        origin: tuple[System, np.ndarray] | None = None,
     ) -> MotionTask:
         """Return the task of a phase that begins at q (nq,) with v (nv,), or near there if the motion has another
         `origin`, without what is asked of it."""
@@ -124,7 +129,7 @@ class MotionPhase:
             )
 
 
-def _spans(duration: Any, objective: Any, track: Any) -> tuple[float, float]:
+def _spans(duration: Any, objective: str | Expression, track: Any) -> tuple[float, float]:
     """Return the shortest and the longest duration, or the complaint that they are none."""
     try:
         given = entries(duration) if not is_positive(duration) else (duration, duration)

@@ -88,7 +88,7 @@ def plan_motions(
 
 
 def _tasks(
-    phases: Sequence[MotionPhase], objective: Any, q: np.ndarray, v: np.ndarray,
+    phases: Sequence[MotionPhase], objective: str | Expression, q: np.ndarray, v: np.ndarray,
     guesses: Sequence[MotionPlan | None],
 ) -> tuple[list[MotionTask], list[PhaseChange], list[tuple[np.ndarray, np.ndarray]]]:  # fmt: skip
     """Return the tasks of all phases, the links between them, and positions before and after each change."""
