@@ -2,13 +2,13 @@
 lanes and on threads.
 
 A motion is a generator. It yields what it wants to be played next, and gets what that tells. So what is said about one
-state is said once; who plays decides whether it goes alone or beside others. Of several motions those that want the
-fewest steps go first, until all of them wait for as many, which are dear, and fill all lanes.
+state is said once; who plays decides whether it goes alone or beside others. Of several motions those that want few
+steps go first, until all of them wait for many, which are dear, and fill all lanes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -19,11 +19,12 @@ from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.snapshot import Snapshot, memory_of
 
 T = TypeVar("T")
-# So many motions go on at a time, at most.
-MOST = 256
+# So many motions go on at a time, at most, and so many steps are few.
+MOST, FEW = 256, 16
 
 Played = tuple[dict[str, np.ndarray], bool]
-"""What plays have told, {name: (plays, ...)}, and whether something in it was not finite."""
+"""What at least as many plays as were wanted have told, {name: (plays, ...)}, and whether something in it was not
+finite."""
 
 
 class Wanting(Protocol):
@@ -34,6 +35,10 @@ class Wanting(Protocol):
     @property
     def wide(self) -> Program:
         """Return the step for many states."""
+
+    @property
+    def own(self) -> Sequence[str]:
+        """Return the inputs that are not the same for all who want this step."""
 
     @property
     def outputs(self) -> Sequence[str]:
@@ -91,63 +96,75 @@ def remembering(motion: Going[T], control: Any, memory: Snapshot) -> Going[T]:
         step, given = motion.send, (yield wanted)
 
 
-def nobody_looks(times: Sequence[float], ended: int) -> None:
-    """Do nothing: nobody wants to know how far motions are."""
-
-
 def together(
-    motions: Sequence[Going[T]], tick: Callable[[Sequence[float], int], None] = nobody_looks
+    motions: Sequence[Going[T]], tick: Callable[[Sequence[float], int], None] | None = None
 ) -> list[T]:
     """Let motions go on to their ends side by side, and return what they return. What one of them raises ends all.
     `tick` is told the times that those have come to that go on, and how many have come to an end."""
-    found, waiting, fresh = dict[int, T](), dict[int, Play](), iter(range(len(motions)))
+    found, fresh, going = dict[int, T](), iter(range(len(motions))), 0
+    groups = dict[tuple[bool, int], list[tuple[int, Play]]]()
 
-    def go_on(k: int, given: Any) -> None:
+    def go_on(k: int, given: Any) -> int:
+        """Let a motion go on to where it waits, and return 1 where it does, 0 at its end."""
         try:
-            waiting[k] = motions[k].send(given)
+            wanted = motions[k].send(given)
         except StopIteration as end:
             found[k] = end.value
+            return 0
+        groups.setdefault((wanted.steps > FEW, id(wanted.who.wide)), []).append((k, wanted))
+        return 1
 
     try:
         while len(found) < len(motions):
             # Ctrl-C in one of the motions is meant for all of them.
             raise_in_loop()
-            for k in islice(fresh, MOST - len(waiting)):
-                go_on(k, None)
-            if waiting:
-                some = _next(waiting)
-                for k, told in zip(some, _played([waiting.pop(k) for k in some]), strict=True):
-                    go_on(k, told)
-                tick([who.b["t"].item() for who, _ in waiting.values()], len(found))
+            going += sum(go_on(k, None) for k in islice(fresh, MOST - going))
+            if groups:
+                some = groups.pop(min(groups, key=lambda key: (key[0], -len(groups[key]))))
+                some.sort(key=_steps_ahead)
+                told = _played([wanted for _, wanted in some])
+                going += sum(go_on(k, one) for (k, _), one in zip(some, told, strict=True)) - len(some)
+            if tick is not None:
+                everyone = (wanted.who.b["t"].item() for group in groups.values() for _, wanted in group)
+                tick(list(everyone), len(found))
     finally:
         for motion in motions:
             motion.close()
     return [found[k] for k in range(len(motions))]
 
 
-def _next(waiting: dict[int, Play]) -> list[int]:
-    """Return those that are played next, in an order in which neighbours want about as many steps."""
-    groups = dict[tuple[int, int], list[int]]()
-    for k, (who, count) in waiting.items():
-        groups.setdefault((count, id(who.wide)), []).append(k)
-    some = groups[min(groups, key=lambda key: (key[0], -len(groups[key])))]
-
-    def ahead(k: int) -> float:
-        b = waiting[k].who.b
-        return (b["end"].item() - b["t"].item()) / b["h"].item()
-
-    return sorted(some, key=ahead)
+def _steps_ahead(one: tuple[int, Play]) -> float:
+    """Return about how many steps one waits for: neighbours wait for each other in their lanes."""
+    _, (who, steps) = one
+    b = who.b
+    return float((b["end"].item() - b["t"].item()) / b["h"].item()) if steps > FEW else float(steps)
 
 
 def _played(plays: Sequence[Play]) -> list[Played]:
-    """Return what equally many plays of the same step tell, of each who wants them."""
-    (first, count), everyone = plays[0], [who for who, _ in plays]
+    """Return what plays of the same step tell, of each who wants them."""
+    first = plays[0].who
     if len(plays) == 1:
-        return [first.alone(count)]
-    program = first.wide
-    inputs = {name: np.concatenate([who.b[name] for who in everyone]) for name in program.input_names}
+        return [first.alone(plays[0].steps)]
+    program, count = first.wide, max(wanted.steps for wanted in plays)
+    inputs = {name: first.b[name][0] for name in program.input_names}
+    inputs |= {name: np.concatenate([who.b[name] for who, _ in plays]) for name in first.own}
     status, found = program.run(
         inputs, len(plays), steps=count, every=1, rare=first.rare, wanted=first.outputs
     )
-    each = [{name: x[k] for name, x in found.items()} for k in range(len(plays))]
-    return [(told, bool(status) and not all(np.isfinite(x).all() for x in told.values())) for told in each]
+
+    def is_bad(k: int, steps: int) -> bool:
+        return not all(np.isfinite(x[k, :steps]).all() for x in found.values())
+
+    return [(_Own(found, k), bool(status) and is_bad(k, steps)) for k, (_, steps) in enumerate(plays)]
+
+
+class _Own(dict[str, np.ndarray]):
+    """What plays of several states have `found`, (states, plays, ...), of the one with the number k: what is looked at
+    of it."""
+
+    def __init__(self, found: Mapping[str, np.ndarray], k: int) -> None:
+        self.found, self.k = found, k
+
+    def __missing__(self, name: str) -> np.ndarray:
+        own = self[name] = self.found[name][self.k]
+        return own

@@ -1,5 +1,5 @@
 """What `simulate` was asked for, with formulas as functions and names as systems, and who computes it: all states
-together, those of them that do not fail, or state by state where structures or contacts change."""
+together, those of them that do not fail, or each by itself where structures or contacts change."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class SimulationRequest:
             bar.tick((sum(times) + ended * span.end + rest * span.start) / count)
 
         try:
-            return together(motions, tick)
+            return together(motions, tick if bar.shown else None)
         finally:
             bar.done()
 

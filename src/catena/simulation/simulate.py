@@ -134,9 +134,9 @@ def simulate(
     returns, in another segment of the trajectory, whose `transitions` tell impulses and energy lost. `control` may then
     be a `PerStructure`. `contacts` are points and balls that may touch planes, points and balls, and rigid stops of
     joints: they are made and broken on the way, stick or slide, and never pull; or they are `TipContact`, which always
-    hold, rolling wheels and skates among them. With those that are made and broken states of a batch move one after
-    the other, each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at
-    common times.
+    hold, rolling wheels and skates among them. With those that are made and broken states of a batch move side by side,
+    each with times and changes of its own: `run.state(k)` is one of them, and `run.resample(101)` has all at common
+    times.
 
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body

@@ -41,7 +41,8 @@ def _copied(x: Any) -> Any:
 
 
 def memory_of(control: Any) -> list[Any]:
-    """Return the objects in which a controller may remember something: itself, the parts of a sum, what it samples.
+    """Return the objects in which a controller may remember something: itself unless it `keeps_nothing`, the parts of a
+    sum, what it samples.
     What a plain function keeps in its surroundings, nobody sees."""
     found: list[Any] = []
     _gather(control, found)
@@ -54,7 +55,8 @@ def _gather(one: Any, found: list[Any]) -> None:
     plain = isinstance(one, type | FunctionType | BuiltinFunctionType) or not hasattr(one, "__dict__")
     if plain or any(one is other for other in found):
         return
-    found.append(one)
+    if not getattr(one, "keeps_nothing", False):
+        found.append(one)
     for value in vars(one).values():
         for part in value if isinstance(value, list | tuple) else (value,):
             if callable(part) or isinstance(part, Controller | Remembered | TurnCounter):

@@ -308,6 +308,15 @@ class QuickSteps:
         self.b[CONSTANTS] = own.constants[None, :width]
         return found if len(found.tape.calls) == len(own.calls) else mover.program
 
+    @cached_property
+    def own(self) -> tuple[str, ...]:
+        """Return the inputs that are not the same for all states of a batch."""
+        names = self.wide.input_names
+        if CONSTANTS in names:
+            return names
+        same = self.mover.constant.keys() - {"contacts", "energy", *self._moving, *self._along}
+        return tuple(name for name in names if name not in same)
+
     @property
     def rare(self) -> tuple[int, int]:
         """Return when occasional sweeps are made."""
@@ -388,7 +397,7 @@ class QuickSteps:
             or size < COLLAPSE
         )
         met = met_last = True
-        if "met" in r and not self.closes:
+        if "met" in self.outputs and not self.closes:
             found = r["met"][:count, 0].tolist()
             met, met_last = any(found[k] > 0.5 for k in taken), bool(taken) and found[taken[-1]] > 0.5
         return ContactSteps(

@@ -27,6 +27,9 @@ def sampled(function: Callable[..., Any], rate: float | None) -> Controller:
 class SampledController(Controller):
     """Carries a rate for a function of (t, q, v); a simulation does the sampling."""
 
+    keeps_nothing = True
+    """It remembers nothing itself; what it samples may."""
+
     def __init__(self, function: Callable[..., Any], rate: float | None) -> None:
         if not callable(function):
             raise StateError(f"sampled: {shown(function)} cannot be called; give a function of (t, q, v).")
