@@ -14,7 +14,7 @@ from catena.simulation.acting.driven_joints import with_drives_in_tree
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.contacts.dry_component import needs_law
-from catena.simulation.contacts.landing import Landing
+from catena.simulation.contacts.landing import Landing, stepping
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
 from catena.simulation.following.headway import Headway
@@ -136,15 +136,20 @@ class SimulationRequest:
             )
         if isinstance(system, System):
             with_drives_in_tree(system, q, v, self.motion, False)
-        batch, states = single_states(system, *initial_state(system, q, v), self.near)
+        q, v = initial_state(system, q, v)
+        if self.varied:
+            own = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in self.varied.values()))
+            q = np.broadcast_to(q, (*own, q.shape[-1]))
+        batch, states = single_states(system, q, v, self.near)
         if not batch:
-            return alone(self._one(states[0], self._follow(())))
+            return alone(self._one(states[0], self._follow(()), self._varied_at((), batch)))
         indices = list(np.ndindex(batch))
         follows = [self._follow(index) for index in indices]
         is_told = any(one.observe is not None for one in follows)
         if not is_told:
             follows = [one.quietly(self.span) for one in follows]
-        motions = [self._tried(*each, records) for each in zip(states, follows, strict=True)]
+        numbers = [self._varied_at(index, batch) for index in indices]
+        motions = [self._tried(*each, records) for each in zip(states, follows, numbers, strict=True)]
         runs = self._one_by_one(motions) if is_told else self._in_lanes(motions)
         made = dict(zip(indices, runs, strict=True))
         failed = {index: words for index, words in made.items() if isinstance(words, str)}
@@ -181,16 +186,30 @@ class SimulationRequest:
         finally:
             bar.done()
 
-    def _tried(self, state: SingleState, following: Following, records: bool) -> Going[Trajectory | str]:
+    def _varied_at(
+        self, index: tuple[int, ...], batch: tuple[int, ...]
+    ) -> Mapping[tuple[str, str], np.ndarray]:
+        """Return the numbers of contacts of a state of a batch, () each."""
+        return {name: np.broadcast_to(x, batch)[index] for name, x in self.varied.items()}
+
+    def _tried(
+        self,
+        state: SingleState,
+        following: Following,
+        varied: Mapping[tuple[str, str], np.ndarray],
+        records: bool,
+    ) -> Going[Trajectory | str]:
         """Return the motion of one state of a batch; where failures are recorded, words if it fails."""
         try:
-            return (yield from self._one(state, following))
+            return (yield from self._one(state, following, varied))
         except CatenaError as error:
             if not records:
                 raise
             return str(error)
 
-    def _one(self, state: SingleState, following: Following) -> Going[Trajectory]:
+    def _one(
+        self, state: SingleState, following: Following, varied: Mapping[tuple[str, str], np.ndarray]
+    ) -> Going[Trajectory]:
         kept, samples, control = self.kept, self.samples, self.controls[0]
         if kept is not None:
             samples = None if kept.signals else list(self.span)
@@ -198,10 +217,16 @@ class SimulationRequest:
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
             following, self.check, state.near,
         )  # fmt: skip
-        if self.contacts or self.rubs:
-            made = yield from ContactRun(self.contacts, asked, state.every).going(state.q, state.v)
-        else:
-            made = asked.go(state.q, state.v)
+        moves: ChangingRun | ContactRun = asked
+        if self.landing:
+            moves = stepping(asked, self.contacts, varied)
+        elif self.contacts or self.rubs:
+            moves = ContactRun(self.contacts, asked, state.every)
+        made = (
+            (yield from moves.going(state.q, state.v))
+            if isinstance(moves, ContactRun)
+            else moves.go(state.q, state.v)
+        )
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)
         return made

@@ -12,7 +12,7 @@ from catena.errors import StateError
 from catena.kernels.teams.blas import by_one_blas_thread
 from catena.simulation.arguments import time_span
 from catena.simulation.contacts import Contact, Stop, tips_apart
-from catena.simulation.contacts.landing import varied_of
+from catena.simulation.contacts.landing import goes_in_lanes, varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.guards.events import Event
@@ -141,8 +141,9 @@ def simulate(
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
     bounds) and "abm4" take steps of `step` seconds; "time_stepping" does so too and finds what contacts do, all states
-    of a batch in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how loops stay closed:
-    "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness, damping).
+    of a batch of trees of rigid bodies in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
+    loops stay closed: "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness,
+    damping).
     `events` are located and reported, terminal ones end the motion of their state.
 
     `coordinates` are those that are integrated: "joint", those of the joints of the tree; "minimal", as many as there
@@ -210,10 +211,15 @@ def simulate(
     records = is_one_of(on_error, ("record",))
     _require_possible(on_error, observe, is_list or len(controls) > 1)
     if lands:
-        _require_landing(changing, records, varied, tips)
+        _require_landing(records, varied, tips)
     # What contacts of tips pass on is found for one mechanism at a time.
     differs = bool(tips) and (parameters is not None or any(_is_varied(one) for one in systems))
-    by_state = (bool(touching) and not lands) or changing or differs
+    by_state = (
+        (bool(touching) and not lands)
+        or changing
+        or differs
+        or (lands and not all(map(goes_in_lanes, systems)))
+    )
     if by_state and (len(controls) > 1 or is_list):
         raise StateError("Events that change the structure are for one system and one controller at a time.")
     span = time_span(start, duration)
@@ -243,18 +249,11 @@ def _is_varied(system: Any) -> bool:
     return isinstance(system, System) and system.variants.shape != ()
 
 
-def _require_landing(
-    changing: bool, records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]
-) -> None:
+def _require_landing(records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]) -> None:
     """Raise an error where steps that find impulses are asked for what they do not give."""
     if tips:
         raise StateError(
             f"time_stepping does not take contacts of tips, such as {tips[0].label!r}; choose an integrator such as "
-            "dopri5."
-        )
-    if changing:
-        raise StateError(
-            "time_stepping does not take events and changes that change the structure; choose an integrator such as "
             "dopri5."
         )
     if records and varied:
