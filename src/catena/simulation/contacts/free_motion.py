@@ -148,7 +148,10 @@ class FreeMotion:
         taken by what it has given last."""
         if self.acting.control is None:
             return self._nothing
-        return self.acting.at_tree(q[None], self.told(t, q, v)[None])[0]
+        told = self.told(t, q, v)
+        if not self.acting.at_loops:
+            return told[: len(v)]
+        return self.acting.at_tree(q[None], told[None])[0]
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
