@@ -1,5 +1,5 @@
-"""Contacts against problems whose solutions are known: a cradle, a ladder, turntables, an oscillator on a belt, a shaken
-grain, a geared stop, a tippe top, a top on ice, and the woodpecker toy with its published limit cycle."""
+"""Contacts against problems whose solutions are known: a cradle, a ladder, turntables, an oscillator on a belt, a
+shaken grain, a geared stop, a tippe top, a top on ice, and the woodpecker toy with its published limit cycle."""
 
 import numpy as np
 import pytest
@@ -137,8 +137,8 @@ def test_a_ball_rolls_in_circles_on_a_turntable():
 
 
 def test_a_block_on_a_spring_slips_on_a_belt_sticks_and_slips_again():
-    """Friction pulls the block about x = mu g / w^2 with amplitude 0.03 m until it is as fast as the belt, which carries
-    it to x = mu g / w^2; there the spring wins, and it swings with the amplitude u / w."""
+    """Friction pulls the block about x = mu g / w^2 with amplitude 0.03 m until it is as fast as the belt, which
+    carries it to x = mu g / w^2; there the spring wins, and it swings with the amplitude u / w."""
     mu, w, u, a = 0.4, 10.0, 0.1, 0.03
     m = ct.Mechanism("block on a belt")
     m.add_body("belt", mass=1.0, inertia=0.1)

@@ -134,7 +134,7 @@ def of_law():
 
 
 def of_coupling():
-    """A flywheel that a coupling lets turn three times as fast as the knee, and an armature of nine times its inertia."""
+    """A flywheel that a coupling turns three times as fast as the knee, and an armature of nine times its inertia."""
     inertia, runs = 2e-3, []
     for geared in (True, False):
         m = leg()
