@@ -1,4 +1,5 @@
-"""The tables of the five papers: tests and names that are told there exist."""
+"""Tables that say which test shows what, of the five papers and of contacts: tests and names that are told there
+exist."""
 
 import importlib
 import importlib.util
@@ -14,8 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "theory" / "papers.md"
 
 
-def test_every_test_that_the_tables_name_exists():
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [PAGE, ROOT / "docs" / "contacts.md"], ids=lambda page: page.stem)
+def test_every_test_that_the_tables_name_exists(page):
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text(encoding="utf-8"))
     assert len(named) > 40
     missing = [
         f"{file}::{function}"

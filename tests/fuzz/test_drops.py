@@ -59,10 +59,12 @@ def faults(run, contacts):
     gained = np.max(energy - np.minimum.accumulate(energy))
     if gained > 1e-4 * (1e-3 + np.ptp(energy)):
         found.append(f"{gained:.2g} J gained of {np.ptp(energy):.2g}")
+    # With this relative error of steps the time at which a contact lifts is found to 1e-5 of all forces.
+    most = max(np.abs(run.contact_forces[contact.frame]).max() for contact in contacts)
     for contact in contacts:
         f = run.contact_forces[contact.frame]
         size = 1e-6 * (1.0 + np.abs(f).max())
-        if (f[:, 2] < -size).any():
+        if (f[:, 2] < -size - 1e-5 * most).any():
             found.append(f"{contact.frame} pulls with {-f[:, 2].min():.2g} N")
         if (np.hypot(f[:, 0], f[:, 1]) > contact.friction * f[:, 2] + 10.0 * size).any():
             found.append(f"{contact.frame} leaves its cone")
@@ -93,7 +95,8 @@ def told(seeds):
 
 
 def test_some_drops():
-    wrong, _, words = told(range(1))
+    # In the second one redundant contacts come to the edge of what they hold together.
+    wrong, _, words = told((0, 125))
     assert not wrong and not words
 
 

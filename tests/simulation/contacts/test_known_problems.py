@@ -1,5 +1,5 @@
-"""Contacts against problems whose solutions are known: a cradle, a ladder, turntables, a shaken grain, a geared stop, a
-tippe top, a top on ice, and the woodpecker toy with its published limit cycle."""
+"""Contacts against problems whose solutions are known: a cradle, a ladder, turntables, an oscillator on a belt, a
+shaken grain, a geared stop, a tippe top, a top on ice, and the woodpecker toy with its published limit cycle."""
 
 import numpy as np
 import pytest
@@ -134,6 +134,38 @@ def test_a_ball_rolls_in_circles_on_a_turntable():
     x = centre[0] + np.cos(turned) * from_centre[0] - np.sin(turned) * from_centre[1]
     y = centre[1] + np.sin(turned) * from_centre[0] + np.cos(turned) * from_centre[1]
     np.testing.assert_allclose(run.position("ball")[:, :2], np.stack([x, y], axis=-1), atol=1e-7)
+
+
+def test_a_block_on_a_spring_slips_on_a_belt_sticks_and_slips_again():
+    """Friction pulls the block about x = mu g / w^2 with amplitude 0.03 m until it is as fast as the belt, which
+    carries it to x = mu g / w^2; there the spring wins, and it swings with the amplitude u / w."""
+    mu, w, u, a = 0.4, 10.0, 0.1, 0.03
+    m = ct.Mechanism("block on a belt")
+    m.add_body("belt", mass=1.0, inertia=0.1)
+    m.add_joint("drive", "ground", "belt", ct.Prismatic("x"))
+    m.add_body("block", mass=2.0, inertia=0.1)
+    m.add_joint("moves", "ground", "block", ct.Sdof("dx", "dz"), actuated=False)
+    m.add_frame("wall", "ground", ct.Pose(p=(-1.0, 0.0, 0.0)))
+    m.add_spring_between("spring", "wall", "block", stiffness=2.0 * w * w, rest_length=1.0)
+    s = m.system()
+    middle = mu * G / w**2
+    q, v = np.zeros(3), np.zeros(3)
+    q[s.slice_q("moves")], v[s.slice_v("drive")] = [middle - a, 0.0], u
+    path = ct.references.function(lambda t: u * t)
+    feet = [ct.Contact("block", on="belt", friction=mu)]
+    sticks = np.arcsin(u / (a * w)) / w
+    slips = sticks + a * np.cos(w * sticks) / u
+    times = np.linspace(0.0, slips + 2.5 / w, 201)
+    run = ct.simulate(s, q, v, times[-1], contacts=feet, motion={"drive": path}, samples=times, **EXACT)
+    changes = [(change.t, change.name) for change in run.transitions[-2:]]
+    assert changes[0] == (pytest.approx(sticks, abs=1e-7), "block stops sliding")
+    assert changes[1] == (pytest.approx(slips, abs=1e-6), "block slips")
+    x = run["moves"][:, 0]
+    expected = np.where(
+        run.t < sticks, middle - a * np.cos(w * run.t),
+        np.where(run.t < slips, middle + u * (run.t - slips), middle + u / w * np.sin(w * (run.t - slips))),
+    )  # fmt: skip
+    np.testing.assert_allclose(x, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize(("mu", "grips"), [(0.9, True), (0.1, False)])

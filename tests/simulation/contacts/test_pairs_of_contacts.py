@@ -123,6 +123,34 @@ def of_function():
     return [run(leg()), run(leg(springs=False), control=law)], 1e-6
 
 
+def of_law():
+    """Springs and dampers, and a law that compiles into the step and gives their forces."""
+
+    def symbolic(t, q, v):
+        forces = [-k * (q[3 + i] - rest) - c * v[3 + i] for i, (k, c, rest) in enumerate(PD.values())]
+        return [0.0, 0.0, 0.0, *forces]
+
+    return [run(leg()), run(leg(springs=False), control=ct.SymbolicControl(symbolic))], 1e-6
+
+
+def of_coupling():
+    """A flywheel that a coupling turns three times as fast as the knee, and an armature of nine times its inertia."""
+    inertia, runs = 2e-3, []
+    for geared in (True, False):
+        m = leg()
+        if geared:
+            m.add_body("wheel", mass=0.4, inertia=inertia)
+            m.add_joint("spins", "ground", "wheel", ct.Revolute("y"), actuated=False)
+            m.add_coupling("gear", {"knee": 3.0, "spins": -1.0})
+        else:
+            m = m.with_joint("knee", armature=9.0 * inertia)
+        s = m.system()
+        q, v = start(s)
+        q = s.assemble({joint: q[s.slice_q(joint)] for joint in ("base", "hip", "knee")}) if geared else q
+        runs.append(ct.simulate(s, q, v, UNTIL, contacts=[FLOOR], **EXACT))
+    return runs, 1e-6
+
+
 def of_samples():
     """Forces that a controller gives at samples, and a run from sample to sample under constant forces."""
     m = leg(springs=False)
@@ -181,6 +209,8 @@ CASES = (
     of_stop,
     of_drive,
     of_lift,
+    of_law,
+    of_coupling,
     of_function,
     of_samples,
     of_change,

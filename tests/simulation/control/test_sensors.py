@@ -100,3 +100,39 @@ def test_a_gear_tells_the_force_that_it_carries():
 def test_wrong_sensors_are_named(ask, words):
     with pytest.raises(ct.CatenaError, match=words):
         ask(pendulum().system())
+
+
+def test_sensors_feel_contacts_and_stops_in_a_run_as_they_do_along_it():
+    """A block slides to rest on a pad that a force sensor carries, and an arm lies on its stop: what the controller was
+    told is what the run tells, and both are weights where all is at rest."""
+    m = ct.Mechanism("block")
+    m.add_body("block", mass=2.0, inertia=0.1)
+    m.add_joint("moves", "ground", "block", ct.Sdof("dx", "dz"), actuated=False)
+    m.add_body("pad", mass=0.5, inertia=0.01)
+    m.add_joint("ankle", "block", "pad", ct.Fixed(), in_parent=ct.Pose(p=(0.0, 0.0, -0.1)))
+    m.add_body("arm", mass=0.3, com=(0.2, 0.0, 0.0), inertia=0.01)
+    m.add_joint("elbow", "block", "arm", ct.Revolute("-y"))
+    m.add_frame("sole", "pad", ct.Pose(p=(0.0, 0.0, -0.05)))
+    s, told = m.system(), []
+    q, v = s.neutral(), np.zeros(s.nv)
+    q[s.slice_q("moves")], v[s.slice_v("moves")] = [0.0, 0.15], [0.4, 0.0]
+    sensors = {"imu": ct.IMU("block"), "ankle": ct.ForceSensor("ankle"), "elbow": ct.ForceSensor("elbow")}
+
+    def law(t, readings):
+        told.append({(name, what): x for name, all_ in readings.items() for what, x in all_.items()})
+        return np.zeros(s.nv)
+
+    contacts = [ct.Contact("sole", friction=0.3), ct.Stop("elbow", lower=0.0, upper=1.0)]
+    times = np.linspace(0.0, 0.2, 21)
+    run = ct.simulate(
+        s, q, v, 0.2, contacts=contacts, control=ct.Sensed(sensors, law, 100.0), rtol=1e-9, samples=times
+    )
+    slides = run.contact("sole").mode == "slide"
+    assert slides.any() and not slides.all() and len(told) == 20
+    asked = np.searchsorted(run.t, times[:-1] + 1e-9) - 1
+    for name, sensor in sensors.items():
+        for what, along in run.read(sensor).items():
+            np.testing.assert_allclose([each[name, what] for each in told], along[asked], atol=1e-6)
+    np.testing.assert_allclose(told[-1]["imu", "accelerometer"], [0.0, 0.0, 9.81], atol=1e-6)
+    np.testing.assert_allclose(told[-1]["ankle", "force"], [0.0, 0.0, -2.3 * 9.81], atol=1e-5)
+    np.testing.assert_allclose(told[-1]["elbow", "moment"][1], -0.3 * 9.81 * 0.2, atol=1e-5)

@@ -281,8 +281,8 @@ class ActingForces(RunPart):
         if not self.batch and len(q) == 1:
             given = self.control(t, q[0].copy(), v[0].copy())
             if type(given) is np.ndarray and given.dtype == np.float64 and given.shape == (nv,):
-                # A sum that is finite is one of numbers that are.
-                if isfinite(given.sum()):
+                # A sum of squares that is finite is one of numbers that are.
+                if isfinite(given.dot(given)):
                     return self._wide(self.limited(given, v[0])[None])
             return self._checked(t, given, (), q[0], v, trial)
         if not self.batch:

@@ -20,6 +20,7 @@ from catena.simulation.contacts.bearing import Bearing
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
+from catena.simulation.contacts.stops_in_joints import forces_in_joints
 from catena.simulation.contacts.stuck import with_joints
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
@@ -27,6 +28,7 @@ from catena.spatial import Pose
 from catena.system import System
 
 if TYPE_CHECKING:
+    from catena.simulation.contacts.holding import Holding
     from catena.simulation.results.segment import Segment
 
 
@@ -45,6 +47,8 @@ class FreeMotion:
     _kept: dict[int, Kept] = field(default_factory=dict)
     bearing: Bearing | None = None
     """The friction that loads of joints make, None where they make none."""
+    holding: Holding | None = None
+    """Contacts as they were decided about last, for controllers that feel their forces."""
 
     def places_of(self, contacts: Sequence[int]) -> ContactPlaces:
         """Return where some of the contacts are."""
@@ -148,7 +152,10 @@ class FreeMotion:
         taken by what it has given last."""
         if self.acting.control is None:
             return self._nothing
-        return self.acting.at_tree(q[None], self.told(t, q, v)[None])[0]
+        told = self.told(t, q, v)
+        if not self.acting.at_loops:
+            return told[: len(v)]
+        return self.acting.at_tree(q[None], told[None])[0]
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
@@ -166,9 +173,38 @@ class FreeMotion:
         clock = self.acting.clock
         if clock is None or t < self.due - clock.slack:
             return False
+        if self.feels:
+            self.acting.control.feel(*self._felt(t, q, v))
         self._told = self.acting.command(t, q[None], v[None])[0]
         self.due = clock.after(t)
         return True
+
+    @cached_property
+    def feels(self) -> bool:
+        """Return whether the controller wants to know what acts before it is asked."""
+        return hasattr(self.acting.control, "feel")
+
+    def rest_controls(self) -> None:
+        """Let the controller give nothing as long as it has not been asked."""
+        self._told = np.zeros(self.acting.width)
+
+    def _felt(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[dict[str, np.ndarray], ...]:
+        """Return what acts at a state under the control forces that were given last: wrenches {frame: (6,)}, how driven
+        joints accelerate, and forces inside joints."""
+        at, holding, places = (np.array([t]), q[None], v[None]), self.holding, self.places
+        wrenches, driven = self.outside(*at)
+        stops: dict[str, np.ndarray] = {}
+        if holding is not None and holding.closed:
+            told = np.zeros(self.acting.width) if self._told is None else self._told
+            forces = np.zeros((1, len(places.contacts), 3))
+            tau = self.acting.at_tree(q[None], told[None])
+            forces[:, holding.closed] = holding.forces(*at, tau, at_edge=True).f
+            stops = forces_in_joints(places, forces)
+            inside = {k for k, *_ in places.in_joints}
+            own = [k for k in holding.closed if k not in inside]
+            wrenches = self.with_contacts(wrenches, *at[1:], forces[:, own], self.places_of(own))
+        first = ({name: x[0] for name, x in each.items()} for each in (wrenches, driven, stops))
+        return tuple(first)
 
     def until(self, end: float) -> float:
         """Return up to when the control forces of a controller with a rate hold, at most up to an end."""

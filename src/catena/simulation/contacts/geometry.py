@@ -123,21 +123,33 @@ class ContactPlaces:
         self.sign = (on_way[self.a] - on_way[self.b])[:, None, :]
         # Nodes of a flexible body share coordinates.
         self.shares = None if plan.owner is None else np.eye(plan.nv)[plan.v_index]
-        # Forces of contacts are told at one body of each node that moves.
-        self.nodes = np.array(sorted({int(i) for i in self.both} - {0}), dtype=np.int64)
+        # Forces of contacts are told at the bodies that move and touch, so that what welds them feels it.
+        frames = [(c.frame, c.on) if isinstance(c, Contact) else ("", "") for c in self.contacts]
+        self._touched = tuple(
+            np.array(
+                [_body_at(system, each[k], i) for each, i in zip(frames, nodes.tolist(), strict=True)],
+                dtype=object,
+            )
+            for k, nodes in enumerate((self.a, self.b))
+        )
         self._bodies_of: dict[tuple[int, ...], tuple[str, ...]] = {}
         self.bodies = self.bodies_of(range(count))
+        self.nodes = np.array([plan.body_pose[body][0] for body in self.bodies], dtype=np.int64)
         own = [plan.body_pose[body][1] for body in self.bodies]
         self.back_body = np.array([pose.R.T for pose in own]).reshape(-1, 3, 3)
         self.p_body = np.array([pose.p for pose in own]).reshape(-1, 1, 3)
-        self.pushed = 1.0 * (self.nodes[:, None] == self.a) - (self.nodes[:, None] == self.b)
+        names = np.array(self.bodies, dtype=object)[:, None]
+        first, second = self._touched
+        self.pushed = 1.0 * (names == first) - 1.0 * (names == second)
 
     def bodies_of(self, contacts: Sequence[int]) -> tuple[str, ...]:
-        """Return the bodies, one of each node, at which the forces of some of the contacts are told."""
+        """Return the bodies at which the forces of some of the contacts are told."""
         key = tuple(contacts)
         if key not in self._bodies_of:
-            nodes = {x for side in (self.a, self.b) for x in side[list(key)].tolist()} - {0}
-            self._bodies_of[key] = tuple(self.system.plan.bodies[i][0] for i in sorted(nodes))
+            found = {body for side in self._touched for body in side[list(key)].tolist()} - {""}
+            self._bodies_of[key] = tuple(
+                sorted(found, key=lambda body: (self.system.plan.body_pose[body][0], body))
+            )
         return self._bodies_of[key]
 
     def some(self, contacts: Sequence[int]) -> ContactPlaces:
@@ -358,6 +370,16 @@ def turned_from(z: np.ndarray) -> np.ndarray:
     other = np.where(np.abs(z[:, :1]) < 0.6, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     x = crossed(other, z)
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300))
+
+
+def _body_at(system: System, frame: str, node: int) -> str:
+    """Return the body of a frame at which a force on a node can be told, the first one of the node if the frame has
+    none or its body is in several nodes; nothing on ground."""
+    if node == 0:
+        return ""
+    frames, plan = system.mechanism.frames, system.plan
+    body = frames[frame].body if frame in frames else frame
+    return body if plan.body_pose.get(body, (0, None))[0] == node else plan.bodies[node][0]
 
 
 def _sides(

@@ -116,15 +116,18 @@ class Holding:
         w = w / np.maximum(np.hypot(w[..., 0], w[..., 1]), 1e-300)[..., None]
         return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
 
-    def forces(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> Forces:
+    def forces(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, at_edge: bool = False
+    ) -> Forces:
         """Return the forces at the times t (states,) and states q (states, nq), v (states, nv), under control forces
-        tau (states, nv)."""
+        tau (states, nv). States may be `at_edge`, where modes end by as little as that is located to: redundant
+        contacts have forces of Coulomb's law there, too."""
         touches = self.places.at(q, v)
         vdot, _, W = self.free_motion.both(t, q, v, tau, touches)
         c = (touches.A @ vdot[:, None, :, None])[..., 0] + touches.b + 2.0 * PULL * touches.u
         c[..., 2] += PULL * PULL * touches.gap
         if not self.places.dry:
-            return Forces(self._solved(t, W, c, touches), touches)
+            return Forces(self._solved(t, W, c, touches, at_edge), touches)
         speed = touches.u[..., 0]
         slips, sense = (x + 0.0 * speed for x in (1.0 - self.sticks, np.asarray(self.along)[self.closed, 0]))
 
@@ -132,7 +135,7 @@ class Holding:
             """Return the forces where loads make so much friction (states, closed)."""
             pressed = np.zeros_like(c)
             pressed[..., 2] = self.places.pressed(speed, slips, sense, load)
-            return self._solved(t, W, c + pressed, touches)
+            return self._solved(t, W, c + pressed, touches, at_edge)
 
         load = np.tile(self.free_motion.load[self.closed], (len(q), 1))
         bearing = self.free_motion.bearing
@@ -164,13 +167,15 @@ class Holding:
                 if asks and len(run.t) != nodes:
                     states = zip(run.t, run.q, run.v, strict=True)
                     tau = np.array([self.free_motion.command(float(t), q, v) for t, q, v in states])
-                pushed = self.forces(run.t, run.q, run.v, tau)
+                pushed = self.forces(run.t, run.q, run.v, tau, at_edge=True)
                 f[:, self.closed] = pushed.touches.told(pushed.f)
             return f
 
         return forces
 
-    def _solved(self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches) -> np.ndarray:
+    def _solved(
+        self, t: np.ndarray, W: np.ndarray, c: np.ndarray, touches: Touches, at_edge: bool
+    ) -> np.ndarray:
         states, k = touches.gap.shape
         P = np.zeros((states, 3 * k, len(self.rows)))
         column, along = 0, self.directions(t, touches)
@@ -193,12 +198,14 @@ class Holding:
         none = PULLS * np.abs(f).max(axis=(-1, -2))[:, None]
         rubs = np.where(self.sticks, np.hypot(f[..., 0], f[..., 1]), 0.0)
         for s in np.flatnonzero(((f[..., 2] < -none) | (rubs > self.mu * f[..., 2] + none)).any(axis=-1)):
-            f[s] = self._otherwise(W[s], c[s], along[s], f[s])
+            f[s] = self._otherwise(W[s], c[s], along[s], f[s], at_edge)
         return np.asarray(f)
 
-    def _otherwise(self, W: np.ndarray, c: np.ndarray, along: np.ndarray, f: np.ndarray) -> np.ndarray:
-        """Return forces (closed, 3) of one state of which none pulls or leaves its cone, or those given if the modes do
-        not go on."""
+    def _otherwise(
+        self, W: np.ndarray, c: np.ndarray, along: np.ndarray, f: np.ndarray, at_edge: bool
+    ) -> np.ndarray:
+        """Return forces (closed, 3) of one state of which none pulls or leaves its cone; those given if the modes do
+        not go on, unless they are `at_edge`."""
         mu = self.mu
         sliding = [
             None if sticks or not m else -d[:2] / m
@@ -216,4 +223,4 @@ class Holding:
             for a, b, m, n in zip(modes, found.modes, mu, found.f[:, 2], strict=True)
         )
         still = np.abs(found.r[:, 2]).max() <= 1e-7 * (np.abs(c).max() + 1e-300)
-        return found.f if goes_on and still else f
+        return found.f if at_edge or (goes_on and still) else f

@@ -46,13 +46,15 @@ class Path:
             self.parts.append((passed.q, passed.v, passed.work))
         return told
 
-    def go_over(self, state: ContactState, told: np.ndarray, tau: np.ndarray) -> None:
+    def go_over(
+        self, t: float, rows: tuple[np.ndarray, np.ndarray, np.ndarray], told: np.ndarray, tau: np.ndarray
+    ) -> None:
         """Go on by one step, which told what contacts do (contacts, told) under control forces tau (nv,) where it
-        began, to a state that nothing is told of yet."""
+        began, to a time t at which nothing is told yet of the `rows` q (1, nq), v (1, nv) and works (1, sources)."""
         if len(self.told) < len(self.t):
             self.look_ahead(told, tau)
-        self.t.append(state.t)
-        self.parts.append((state.q[None], state.v[None], state.work[None]))
+        self.t.append(t)
+        self.parts.append(rows)
 
     def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
         """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""

@@ -419,12 +419,14 @@ class QuickSteps:
             t, accepted, halts, met = r["t"], r["accepted"], r["halt"], r["met"]
             taken = [k for k in range(count) if accepted.item(k) > 0.5]
             is_good = not bad and taken and t.item(count - 1) >= end and halts.item(count - 1) < 0.5
-            if not is_good or any(met.item(k) > 0.5 for k in taken):
+            if not is_good or max(map(met.item, taken)) > 0.5:
                 break
             for k in taken:
-                work = r["work"][k].copy() if counts else state.work
-                state = ContactState(t.item(k), r["q"][k].copy(), r["qd"][k].copy(), work, None, None)
-                path.go_over(state, r["told"][k].reshape(shape).copy(), self.tau)
+                row = slice(k, k + 1)
+                work = r["work"][row].copy() if counts else path.parts[-1][2][-1:]
+                rows = r["q"][row].copy(), r["qd"][row].copy(), work
+                path.go_over(t.item(k), rows, r["told"][k].reshape(shape).copy(), self.tau)
+            state = path.state(-1)
             h = max(self.h, r["h"].item(count - 1))
             path.ahead = ahead = r["told_now"][count - 1].reshape(shape).copy(), self.tau
             self.tick(state.t)

@@ -11,6 +11,7 @@ like contacts do; careful steps and impacts meet them too (`meeting`). Where all
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -382,6 +383,8 @@ class ContactRun:
         """Decide what contacts do from now on, because one of them changed, or none is decided about yet; friction
         stops those in `rests` at once."""
         t, q, v, before = self.now, self.q, self.v, self.standing
+        if before is None and self.free_motion.feels:
+            self._feel_first()
         self.free_motion.keep_time(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
         slips = change.contact if change is not None and change.what == SLIPPING else -1
@@ -396,12 +399,22 @@ class ContactRun:
         why = "at the start" if change is None else f"{self.contacts[change.contact].label} {change.what}"
         return self._go_on(why, found)
 
+    def _feel_first(self) -> None:
+        """Let a controller that has not been asked yet feel what contacts bear without it."""
+        self.free_motion.rest_controls()
+        with suppress(SimulationError):
+            standing = self.deciding.decide(self.now, self.q, self.v).standing
+            self.free_motion.holding = Holding(self.free_motion, standing, self.length, standing.slip)
+
     def _go_on(self, why: str, found: Decision) -> Sequence[Transition]:
         """Go on with what was decided, and tell what changed."""
         (self.hit if found.lost > 0.0 else self.decided).append(self.now)
         change = self._told(why, found)
         told = change.told if self.standing is not None else found.standing.holds(len(self.given))
         self.standing, self.q, self.v = found.standing, found.q, found.v
+        if self.free_motion.feels:
+            standing = found.standing
+            self.free_motion.holding = Holding(self.free_motion, standing, self.length, standing.slip)
         return (change,) if change.impulse or told else ()
 
     def _told(self, why: str, found: Decision) -> Transition:

@@ -5,7 +5,8 @@
     run.read(imu)["accelerometer"]                                                  # (..., samples, 3)
 
 An accelerometer and a force sensor feel the forces that act at that instant, the controller's own among them. A
-controller is asked before it acts, so its sensors tell what they feel under the forces that it gave last.
+controller is asked before it acts, so its sensors tell what they feel under the forces that it gave last; in runs with
+contacts they feel these, wrenches that are given, and driven joints, by time stepping none of them.
 """
 
 from __future__ import annotations
@@ -247,6 +248,17 @@ class Sensed(Controller):
         self._tau: np.ndarray | None = None
         self._motors: dict[str, np.ndarray] = {}
         self._turns = TurnCounter({})
+        self.feel({}, {}, {})
+
+    def feel(
+        self,
+        wrenches: Mapping[str, np.ndarray],
+        driven: Mapping[str, np.ndarray],
+        stops: Mapping[str, np.ndarray],
+    ) -> None:
+        """Say what acts where it is asked next: wrenches (6,) on frames, with those of contacts, how driven joints
+        accelerate, and the forces of rigid stops inside joints. Runs with contacts do so."""
+        self._felt = wrenches, driven, stops
 
     @property
     def joints_looked_at(self) -> tuple[str, ...]:
@@ -263,6 +275,7 @@ class Sensed(Controller):
         # Parameters that differ from state to state do so in the shape of the batch.
         self._system, self._tau, self._motors = system.variants.reshaped(batch), None, {}
         self._turns = TurnCounter({})
+        self.feel({}, {}, {})
         begin = getattr(self.law, "start", None)
         if begin is not None:
             begin(system, batch)
@@ -275,7 +288,8 @@ class Sensed(Controller):
         forces = (force.at for force in system.mechanics.elements.placed if force.counts)
         looked_at = [x for x in dict.fromkeys((*self.joints_looked_at, *forces)) if x in system.loops]
         near = {joint: self._turns.position(system, t, q, v, joint) for joint in looked_at}
-        at = SensedState(system, q, v, tau, besides=loads.Besides(self._motors, near=near))
+        wrenches, driven, stops = self._felt
+        at = SensedState(system, q, v, tau, wrenches, driven, loads.Besides(self._motors, stops, near))
         given = self.law(t, {name: sensor.read(at) for name, sensor in self.sensors.items()})
         self._motors = {}
         if isinstance(given, Mapping):
