@@ -42,6 +42,21 @@ def kinds(s):
         "event": {"events": [ct.Event(lambda t, q, v: q[0] - 0.41, "there")]},
         "stop": {"contacts": [ct.Stop(s.joints[1], -0.72, 0.2, restitution=0.4)], "control": Remembers(), "rtol": 1e-9},
         "stop, driven by Python": {"contacts": [ct.Stop(s.joints[1], -0.72, 0.2)], "forces": wave, "rtol": 1e-8},
+        "formulas": {
+            "control": {s.joints[0]: "-k * joint1 - 0.2 * v.joint1"}, "parameters": {"k": 3.0, "link2.mass": 1.5},
+            "forces": {"link2": [0, 0, 0, "2 * sin(5 * t)", 0, 0]}, "events": ["joint1 - 0.41"],
+        },
+        "a driven joint": {"motion": {s.joints[0]: "0.4 + 0.3 * t"}, "control": lambda t, q, v: -v},
+        "changes": {
+            "changes": [ct.Change(at=0.113, lock=s.joints[1]), ct.Change(at=0.151, unlock=s.joints[1])],
+            "control": ct.Described(ct.PID, {s.joints[0]: 0.2}, 5.0, ki=5.0, rate=40.0),
+        },
+        "stop and a change": {
+            "contacts": [ct.Stop(s.joints[1], -0.72, 0.2)], "changes": [ct.Change(at=0.113, lock=s.joints[0])],
+            "rtol": 1e-9,
+        },
+        "stiff": {"integrator": "radau", "control": lambda t, q, v: -q},
+        "coordinates": {"coordinates": "absolute", "rtol": 1e-8},
         "structure": {
             "events": [lock, free],
             "control": ct.PerStructure(lambda s: ct.PID(s, {s.joints[0]: 0.2}, 5.0, ki=5.0, rate=40.0)),
@@ -53,7 +68,13 @@ def parts(run):
     return run.segments if hasattr(run, "segments") else [run]
 
 
-@pytest.mark.parametrize("kind", kinds(arm()))
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[pytest.mark.slow] if kind in ("stiff", "coordinates") else [])
+        for kind in kinds(arm())
+    ],
+)
 def test_a_stepper_moves_as_a_run_does_and_goes_on_from_where_it_was(kind):
     """Twenty steps are a run. Ten of them, then five that are undone, then ten: the same to the last digits."""
     s = arm()

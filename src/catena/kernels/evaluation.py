@@ -117,7 +117,7 @@ class Evaluator:
         self.mechanism, self.plan, self.by_state = mechanism, plan, by_state
         self._laid_out, self._special = laid_out, special
         self.constants = Constants.of(plan, plan.gravity)
-        self._one: WeakKeyDictionary[Algorithm, dict[frozenset[str], tuple[Program, Any]]] = (
+        self._one: WeakKeyDictionary[Algorithm, dict[tuple[str, ...], tuple[Program, Any]]] = (
             WeakKeyDictionary()
         )
         # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
@@ -217,6 +217,9 @@ class Evaluator:
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
+        few = not (frame or forces or into or is_plain()) and self.by_state is None and self.plan.owner is None
+        if few and not self._checked and (found := self._of_few(algorithm, inputs)) is not None:
+            return found
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
             if value is not None:
@@ -246,11 +249,9 @@ class Evaluator:
             for name, y in (into or {}).items():
                 y[...] = outputs[name].reshape(y.shape)
         else:
+            if few and (found := self._of_few(algorithm, given)) is not None:
+                return found
             program = self.program(algorithm, absent, frame, forces=forces)
-            if states <= FEW and not (into or varying or frame or forces):
-                found = self._of_few(algorithm, absent, program, rows, states)
-                if found is not None:
-                    return {n: y.reshape(*batch, *y.shape[1:]) for n, y in found.items()}
             status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
         if status & NOT_FINITE_INPUT or (status and finite):
             self.complain(algorithm, status, given, outputs)
@@ -258,36 +259,53 @@ class Evaluator:
             outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
-    def _of_few(
-        self,
-        algorithm: Algorithm,
-        absent: frozenset[str],
-        program: Program,
-        rows: Mapping[str, np.ndarray],
-        states: int,
-    ) -> dict[str, np.ndarray] | None:
+    def _of_few(self, algorithm: Algorithm, inputs: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
         """Return the outputs of few states, each computed the shortest way; None where something is out of the
-        ordinary."""
-        if self.plan.owner is not None:
+        ordinary, as inputs that are no arrays of doubles with the same batch dimension, or none."""
+        named = {n: x for n, x in inputs.items() if x is not None}
+        shapes = {x.shape[:-1] if type(x) is np.ndarray else None for x in named.values()}
+        batch = shapes.pop() if len(shapes) == 1 else None
+        if batch is None or len(batch) > 1 or prod(batch) > FEW:
             return None
+        made = self._single(algorithm, tuple(named))
+        if made is None:
+            return None
+        program, alone = made
+        given = [named[n] for n in program.input_names]
+        found = [alone(*(x[k] for x in given)) for k in range(batch[0])] if batch else [alone(*given)]
+        if not found or any(one is None for one in found):
+            return None
+        if "q_next" in named:
+            self.check_positions("q1", named["q_next"])
+        (first, (shape, _)), *others = program.tape.outputs.items()
+        if not others:
+            return {first: np.array(found).reshape(*batch, *shape)}
+        outputs = {first: np.array([x for x, _ in found]).reshape(*batch, *shape)}
+        behind, start = np.array([y for _, y in found]), 0
+        for name, (shape, _) in others:
+            end = start + prod(shape)
+            outputs[name], start = behind[:, start:end].reshape(*batch, *shape), end
+        return outputs
+
+    def _single(self, algorithm: Algorithm, names: tuple[str, ...]) -> tuple[Program, Any] | None:
+        """Return the program for inputs of these names, and a function of them for one state; None where others are
+        needed."""
         known = self._one.get(algorithm)
         if known is None:
             known = self._one.setdefault(algorithm, {})
-        made = known.get(absent)
-        if made is None or made[0] is not program:
-            made = known[absent] = program, program.single()
-        given = [rows[n] for n in program.input_names]
-        found = [made[1](*[x if x.ndim == 1 else x[k] for x in given]) for k in range(states)]
-        if not found or any(one is None for one in found):
+        made = known.get(names)
+        if made is not None and self._special is None:
+            return made
+        absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs}.difference(names))
+        if absent - algorithm.optional:
             return None
-        (first, (shape, _)), *others = program.tape.outputs.items()
-        if not others:
-            return {first: np.array(found).reshape(states, *shape)}
-        outputs, behind, start = {first: np.array([x for x, _ in found])}, np.array([y for _, y in found]), 0
-        for name, (shape, _) in others:
-            end = start + prod(shape)
-            outputs[name], start = behind[:, start:end].reshape(states, *shape), end
-        return outputs
+        program = self.program(algorithm, absent)
+        if {*program.input_names} != {*names}:
+            return None
+        if made is None or made[0] is not program:
+            looked_at = [start for _, start in self.plan.quaternions] if program.input_names[0] == "q" else []
+            made = known[names] = program, program.single(looked_at)
+        return made
 
     @cached_property
     def _stations(self) -> "tuple[StationPlan, Evaluator] | None":

@@ -41,7 +41,7 @@ def begun(
         return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
     options = {
         name: getattr(problem, name)
-        for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent")
+        for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent", "tips")
     }
 
     def one(state: SingleState) -> ContactRun | ChangingRun:

@@ -9,21 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena.dynamics.contacts.tip_contact import TipContact
 from catena.errors import SimulationError, StateError
 from catena.kernels import FORCE_INPUTS, NEAR, Session
 from catena.simulation.acting.acting_forces import ActingForces
-from catena.simulation.arguments import event_list, initial_state
-from catena.simulation.contacts import Contact, Stop, contact_list
+from catena.simulation.arguments import initial_state
+from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.contacts.landing import Landing
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
-from catena.simulation.problem import Applied, Control, Prescribed, Problem
+from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
+from catena.simulation.scenario import Change, Described
+from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
 from catena.simulation.several import HeldForces, Several
 from catena.simulation.starting import begun
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.drift import Drift, Remedy
 from catena.simulation.stepping.faults import RUNAWAY, joint_of
-from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS
+from catena.simulation.stepping.integrators import ADAPTIVE, FIXED_STEPS, INTEGRATORS, SOLVERS
 from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.sticking import STICKING_NUMBERS
 from catena.simulation.structure_changes import is_changing
@@ -32,7 +35,8 @@ from catena.simulation.turns import near_rows
 from catena.system import System
 from catena.validation import is_finite, is_one_of, is_positive, real_array, shown
 
-METHODS = (*(name for name in FIXED_STEPS if name != "abm4"), *ADAPTIVE)
+# Steps of "abm4" need three before them, which a motion that goes on step by step does not keep.
+METHODS = tuple(name for name in INTEGRATORS if name != "abm4")
 # Adaptive methods take the step they are told to, whatever its error.
 ANY_ERROR = 1e280
 
@@ -55,20 +59,19 @@ class Stepper:
     """Moves a state, or a batch of states, by steps of `step` seconds under forces that its caller gives, or under a
     controller.
 
-    `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. `integrator` is
-    one of "rk4", "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog", "dopri5" and "dop853"; the last
-    two take the step as told and do not look at its error. `motion`, `forces`, `drift` and `near` are those of
-    `simulate`.
-    Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is made, so that
-    a step costs little.
+    `q` (..., nq) and `v` (..., nv) are where it begins, the mechanism's own initial state unless given. The other
+    arguments are those of `simulate`, formulas among them, and so are all methods but "abm4"; the motion begins at
+    `start` [s]. Springs, stops, wrenches and friction of the mechanism act. Everything is laid out when the stepper is
+    made, so that a step costs little.
 
-    `control`, `contacts`, `events` and `parameters` are those of `simulate` too; the motion begins at `start` [s]. With
-    one of the first three a step is what a run does in that time: dopri5 and dop853 choose steps within it by `rtol`
-    and `atol`. `happened` tells the events and the changes of the last step, `system` is the structure now, and `ended`
-    says why nothing goes on, if an event ended the motion. With contacts, or events that change the structure, every
-    state of a batch has a motion of its own, and a structure, `stepper.state(k)`: where structures differ, q and v are
-    arrays of the shape of the batch, of arrays (nq,) and (nv,). A controller then has a memory of its own for each
-    state. `save_state` and `restore_state` let it go on from where it was.
+    With a controller, contacts, events or changes, with a stiff method, and in other `coordinates` than those of
+    joints, a step is what a run does in that time: methods that choose their steps do so within it by `rtol` and
+    `atol`. Without, "dopri5" and "dop853" take the step as told and do not look at its error. `happened` tells the
+    events and the changes of the last step, `system` is the structure now, and `ended` says why nothing goes on, if an
+    event ended the motion. With contacts, or events that change the structure, every state of a batch has a motion of
+    its own, and a structure, `stepper.state(k)`: where structures differ, q and v are arrays of the shape of the batch,
+    of arrays (nq,) and (nv,). A controller then has a memory of its own for each state. `save_state` and
+    `restore_state` let it go on from where it was.
     """
 
     def __init__(
@@ -79,17 +82,20 @@ class Stepper:
         *,
         step: float = 1e-3,
         integrator: str = "rk4",
-        motion: Mapping[str, Prescribed] | None = None,
-        forces: Mapping[str, Applied] | None = None,
+        motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
+        forces: Mapping[str, Applied | Sequence[Any]] | None = None,
         drift: str | Remedy = "projection",
         near: Mapping[str, ArrayLike] | None = None,
-        control: Control | None = None,
-        contacts: Sequence[Contact | Stop] = (),
-        events: Sequence[Event | Control] | Event | Control = (),
+        control: Control | Described | ForcesByFormula | None = None,
+        contacts: Sequence[Contact | Stop | TipContact] = (),
+        events: Sequence[Event | Control | str] | Event | Control | str = (),
+        changes: Sequence[Change] = (),
         parameters: Mapping[str, ArrayLike] | None = None,
         start: float = 0.0,
         rtol: float = 1e-11,
         atol: float = 1e-13,
+        coordinates: str = "joint",
+        independent: str | Sequence[str] | None = None,
     ) -> None:
         if not is_one_of(integrator, METHODS):
             raise StateError(
@@ -97,25 +103,35 @@ class Stepper:
             )
         if not is_positive(step):
             raise StateError(f"Stepper: step is {shown(step)}; give a positive number of seconds.")
+        self._named, parameters = named_numbers(parameters)
         if parameters is not None and isinstance(system, System):
             system = system.vary(parameters)
-        contacts, self._events = contact_list(contacts), events
-        self._contacts = contacts
-        adaptive, self._told = integrator in ADAPTIVE, None
+        (contacts, tips), events = tips_apart(contacts), events_of(events, changes, self._named)
+        self._contacts, self._events, self._changes = contacts, events, is_changing(events)
+        self._control, self._told = control, None
         lands = is_one_of(integrator, ("time_stepping",))
-        self._is_timeline = bool(control is not None or contacts or event_list(events) or lands)
+        self._is_timeline = bool(
+            control is not None
+            or contacts
+            or events
+            or lands
+            or coordinates != "joint"
+            or integrator in SOLVERS
+        )
         if self._is_timeline and control is None:
-            control = self._told = HeldForces()
-        elif not self._is_timeline and adaptive:
+            self._control = self._told = HeldForces()
+        elif not self._is_timeline and integrator in ADAPTIVE:
             rtol = atol = ANY_ERROR
-        if (contacts or is_changing(events)) and integrator == "implicit_leapfrog":
+        if (contacts or self._changes) and integrator == "implicit_leapfrog":
             raise StateError(
                 "Stepper: implicit_leapfrog remembers its last step, which contacts and changes of the structure take "
                 "from it; choose another integrator."
             )
+        moves, pushes = motions(motion, self._named), wrenches(forces, self._named)
         self.problem = Problem(
-            system, control, {} if motion is None else motion, {} if forces is None else forces, integrator,
-            None if adaptive else float(step), rtol, atol, drift, near={} if near is None else near,
+            system, self._controller(system, q, v), {} if moves is None else moves, {} if pushes is None else pushes,
+            integrator, float(step) if is_one_of(integrator, FIXED_STEPS) else None, rtol, atol, drift,
+            near={} if near is None else near, coordinates=coordinates, independent=independent, tips=tips,
             landing=Landing.of(system, contacts) if lands and isinstance(system, System) else None,
         )  # fmt: skip
         q, v = initial_state(system, q, v)
@@ -139,6 +155,12 @@ class Stepper:
         self._drift = Drift(system, drift, q.reshape(-1, system.nq)[0])
         self._lay_out()
         self.reset(q, v, start, near)
+
+    def _controller(self, system: Any, q: Any, v: Any) -> Any:
+        """Return the controller of a motion that begins at q, v."""
+        if not isinstance(system, System):
+            return self._control
+        return controller(self._control, system, q, v, self._named, self._changes)
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
@@ -197,7 +219,8 @@ class Stepper:
             raise StateError(f"Stepper: t is {shown(t)}; give a time in seconds.")
         self.t = float(t)
         if self._is_timeline:
-            problem = replace(self.problem, near={} if near is None else near)
+            control = self._controller(self.problem.system, q, v)
+            problem = replace(self.problem, control=control, near={} if near is None else near)
             self._timeline = begun(problem, q, v, self.t, self.size, self._contacts, self._events)
             return
         self._q[:], self._v[:] = q.reshape(-1, system.nq), v.reshape(-1, system.nv)
@@ -205,6 +228,8 @@ class Stepper:
             x[:] = 0.0
         if self._acting.motion:
             self._q[:], self._v[:], _ = self._acting.prescribed.imposed(self.t, self._q, self._v)
+        if self._acting.tips is not None:
+            self._acting.tips.require_start(self.t, self._q, self._v, self.batch)
         rows = near_rows(system, {} if near is None else near, self.batch)
         self._mover.near[:] = self._acting.near_at(self._q, rows)
         if NEAR in self._past:

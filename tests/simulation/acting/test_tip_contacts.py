@@ -50,6 +50,23 @@ def test_chaplygin_sleigh():
     assert run.audit().ok
 
 
+def test_a_stepper_holds_tips_as_a_run_does():
+    """By itself, and under a controller."""
+    s = planar(2.0, 0.3, 0.4).system()
+    q, v = [0, 0, 0.3], [-0.4 * np.cos(0.3), -0.4 * np.sin(0.3), 2.0]
+    for given in ({}, {"control": lambda t, q, v: np.zeros(3)}):
+        options = {"contacts": [BLADE], "rtol": 1e-8, **given}
+        run = ct.simulate(s, q, v, 0.1, **options)
+        stepper = ct.Stepper(s, q, v, step=0.01, integrator="dopri5", **options)
+        for _ in range(10):
+            stepper.step()
+        at_end = run.at(0.1)
+        np.testing.assert_allclose(stepper.q, at_end[0], atol=1e-8)
+        np.testing.assert_allclose(stepper.v, at_end[1], atol=1e-8)
+    with pytest.raises(ct.StateError, match="sledge"):
+        ct.Stepper(s, q, [0.0, 1.0, 0.0], contacts=[BLADE])
+
+
 def test_knife_edge_on_a_slope():
     """It does not slide down: it goes along a cycloid across the slope (Neimark and Fufaev)."""
     slope, rate, g = 0.3, 2.5, 9.81

@@ -173,8 +173,9 @@ class FreeMotion:
         clock = self.acting.clock
         if clock is None or t < self.due - clock.slack:
             return False
+        control: Any = self.acting.control
         if self.feels:
-            self.acting.control.feel(*self._felt(t, q, v))
+            control.feel(*self._felt(t, q, v))
         self._told = self.acting.command(t, q[None], v[None])[0]
         self.due = clock.after(t)
         return True

@@ -320,9 +320,8 @@ class QuickStretch:
         if any(x < 0.0 for (kind, _), x in zip(self.watched, margins.values, strict=True) if kind in (0, 3)):
             return None
         holding.redundant = True
-        rows = (np.array([state.t]), *(x[None] for x in (state.q, state.v, state.tau)))
-        told = state.told.copy()
-        told[holding.closed, :3] = holding.forces(*rows).f[0]
+        told, t = state.told.copy(), np.array([state.t])
+        told[holding.closed, :3] = holding.forces(t, state.q[None], state.v[None], state.tau[None]).f[0]
         return replace(state, told=told) if self._margins(told).are_above else None
 
     def _given_up(self, path: Path, count: int) -> Quick | None:

@@ -127,7 +127,7 @@ def closure(evaluator: Evaluator, q: Any, v: Any = None) -> tuple[np.ndarray, np
     result = evaluator.evaluate(algorithm, {"q": q, "qd": v})
     position, velocity = result["position"], result["velocity"]
     flat = *position.shape[:-2], position.shape[-2] * position.shape[-1]
-    return position.reshape(flat)[..., kept], velocity.reshape(flat)[..., kept]
+    return position.reshape(flat).take(kept, axis=-1), velocity.reshape(flat).take(kept, axis=-1)
 
 
 def _compiled(evaluator: Evaluator) -> tuple[Algorithm, np.ndarray] | None:

@@ -45,7 +45,7 @@ def are_loops_fine(run: Segment) -> bool:
     if not run.system.mechanics.constrained:
         return True
     position, rate, speed = _openings(run)
-    return bool((position <= CLOSURE).all() and (rate <= CLOSURE_RATE * speed).all())
+    return bool(position.max() <= CLOSURE and rate.max() <= CLOSURE_RATE * speed)
 
 
 def _openings(run: Segment) -> tuple[np.ndarray, np.ndarray, float]:
