@@ -223,9 +223,9 @@ class Evaluator:
                 given[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
-        told = self._width(algorithm, FORCE_INPUTS, forces)
-        if told and FORCE_INPUTS not in given:
-            given[FORCE_INPUTS] = np.zeros(told)
+        width = self._width(algorithm, FORCE_INPUTS, forces)
+        if width and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(width)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         if NEAR not in given and self._width(algorithm, NEAR, forces):
             # Nobody has counted turns, so that angles lie within one.
