@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import catena as ct
 from benchmarks.states import closed_states, random_states
-from catena.dynamics.elements.stops import STOP_TIME
+from catena.dynamics.elements.placed_forces import STOP_TIME
 from catena.forces.smooth import ONSET_DEPTH
 from catena.kernels import plain_numbers
 from catena.mechanism.generators import arm7, arms_on_object, four_bar, random_mechanism

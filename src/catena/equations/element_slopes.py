@@ -39,8 +39,8 @@ class ElementSlopes:
         )
         # Most forces act on few joints: only what can differ from zero is computed.
         self._places = [_places(x) for x in (by_q, by_v)]
-        told = casadi.vertcat(*(casadi.SX(x.nz[:]) if x.nnz() else casadi.SX(0, 1) for x in (by_q, by_v)))
-        self._function = casadi.Function("slopes", [at, rates], [casadi.cse(casadi.densify(told))])
+        slopes = casadi.vertcat(*(casadi.SX(x.nz[:]) if x.nnz() else casadi.SX(0, 1) for x in (by_q, by_v)))
+        self._function = casadi.Function("slopes", [at, rates], [casadi.cse(casadi.densify(slopes))])
 
     def at(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives (states, nv, nv) by steps and by velocities at q (states, nq) and v (states, nv)."""

@@ -51,11 +51,11 @@ class RotorRow:
 def loop_constraints(sort: EliminationShape, poses: bool = False) -> Algorithm:
     """Return how tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `poses`
     also how bodies stand and move."""
-    told = {"pose": Transform, "v": Motion} if poses else {}
+    outputs = {"pose": Transform, "v": Motion} if poses else {}
     return replace(
         loop_elimination(sort), name=f"loop_constraints_{sort}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
-        outputs={"X": Transform, "S": COLUMNS, "c": Motion, **told}, per_node=frozenset({"S"}),
+        outputs={"X": Transform, "S": COLUMNS, "c": Motion, **outputs}, per_node=frozenset({"S"}),
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
     )  # fmt: skip
 

@@ -61,8 +61,8 @@ class Residual:
             given = {"q": self._q, "qd": self._v, "qdd": self._vdot, **self._outside}
             self._free = unroll(newton_euler, symbolic, given).outputs["tau"]
             if forces:
-                told = {"q": self._q, "qd": self._v}
-                own = unroll(element_force, symbolic, told, forces=forces).outputs["load"]
+                state = {"q": self._q, "qd": self._v}
+                own = unroll(element_force, symbolic, state, forces=forces).outputs["load"]
                 self._free = array([a - b for a, b in zip(self._free, own, strict=True)])
             self._J = np.zeros((0, plan.nv))
             self._gamma = np.zeros(0)

@@ -86,8 +86,8 @@ def unroll(
     shared = plan.plan.owner is not None
     with quick_symbols():
         wide = replace(plan, plan=plan.plan.spread) if shared else plan
-        told = spread_inputs(algorithm, plan.plan, inputs) if shared else inputs
-        played = run(algorithm, wide, told, place, forces)
+        given_inputs = spread_inputs(algorithm, plan.plan, inputs) if shared else inputs
+        played = run(algorithm, wide, given_inputs, place, forces)
         run_steps(played)
         played.algorithm = algorithm
         outputs = outputs_of(played)

@@ -254,8 +254,8 @@ def _least_squares(A: np.ndarray, b: np.ndarray) -> _Fit:
     rank = int(kept.sum())
     scatter = float(np.linalg.norm(b - A @ change)) / np.sqrt(max(1, len(b) - rank))
     spread = scatter * (Vt[kept] / s[kept, None]) / size
-    told = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < IDENTIFIED
-    deviation = np.where(told, np.linalg.norm(spread, axis=0), np.inf)
+    determined = 1.0 - np.sum(Vt[kept] ** 2, axis=0) < IDENTIFIED
+    deviation = np.where(determined, np.linalg.norm(spread, axis=0), np.inf)
     whole = rank == A.shape[1]
     condition = float(s.max() / s.min()) if whole else np.inf
     return _Fit(change, deviation, spread.T @ spread, rank, condition)

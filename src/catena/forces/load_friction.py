@@ -136,7 +136,7 @@ def load_friction(owner: Any, prefix: str, S: MotionSpace, motion: Transform, f:
     """Return the friction (nv,) of a slip that the wrench f through a joint makes, f and the motions S being those at
     its child-side frame in the plan. `motion` is the joint's transform; the owner has the `NUMBERS` of the components
     under names with a prefix."""
-    told = [getattr(owner, f"{prefix}{name}") for name in NUMBERS[:5]]
+    values = [getattr(owner, f"{prefix}{name}") for name in NUMBERS[:5]]
     # What does work along the joint's motions is no load.
     along = spd_inverse(S.array.T @ S.array + 1e-14 * np.eye(S.n)) @ (S.array.T @ f.array)
     held = f.array - S.array @ along
@@ -144,7 +144,7 @@ def load_friction(owner: Any, prefix: str, S: MotionSpace, motion: Transform, f:
     at_parent = M + cross3(motion.R @ motion.p, F)
     found, turning = [], turning_components(owner.joint)
     for k in range(S.n):
-        radial, axial, twist, per_span, flipped = (numbers[k] for numbers in told)
+        radial, axial, twist, per_span, flipped = (numbers[k] for numbers in values)
         u = _axis(S.array[:, k], bool(turning[k]))
         moment = array([where(flipped > 0.5, b, a) for a, b in zip(M, at_parent, strict=True)])
         along_axis = F @ u

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from catena.formats.budget import Budget
 from catena.formats.markup import Element, parse
+from catena.formats.source import Budget
 
 TEXT = 128 * 2**20
 """How many bytes a file may have: text takes many times its size in memory."""

@@ -33,14 +33,14 @@ def is_companion(text: str) -> bool:
 def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
     """Return a mechanism with the loops, kinds of joints and motors that a companion file tells."""
     content = _Content(text, source)
-    told = []
+    parts = []
     names, kinds = content.words(JOINTS), content.words(KINDS)
     content.require_as_many(JOINTS, names, KINDS, kinds)
     for (name, line), (word, _) in zip(names, kinds):
         with_kind = {"kind": _kind(word, f"{source.name}:{line}", name)}
         mechanism = content.refused(line, mechanism.with_joint, name, **with_kind)
     if names:
-        told.append(f"other kinds of {len(names)} joints")
+        parts.append(f"other kinds of {len(names)} joints")
     pairs, types = content.pairs(PAIRS), content.words(TYPES)
     if types:
         content.require_as_many(PAIRS, pairs, TYPES, types)
@@ -53,11 +53,11 @@ def read_into(mechanism: Mechanism, text: str, source: Source) -> Mechanism:
         content.refused(line, mechanism.add_joint, joint, *ends, kind, actuated=False)
         source.places["joint", joint] = line
     if pairs:
-        told.append(f"{len(pairs)} loops")
+        parts.append(f"{len(pairs)} loops")
     if content.has(MOTORS):
         mechanism = _with_motors(mechanism, content, source)
-        told.append(f"{len(content.words(MOTORS))} motors")
-    message = f"it was read with the model: {', '.join(told) or 'nothing'}"
+        parts.append(f"{len(content.words(MOTORS))} motors")
+    message = f"it was read with the model: {', '.join(parts) or 'nothing'}"
     source.note(Severity.NOTE, "", message, what="loop")
     return mechanism
 

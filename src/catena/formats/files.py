@@ -28,7 +28,7 @@ from catena.formats.source import LARGEST, MOST_FINDINGS, Source, search_folders
 from catena.formats.toml.flexible import matrices_beside
 from catena.formats.toml.merging import Meaning, text_like
 from catena.mechanism import Mechanism, validation
-from catena.mechanism.origin import Origin
+from catena.mechanism.parts import Origin
 from catena.mechanism.shapes import Mesh
 from catena.validation import is_one_of, shown
 
@@ -176,10 +176,11 @@ def load(
         macros=macros,
         parameters=parameters,
     )
-    told = [finding for finding in findings if finding.severity is Severity.WARNING]
-    if told:
-        more = f" ... and {len(told) - TOLD} more: `catena check` lists them" if len(told) > TOLD else ""
-        warn("; ".join(map(str, told[:TOLD])) + more)
+    warned = [finding for finding in findings if finding.severity is Severity.WARNING]
+    if warned:
+        rest = len(warned) - TOLD
+        more = f" ... and {rest} more: `catena check` lists them" if rest > 0 else ""
+        warn("; ".join(map(str, warned[:TOLD])) + more)
     return mechanism
 
 

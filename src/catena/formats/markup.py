@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from xml.parsers import expat
 
 from catena.errors import CatenaError, FormatError
-from catena.formats.budget import Budget
+from catena.formats.source import Budget
 from catena.validation import shown
 
 DEEPEST = 100

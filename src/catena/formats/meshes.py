@@ -144,9 +144,9 @@ def _by_library(content: bytes, word: str, file: Path, turn: NDArray[Any] | None
         raise
     except Exception as error:
         # A library that reads what anybody may have written raises whatever comes first.
-        told = f": {folder.fault}" if folder.fault else ""
+        fault = f": {folder.fault}" if folder.fault else ""
         raise FormatError(
-            f"{file}: the mesh is damaged{told}: {type(error).__name__} {reason_of(error)}"
+            f"{file}: the mesh is damaged{fault}: {type(error).__name__} {reason_of(error)}"
         ) from error
 
 

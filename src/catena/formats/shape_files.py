@@ -23,9 +23,9 @@ def readable(
         try:
             shape = read(element)
         except ElementFault as fault:
-            told = fault.who if fault.who.startswith(who) else f"{who}: {fault.who}"
+            owner = fault.who if fault.who.startswith(who) else f"{who}: {fault.who}"
             message = f"{fault.message}: the shape is left out"
-            source.note(Severity.WARNING, told, message, fault.line, "shape")
+            source.note(Severity.WARNING, owner, message, fault.line, "shape")
             continue
         if shape is not None:
             found.append(shape)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from catena.forces import JointFriction
-from catena.formats.named import NamedParts
-from catena.joints.simple_motions import FREE
+from catena.formats.findings import NamedParts
+from catena.joints.contract import FREE
 from catena.mechanism import Actuator, Coupling, LinearCoupling, Mechanism
 
 SIDE = ".loops.toml"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.errors import FormatError
-from catena.joints.simple_motions import SimpleMotion, reversed_motions
+from catena.joints.contract import SimpleMotion, reversed_motions
 from catena.mechanism import GROUND, Joint, Mechanism
 from catena.mechanism.groups import Groups
 from catena.spatial import Pose

@@ -36,9 +36,9 @@ def looked_up(step: Step, values: Mapping[Name, Any], writing: Writing) -> Any:
     except KeyError:
         pass
     names = [written_name(name) for name in values]
-    told = written_name(step.value)
+    written = written_name(step.value)
     fail(
-        f"nothing is called {told!r} here: {suggestion(told, names) if names else 'names have no meaning'}",
+        f"nothing is called {written!r} here: {suggestion(written, names) if names else 'names have no meaning'}",
         writing.text,
         step.column,
         writing.where,

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.contract import JointKind
-from catena.joints.simple_motions import SimpleMotion
+from catena.joints.contract import JointKind, SimpleMotion
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 from catena.spatial.scalars import array
 

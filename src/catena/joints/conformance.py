@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.joints.contract import JointKind
-from catena.joints.simple_motions import HINGE, SLIDE
+from catena.joints.contract import HINGE, SLIDE, JointKind
 from catena.spatial import Transform, array, is_symbolic, log
 from catena.spatial.on_symbols import on_symbols
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
-from catena.joints.contract import IDENTITY, JointKind
+from catena.joints.contract import HINGE, IDENTITY, SLIDE, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
-from catena.joints.simple_motions import HINGE, SLIDE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
 

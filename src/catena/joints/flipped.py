@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.joints.around import Around
-from catena.joints.contract import JointKind
-from catena.joints.simple_motions import SimpleMotion, reversed_motions
+from catena.joints.contract import JointKind, SimpleMotion, reversed_motions
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform
 
 

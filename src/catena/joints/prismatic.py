@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.joints.axes import Direction, Z, canonical_frame, direction, perpendicular
-from catena.joints.contract import IDENTITY, JointKind
-from catena.joints.simple_motions import SLIDE, SimpleMotion, in_order
+from catena.joints.contract import IDENTITY, SLIDE, JointKind, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array
 
 

@@ -19,9 +19,8 @@ import numpy as np
 from catena.errors import ModelError
 from catena.joints import nearest
 from catena.joints.axes import NAMED
-from catena.joints.contract import JointKind, counted_on, number
+from catena.joints.contract import HINGE, SLIDE, JointKind, SimpleMotion, counted_on, in_order, number
 from catena.joints.nearest import angle_about
-from catena.joints.simple_motions import HINGE, SLIDE, SimpleMotion, in_order
 from catena.spatial import Motion, MotionSpace, Transform, cross, is_symbolic, spd_inverse
 from catena.spatial.scalars import Scalars, array, atan2, less, sqrt, where
 from catena.validation import is_one_of, shown

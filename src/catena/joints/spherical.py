@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from catena.joints.axes import Z
-from catena.joints.contract import JointKind, check_unit_quaternion
-from catena.joints.simple_motions import BALL, in_order
+from catena.joints.contract import BALL, JointKind, check_unit_quaternion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, quaternion
 from catena.spatial.exponential import exponential_rate
 

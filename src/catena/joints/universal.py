@@ -11,9 +11,8 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints.axes import Direction, Z, direction
-from catena.joints.contract import IDENTITY, JointKind
+from catena.joints.contract import HINGE, IDENTITY, JointKind, SimpleMotion, in_order
 from catena.joints.nearest import angle_about
-from catena.joints.simple_motions import HINGE, SimpleMotion, in_order
 from catena.spatial import ForceSpace, Motion, MotionSpace, Transform, array, cross3, is_symbolic
 from catena.spatial.scalars import atan2
 

@@ -217,7 +217,9 @@ class Evaluator:
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
-        few = not (frame or forces or into or is_plain()) and self.by_state is None and self.plan.owner is None
+        few = (
+            not (frame or forces or into or is_plain()) and self.by_state is None and self.plan.owner is None
+        )
         if few and not self._checked and (found := self._of_few(algorithm, inputs)) is not None:
             return found
         given: dict[str, np.ndarray] = {}
@@ -226,9 +228,9 @@ class Evaluator:
                 given[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
-        told = self._width(algorithm, FORCE_INPUTS, forces)
-        if told and FORCE_INPUTS not in given:
-            given[FORCE_INPUTS] = np.zeros(told)
+        width = self._width(algorithm, FORCE_INPUTS, forces)
+        if width and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(width)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         if NEAR not in given and self._width(algorithm, NEAR, forces):
             # Nobody has counted turns, so that angles lie within one.

@@ -289,8 +289,8 @@ class PlainPlaces:
             )  # fmt: skip
         count = len(self.plan.loop_joints) + len(self.plan.couplings)
         for name in self._run.algorithm.multiplier_inputs:
-            told = self._inputs[name]
-            setattr(record, name, told.reshape(count, -1)[loop])
+            values = self._inputs[name]
+            setattr(record, name, values.reshape(count, -1)[loop])
         self._loops[loop] = record
         return record
 
@@ -409,8 +409,8 @@ def outputs_of(run: PlainRun) -> dict[str, np.ndarray]:
             outputs[name] = outputs[name].ravel()
     for name in algorithm.force_outputs:
         # A record begins with where its force is placed, which a result of the same name takes the place of.
-        told = zip(run.forces, run.force_records, strict=True)
-        written = [r for f, r in told if getattr(r, name, None) is not getattr(f, name, None)]
+        pairs = zip(run.forces, run.force_records, strict=True)
+        written = [r for f, r in pairs if getattr(r, name, None) is not getattr(f, name, None)]
         values = [flatten(getattr(r, name))[0] for r in written]
         outputs[name] = array([x for entries in values for x in entries])
     for name in algorithm.matrix_outputs:

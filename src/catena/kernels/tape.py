@@ -111,8 +111,8 @@ def build_tape(
             if isinstance(sweep, LeaveOut):
                 leaving[position] = len(values)
             _call_kernels(block, calls, units, len(values))
-            told = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
-            values = np.concatenate([values, told.view(np.float64)])
+            integers = np.array([x for numbers in calls.numbers for x in numbers], dtype=np.int64)
+            values = np.concatenate([values, integers.view(np.float64)])
         elif calls.sweep is not None:
             _call_scheduled(block, calls, algorithm, units, constants.start, parts.starts)
         elif algorithm.owners[position] == "whole":

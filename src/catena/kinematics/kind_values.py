@@ -1,7 +1,7 @@
 """A joint kind evaluated for many states at once.
 
 The methods of a kind take one state of numbers or symbols. Here they are put into one CasADi function for each
-kind, which runs over a whole batch; nothing is compiled.
+kind, which runs over a whole batch; nothing is compiled. Rows are read and written where they lie.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,32 @@ from typing import Any
 import numpy as np
 
 from catena.joints import JointKind
-from catena.kernels.formula_rows import formula_rows
 from catena.kinematics import stacks
 from catena.spatial import Transform
 from catena.spatial.on_symbols import on_symbols
+
+# As many states are computed at a time.
+PORTION = 1024
+
+
+def formula_rows(function: Any, *given: np.ndarray) -> np.ndarray:
+    """Return the results (states, m) of a CasADi function with one dense output, for arguments (states, n). To hand
+    over matrices of CasADi's own costs many times as much."""
+    out = np.empty((len(given[0]), function.nnz_out(0)))
+    for first in range(0, len(out), PORTION):
+        some = slice(first, first + PORTION)
+        buffer, evaluate = _mapped(function, len(out[some])).buffer()
+        rows = [np.ascontiguousarray(x[some], dtype=np.float64) for x in given]
+        for k, x in enumerate(rows):
+            buffer.set_arg(k, x.data)
+        buffer.set_res(0, out[some].data)
+        evaluate()
+    return out
+
+
+@lru_cache(maxsize=512)
+def _mapped(function: Any, states: int) -> Any:
+    return function.map(states)
 
 
 @dataclass(frozen=True)

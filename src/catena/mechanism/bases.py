@@ -14,12 +14,12 @@ import numpy as np
 
 from catena.errors import ModelError
 from catena.joints import Free, JointKind, Planar
-from catena.joints.simple_motions import HINGE, SLIDE
+from catena.joints.contract import HINGE, SLIDE
 from catena.mechanism import validation
 from catena.mechanism.changes import with_joint_replaced
 from catena.mechanism.edits import Names, Position, reached
+from catena.mechanism.naming import selected
 from catena.mechanism.parts import GROUND, Joint
-from catena.mechanism.selection import selected
 from catena.spatial import Pose
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from catena.errors import ModelError, PlanError
 from catena.joints import JointKind
 from catena.mechanism import validation
 from catena.mechanism.locking import lock, unlock
-from catena.mechanism.naming import end_of_joint
+from catena.mechanism.naming import end_of_joint, selected
 from catena.mechanism.parts import GROUND
 from catena.mechanism.placed_mechanism import PlacedMechanism
-from catena.mechanism.selection import selected
 from catena.spatial import Pose
 from catena.validation import entries, shown
 

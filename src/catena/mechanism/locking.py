@@ -15,9 +15,9 @@ from catena.errors import ModelError
 from catena.joints import Fixed
 from catena.mechanism import validation
 from catena.mechanism.flexible_bodies import MODES, owner_of_modes, with_modes_locked
+from catena.mechanism.naming import selected
 from catena.mechanism.parts import Body, Joint
 from catena.mechanism.placed_mechanism import PlacedMechanism
-from catena.mechanism.selection import selected
 from catena.validation import entries, shown
 
 if TYPE_CHECKING:

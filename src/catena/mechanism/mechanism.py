@@ -55,8 +55,7 @@ from catena.mechanism.new_parts import (
     make_joint,
     signal_values,
 )
-from catena.mechanism.origin import Origin
-from catena.mechanism.parts import GROUND, Body, Frame, Joint
+from catena.mechanism.parts import GROUND, Body, Frame, Joint, Origin
 from catena.mechanism.placed_mechanism import PlacedMechanism
 from catena.mechanism.profiles import Profile, as_profile
 from catena.mechanism.shapes import Shape, as_shapes

@@ -92,8 +92,8 @@ def make_joint(
     who = f"joint {name!r}"
     (body, base), (other, other_base) = (end_of_joint(mechanism, who, end) for end in (parent, child))
     if body == other:
-        told = f"both {body!r}" if parent == child else f"{parent!r} and {child!r}, both on body {body!r}"
-        raise ModelError(f"{who}: parent and child are {told}: a joint connects two different bodies")
+        frames = f"both {body!r}" if parent == child else f"{parent!r} and {child!r}, both on body {body!r}"
+        raise ModelError(f"{who}: parent and child are {frames}: a joint connects two different bodies")
     if not isinstance(kind, JointKind):
         called = f"{kind.__name__}(...)" if isinstance(kind, type) else "Revolute('z')"
         raise ModelError(

@@ -24,7 +24,7 @@ from catena.flying.identification import known_motions
 from catena.flying.independent import Independent, choose_independent, follow_independent
 from catena.kernels import arrays
 from catena.kinematics.stacks import apply
-from catena.mechanism.selection import selected
+from catena.mechanism.naming import selected
 from catena.planning.task import limits_by_name
 from catena.questions.inertial_parameters import moving_bodies
 from catena.system import System
@@ -92,9 +92,9 @@ class Excitation:
         scaled = self.information * np.outer(self.sizes, self.sizes)
         values, vectors = np.linalg.eigh(scaled)
         kept = values > RANK**2 * values.max()
-        told = 1.0 - np.sum(vectors[:, kept] ** 2, axis=1) < 1e-6
+        determined = 1.0 - np.sum(vectors[:, kept] ** 2, axis=1) < 1e-6
         spread = self.sizes * noise * np.linalg.norm(vectors[:, kept] / np.sqrt(values[kept]), axis=1)
-        found = np.where(told, spread, np.inf)
+        found = np.where(determined, spread, np.inf)
         return {name: found[10 * k : 10 * k + 10] for k, name in enumerate(self.bodies)}
 
 

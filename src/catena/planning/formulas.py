@@ -164,8 +164,8 @@ def _loop_positions(system: System) -> Any:
         places = loop_places(system)
         (near,) = _symbols(near=max((x.stop for x in places.values()), default=0))
         with quick_symbols():
-            told = {name: array([near[k] for k in _numbers(at)]) for name, at in places.items()}
-            found = loop_opening(derivation, told)
+            nearby = {name: array([near[k] for k in _numbers(at)]) for name, at in places.items()}
+            found = loop_opening(derivation, nearby)
             along = step_rates(symbolic, derivation.arguments["q"])
         q = _column(derivation.arguments["q"])
         at = _column([x for name in places for x in found.positions[name]])
@@ -248,9 +248,9 @@ def _positions(system: System, of: tuple[tuple[int, ...], bool]) -> ProgramRows:
             rows[first] = [sum(x * gap for x, gap in zip(t, gaps, strict=True)) for t in tangents]
             turned = [later[first + k] for k in range(kind.nq - 4, kind.nq)]
             rows[first].append(sum(x * x for x in turned) - 1.0)
-    told = casadi.vertcat(*(x for first in sorted(rows) for x in rows[first]))
+    stacked = casadi.vertcat(*(x for first in sorted(rows) for x in rows[first]))
     variables = casadi.vertcat(q, later, v, a, b)
-    return ProgramRows.of(told, casadi.vertcat(variables, h) if timed else variables, part if timed else h)
+    return ProgramRows.of(stacked, casadi.vertcat(variables, h) if timed else variables, part if timed else h)
 
 
 def _velocities(system: System, of: tuple[tuple[int, ...], bool]) -> ProgramRows:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, StateError
-from catena.mechanism.selection import selected
+from catena.mechanism.naming import selected
 from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
 from catena.planning.task import MotionTask, numbers
@@ -64,8 +64,8 @@ def keep_momentum(task: MotionTask, most: Any) -> None:
     size = numbers("momentum", most, 6, finite=False)
     if np.isnan(size).any() or np.any(size < 0.0):
         raise StateError(f"plan_motion: momentum is {shown(most)}; give 6 sizes, infinite where any will do.")
-    told = np.flatnonzero(np.isfinite(size))
-    if len(told):
+    bounded = np.flatnonzero(np.isfinite(size))
+    if len(bounded):
         where = np.vstack([task.q, task.v])[:, task.first :]
         task.program.ask(
             formula(task.system, "momentum"), where, np.zeros((0, where.shape[1])), -size[:, None], size[:, None],

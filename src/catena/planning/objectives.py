@@ -85,12 +85,12 @@ def objective_of(system: System, given: Any, acting: np.ndarray, scale: float) -
         )
     nq, n = system.nq, system.nv
     parts = (variables[:nq], variables[nq : nq + n], variables[nq + n : nq + 2 * n], forces)
-    told = given(*(np.array(casadi.vertsplit(x), dtype=object) if x.shape[0] else np.zeros(0) for x in parts))
+    cost = given(*(np.array(casadi.vertsplit(x), dtype=object) if x.shape[0] else np.zeros(0) for x in parts))
     try:
-        rate = casadi.SX(told)
+        rate = casadi.SX(cost)
     except (NotImplementedError, TypeError) as error:
         raise StateError(
-            f"plan_motion: the objective gives {shown(told)}; let it give one expression of its arguments."
+            f"plan_motion: the objective gives {shown(cost)}; let it give one expression of its arguments."
         ) from error
     if rate.shape != (1, 1):
         raise StateError(

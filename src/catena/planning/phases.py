@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 from catena.errors import StateError, warn
 from catena.planning.closed_plan import closed_plan
 from catena.planning.joining import PhaseChange
-from catena.planning.motion_plan import MotionPlan
+from catena.planning.motion_plan import MotionPlan, PhasedPlan
 from catena.planning.nonlinear_program import NonlinearProgram
 from catena.planning.objectives import Expression, objective_of
 from catena.planning.phase import MotionPhase
-from catena.planning.phased_plan import PhasedPlan
 from catena.planning.task import MotionTask
 from catena.planning.transcription import check_guess, check_search, plan_found
 from catena.structure import Plan

@@ -57,9 +57,9 @@ class StructureRanking(Sequence[RankedStructure]):
     def best(self) -> RankedStructure:
         """The structure of least cost; a StateError if none has a plan."""
         if not np.isfinite(self.tried[0].cost):
-            told = "; ".join(f"{x.name}: {x.reason}" for x in self.tried[:4])
+            reasons = "; ".join(f"{x.name}: {x.reason}" for x in self.tried[:4])
             raise StateError(
-                f"no structure that was tried does the task ({told}); try others, or ask for less."
+                f"no structure that was tried does the task ({reasons}); try others, or ask for less."
             )
         return self.tried[0]
 
@@ -177,12 +177,12 @@ def _locked(names: list[str]) -> Change:
 
 def _grappled(joint: str, given: Sequence[Any]) -> Change:
     """Return the change that closes a joint where bodies stand; without poses it sits at the origin of its child."""
-    told = list(given) if isinstance(given, tuple | list) else []
-    if not 3 <= len(told) <= 4 or (len(told) == 4 and not isinstance(told[3], Mapping)):
+    parts = list(given) if isinstance(given, tuple | list) else []
+    if not 3 <= len(parts) <= 4 or (len(parts) == 4 and not isinstance(parts[3], Mapping)):
         raise StateError(
             f"rank_structures: grapple {joint!r} is {shown(given)}; give (parent, child, kind), or these and options."
         )
-    parent, child, kind, *rest = told
+    parent, child, kind, *rest = parts
     options = dict(rest[0]) if rest else {"in_child": Pose()}
     return lambda m, at: m.attach(joint, parent, child, kind, at=at, **options)
 

@@ -16,7 +16,7 @@ import numpy as np
 from catena.errors import StateError
 from catena.flying.independent import Independent
 from catena.mechanism.elements import driven
-from catena.mechanism.selection import selected
+from catena.mechanism.naming import selected
 from catena.planning.closed_plan import closed_jacobian, closed_plan
 from catena.planning.formulas import drives, formula, loop_places, node_size
 from catena.planning.motion_plan import MotionPlan
@@ -122,9 +122,9 @@ class MotionTask:
             ("opening rate", np.vstack([self.q, self.v])[:, self.first :], np.zeros((0, 1))),
             ("opening acceleration", np.vstack([self.q, self.v, self.a]), np.zeros((0, 1))),
         ):
-            told = np.broadcast_to(data, (len(data), where.shape[1]))
+            rows = np.broadcast_to(data, (len(data), where.shape[1]))
             self.program.ask(
-                formula(self.system, name), where, told, 0.0, 0.0, ["loops stay closed"] * m, REQUIRED_WEIGHT
+                formula(self.system, name), where, rows, 0.0, 0.0, ["loops stay closed"] * m, REQUIRED_WEIGHT
             )
 
     def keep_within(self, rates: Any) -> None:
@@ -313,13 +313,13 @@ def limits_by_name(system: System, what: str, given: Any, names: tuple[str, ...]
 
 def numbers(what: str, value: Any, count: int, other: str = "", finite: bool = True) -> np.ndarray:
     """Return so many numbers, or the complaint that there are others."""
-    told = f"give {other}{count} {'finite ' * finite}numbers."
+    advice = f"give {other}{count} {'finite ' * finite}numbers."
     try:
         found = np.atleast_1d(real_array(value))
     except ValueError as error:
-        raise StateError(f"plan_motion: {what} is {shown(value)} ({error}); {told}") from error
+        raise StateError(f"plan_motion: {what} is {shown(value)} ({error}); {advice}") from error
     if found.shape != (count,) or (finite and not np.isfinite(found).all()):
-        raise StateError(f"plan_motion: {what} is {shown(value)}; {told}")
+        raise StateError(f"plan_motion: {what} is {shown(value)}; {advice}")
     return found
 
 

@@ -231,10 +231,10 @@ def plan_found(task: MotionTask, aim: Objective, found: Found, clock: float) -> 
 def why(found: Found) -> str:
     """Return in words why the solver was not satisfied, and what is missed most."""
     worst = max(found.missed, key=lambda what: found.missed[what])
-    told = _REASONS.get(found.status, f"the solver ended with {found.status}")
+    reason = _REASONS.get(found.status, f"the solver ended with {found.status}")
     if found.missed[worst] < NEARLY:
-        return f"{told}; all conditions are met (to {found.missed[worst]:.2g}), but not by the least forces"
-    return f"{told}; missed most is that {worst} (by {found.missed[worst]:.2g})"
+        return f"{reason}; all conditions are met (to {found.missed[worst]:.2g}), but not by the least forces"
+    return f"{reason}; missed most is that {worst} (by {found.missed[worst]:.2g})"
 
 
 def dead_centre(task: MotionTask, x: np.ndarray) -> float | None:

@@ -189,8 +189,8 @@ def _loops_in_lanes(plan: Plan) -> _LoopsInLanes:
                         Transform.from_pose(loop.parent_pose), Transform.from_pose(loop.child_pose), loop.kind)
             for loop in plan.loop_joints
         )  # fmt: skip
-        told = np.array([RANK_EXACT, *mobility_scale(plan), 1.0])
-        found = _known_loops.setdefault(plan, _LoopsInLanes(_are_for_lanes(plan), held, told))
+        ground_inputs = np.array([RANK_EXACT, *mobility_scale(plan), 1.0])
+        found = _known_loops.setdefault(plan, _LoopsInLanes(_are_for_lanes(plan), held, ground_inputs))
     return found
 
 
@@ -226,11 +226,12 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     if not trusted.all():
         # States that are in doubt anyway must not spoil the check of the others.
         moved["qdd"][~trusted], moved["on_child"][~trusted] = 0.0, 0.0
-    held, told = _loops_in_lanes(plan).held, _loops_in_lanes(plan).ground_inputs
+    held, bounds = _loops_in_lanes(plan).held, _loops_in_lanes(plan).ground_inputs
     into = dict(zip(("by_q", "by_v", "by_tau"), results, strict=True))
     inputs = {
         "q": rows["q"], "qd": rows["qd"], "qdd": moved["qdd"], "f_ext": rows.get("f_ext"),
-        "a_base": rows.get("a_base"), "told": told, FORCE_INPUTS: moved["on_child"].reshape(len(rows["q"]), -1),
+        "a_base": rows.get("a_base"), "ground_bounds": bounds,
+        FORCE_INPUTS: moved["on_child"].reshape(len(rows["q"]), -1),
     }  # fmt: skip
     found = evaluator.evaluate(loop_derivatives(), inputs, finite=False, forces=held, into=into)
     sure = found["doubt"][:, 0] < 1.0 / WEAKEST**2

@@ -28,7 +28,7 @@ from catena.kinematics.coordinates import difference, integrate
 from catena.kinematics.loops.assembly import close
 from catena.kinematics.loops.scales import CLOSED
 from catena.mechanism import Mechanism
-from catena.structure.canonical import canonical
+from catena.structure.flattening import canonical
 from catena.thresholds import RANK_EXACT
 
 # Singular values below this part of the largest, but not zero, come from constraints that are redundant but for
@@ -317,9 +317,9 @@ def _axis(x: np.ndarray) -> str:
 
 def _line(r: Redundancy) -> str:
     others = [name for name in r.loops if name != r.loop]
-    told = f", shared with {', '.join(others)}" if others else ""
+    shared = f", shared with {', '.join(others)}" if others else ""
     whose = f"by coupling {r.loop}" if r.is_coupling else f"of joint {r.loop}'s frame"
-    return f"{r.words} {whose}{told}"
+    return f"{r.words} {whose}{shared}"
 
 
 def _but_for(r: Redundancy) -> str:

@@ -73,7 +73,7 @@ def smallest_repair(evaluator: Evaluator, faulty: Sequence[str], q: Any) -> Mapp
 
 def in_words(mechanism: Mechanism, repair: Mapping[str, Pose]) -> str:
     """Return how far, and where to, joints are moved."""
-    told = []
+    moved = []
     for name, pose in repair.items():
         joint = mechanism.joints[name]
         step = joint.in_parent.inverse() * pose
@@ -84,8 +84,8 @@ def in_words(mechanism: Mechanism, repair: Mapping[str, Pose]) -> str:
         angle = 2.0 * float(np.arctan2(np.linalg.norm(step.quat[1:]), abs(step.quat[0])))
         if angle > NOTHING:
             moves.append(f"by {angle:.4g} rad")
-        told.append(f"joint {name!r} {' and '.join(moves)} on {joint.parent!r}")
-    return "; ".join(told)
+        moved.append(f"joint {name!r} {' and '.join(moves)} on {joint.parent!r}")
+    return "; ".join(moved)
 
 
 def _on_loops(mechanism: Mechanism, plan: Plan, faulty: Sequence[str]) -> list[str]:

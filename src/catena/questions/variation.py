@@ -23,7 +23,7 @@ from catena.errors import ModelError, StateError, raise_for_states
 from catena.forces import PlacedForce
 from catena.kernels import Constants, arrays, constant_parts
 from catena.kernels.evaluation import ConstantsByState, Evaluator
-from catena.kernels.formula_rows import formula_rows
+from catena.kinematics.kind_values import formula_rows
 from catena.mechanism import LIMITS, Mechanism
 from catena.mechanism.validation import inertia_fault
 from catena.spatial import Pose, Transform, is_symbolic
@@ -243,9 +243,9 @@ class VariedConstants(ConstantsByState):
     def is_stacked(self) -> bool:
         """Return whether all that differs are `numbers` of the plan: not pitches, rotors at loops, flexible bodies."""
         plan = self._symbolic.plan
-        told = [*(x for row in plan.params for x in row)]
-        told += [x for loop in plan.loop_joints for x in (*loop.params, *loop.armature)]
-        return self.plan.owner is None and plan.bearing is None and not any(is_symbolic(x) for x in told)
+        numbers = [*(x for row in plan.params for x in row)]
+        numbers += [x for loop in plan.loop_joints for x in (*loop.params, *loop.armature)]
+        return self.plan.owner is None and plan.bearing is None and not any(is_symbolic(x) for x in numbers)
 
     def numbers(self) -> Plan:
         """Return the plan with numbers (states, ...) where they differ."""

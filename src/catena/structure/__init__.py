@@ -2,12 +2,17 @@
 
 from catena.structure.branches import Branches, branches
 from catena.structure.bridges import bridge_joints
-from catena.structure.canonical import canonical
 from catena.structure.comparison import PlanComparison, compare_plans
-from catena.structure.connectivity import Connectivity, connectivity, connectivity_before
+from catena.structure.connectivity import (
+    Connectivity,
+    Interconnection,
+    connectivity,
+    connectivity_before,
+    interconnection,
+)
 from catena.structure.coupled import PlannedCoupling, Term
 from catena.structure.elimination_order import BodyGoes, LoopGoes, elimination_order
-from catena.structure.interconnection import Interconnection, interconnection
+from catena.structure.flattening import canonical
 from catena.structure.plan import Plan
 from catena.structure.planning import plan
 

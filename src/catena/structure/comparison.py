@@ -33,14 +33,14 @@ class JointComparison:
         return self.before == self.after and self.v_before == self.v_after
 
     def __str__(self) -> str:
-        def told(place: Place, at: slice | None, constraints: int) -> str:
+        def described(place: Place, at: slice | None, constraints: int) -> str:
             if at is not None:
                 last = f" to {at.stop - 1}" if at.stop - at.start > 1 else ""
                 return f"{_WORDS[place]}, v {at.start}{last}"
             return f"{_WORDS[place]}, {constraints} constraints" if place == "loop" else _WORDS[place]
 
-        before = told(self.before, self.v_before, self.constraints_before)
-        after = told(self.after, self.v_after, self.constraints_after)
+        before = described(self.before, self.v_before, self.constraints_before)
+        after = described(self.after, self.v_after, self.constraints_after)
         return f"{self.joint}: {before}" + ("" if self.is_same else f" -> {after}")
 
 

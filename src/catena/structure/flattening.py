@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,34 @@ from catena.joints.modal import Modal
 from catena.mechanism import MODES, VIRTUAL_ROOT, Body, Frame, Joint, Mechanism
 from catena.mechanism.elements import driven
 from catena.spatial import Pose, array, is_symbolic
-from catena.structure.canonical import canonical
 from catena.structure.coupled import plan_couplings
 from catena.structure.expansion import Expanded
 from catena.structure.plan import Ints, Loop, Parts, Placements, Plan
 from catena.structure.spanning_tree import Tree
 from catena.structure.welding import Welds, motion_when_locked
+
+Canonical = tuple[NDArray[np.float64], JointKind, tuple[float, ...]]
+
+
+def canonical(kind: JointKind, flipped: bool) -> Canonical:
+    """Return (R, canonical kind, its parameters), seen from parent to child or, when flipped, from child to
+    parent.
+
+    R takes canonical axes to the axes of the joint frame: motion(q) = R motion_canonical(q) R^-1.
+    """
+    try:
+        return _remembered(kind, flipped)
+    except TypeError:  # a user's kind that cannot be hashed
+        return _compute(kind, flipped)
+
+
+def _compute(kind: JointKind, flipped: bool) -> Canonical:
+    R, plain = (kind.flip() if flipped else kind).canonical()
+    return np.asarray(R, dtype=np.float64), plain, tuple(plain.params())
+
+
+_remembered = lru_cache(maxsize=4096)(_compute)
+
 
 Floats = NDArray[np.float64]
 
@@ -276,9 +299,9 @@ def _bearing(moving: Sequence[Joint], flipped: dict[str, bool]) -> Floats | None
     """Return what compiled code is told of friction by load, (7, nv); None where no joint of the tree has any."""
     if all(joint.load_friction is None for joint in moving):
         return None
-    told = [numbers_of(joint, flipped.get(joint.name, False)) for joint in moving]
+    bearings = [numbers_of(joint, flipped.get(joint.name, False)) for joint in moving]
     wide = [
-        np.zeros((len(NUMBERS), j.kind.nv)) if x is None else x for j, x in zip(moving, told, strict=True)
+        np.zeros((len(NUMBERS), j.kind.nv)) if x is None else x for j, x in zip(moving, bearings, strict=True)
     ]
     return np.concatenate(wide, axis=1)
 

@@ -121,11 +121,11 @@ class _Stationing:
         q_index, v_index = (
             self._index(own, size) for own, size in ((plan.q_start, q_size), (plan.v_start, v_size))
         )
-        told, count = v_index >= 0, len(blocks)
+        known, count = v_index >= 0, len(blocks)
         parents = np.array([owner for owner, _, _ in blocks], dtype=np.int64)
 
         def by_coordinate(x: Any) -> Any:
-            return np.where(told, x[..., v_index], 0)
+            return np.where(known, x[..., v_index], 0)
 
         wide = replace(
             plan, nq=int(q_size.sum()), nv=int(v_size.sum()), owner=None, kind=kinds,

@@ -62,9 +62,9 @@ def design(vary: Any, samples: int | None, seed: int) -> Design:
     sampled = {name: x for name, x in ways.items() if isinstance(x, SampledValues | Correlated)}
     lengths = {len(x) for x in tables.values()}
     if len(lengths) > 1:
-        told = ", ".join(f"{name} {len(x)}" for name, x in tables.items())
+        sizes = ", ".join(f"{name} {len(x)}" for name, x in tables.items())
         raise StateError(
-            f"vary: arrays have a row for each variant, and these have different numbers of rows: {told}."
+            f"vary: arrays have a row for each variant, and these have different numbers of rows: {sizes}."
         )
     if tables and (levels or samples is not None):
         if levels:

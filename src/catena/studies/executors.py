@@ -102,14 +102,14 @@ _known: dict[bytes, Job] = {}
 """The jobs that this worker has been told, the last one only."""
 
 
-def compute(told: bytes, values: dict[str, np.ndarray], alone: bool = True) -> VariantOutcomes:
+def compute(job_bytes: bytes, values: dict[str, np.ndarray], alone: bool = True) -> VariantOutcomes:
     """Return what a job, as a pickle, tells of some variants; one that computes beside others takes one thread."""
-    if told not in _known:
+    if job_bytes not in _known:
         _known.clear()
-        _known[told] = pickle.loads(told)
+        _known[job_bytes] = pickle.loads(job_bytes)
     if alone:
         set_threads(1)
-    return _known[told].run(values)
+    return _known[job_bytes].run(values)
 
 
 def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
@@ -118,15 +118,15 @@ def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[i
         for number, values in tasks:
             yield number, job.run(values)
         return
-    told, needs_script = pickled(job)
+    job_bytes, needs_script = pickled(job)
     if isinstance(executor, int | np.integer) and not isinstance(executor, bool):
         if executor < 1:
             raise StateError(f"executor is {executor}; give a number of processes, 1 or more.")
-        yield from _by_processes(int(executor), told, tasks, needs_script)
+        yield from _by_processes(int(executor), job_bytes, tasks, needs_script)
     elif callable(getattr(executor, "submit", None)):
-        yield from _in_turns(executor.submit, _workers(executor), told, tasks, _wait)
+        yield from _in_turns(executor.submit, _workers(executor), job_bytes, tasks, _wait)
     elif callable(getattr(executor, "remote", None)) and callable(getattr(executor, "get", None)):
-        yield from _by_ray(executor, told, tasks)
+        yield from _by_ray(executor, job_bytes, tasks)
     else:
         raise StateError(
             f"executor is {shown(executor)}; give a number of processes, an Executor of concurrent.futures, a client "
@@ -135,7 +135,7 @@ def computed(executor: Any, job: Job, tasks: Iterable[Task]) -> Iterator[tuple[i
 
 
 def _by_processes(
-    count: int, told: bytes, tasks: Iterable[Task], needs_script: bool
+    count: int, job_bytes: bytes, tasks: Iterable[Task], needs_script: bool
 ) -> Iterator[tuple[int, VariantOutcomes]]:
     """Compute by processes of this machine. Those that are killed are replaced, and what they had is done again."""
     left = list(tasks)
@@ -144,7 +144,7 @@ def _by_processes(
         done: set[int] = set()
         with _pool(count, needs_script) as pool:
             try:
-                for number, found in _in_turns(pool.submit, count, told, left, _wait):
+                for number, found in _in_turns(pool.submit, count, job_bytes, left, _wait):
                     done.add(number)
                     yield number, found
                 return
@@ -175,7 +175,7 @@ def _pool(count: int, needs_script: bool) -> Iterator[ProcessPoolExecutor]:
 
 
 def _in_turns(
-    submit: Callable[..., Any], workers: int, told: bytes, tasks: Iterable[Task],
+    submit: Callable[..., Any], workers: int, job_bytes: bytes, tasks: Iterable[Task],
     wait: Callable[[list[Any]], None],
 ) -> Iterator[tuple[int, VariantOutcomes]]:  # fmt: skip
     """Hand out as many chunks as keep the workers busy, and give what comes back."""
@@ -189,7 +189,7 @@ def _in_turns(
                 if task is None:
                     exhausted = True
                     break
-                waiting.append((task[0], submit(compute, told, task[1])))
+                waiting.append((task[0], submit(compute, job_bytes, task[1])))
             if not waiting:
                 return
             wait([future for _, future in waiting])
@@ -222,7 +222,7 @@ def _workers(executor: Any) -> int:
     return max(2, os.cpu_count() or 1)
 
 
-def _by_ray(ray: Any, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
+def _by_ray(ray: Any, job_bytes: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int, VariantOutcomes]]:
     """Compute by tasks of Ray."""
     remote = ray.remote(compute)
     waiting: dict[Any, int] = {}
@@ -233,7 +233,7 @@ def _by_ray(ray: Any, told: bytes, tasks: Iterable[Task]) -> Iterator[tuple[int,
             task = next(source, None)
             if task is None:
                 break
-            waiting[remote.remote(told, task[1])] = task[0]
+            waiting[remote.remote(job_bytes, task[1])] = task[0]
         if not waiting:
             return
         ready, _ = ray.wait(list(waiting), num_returns=1)

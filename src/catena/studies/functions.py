@@ -115,8 +115,8 @@ def _of_module(module: types.ModuleType) -> Any:
 @functools.cache
 def _places() -> tuple[Path, ...]:
     own = Path(__file__).resolve().parents[1]
-    told = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return (own, *(Path(place).resolve() for place in told if place))
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return (own, *(Path(place).resolve() for place in folders if place))
 
 
 def _is_installed(file: str) -> bool:

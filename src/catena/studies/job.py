@@ -75,12 +75,12 @@ class Job:
         for rows in groups.values():
             good = [k for k in rows if k not in failed]
             for some in ([good] if good else []) if self._has_lanes else [[k] for k in good]:
-                told = self._apart({name: values[name][some] for name in self.names}, len(some))
-                for name, x in told.arrays.items():
+                outcomes = self._apart({name: values[name][some] for name in self.names}, len(some))
+                for name, x in outcomes.arrays.items():
                     if name not in found:
                         found[name] = np.full((count, *x.shape[1:]), np.nan)
                     found[name][some] = x
-                failed |= {some[k]: words for k, words in told.failed.items()}
+                failed |= {some[k]: words for k, words in outcomes.failed.items()}
         return VariantOutcomes(found, failed)
 
     def variant(self, values: Mapping[str, Any], lanes: bool = False, **settings: Any) -> Scenario:
@@ -132,13 +132,13 @@ class Job:
     def _apart(self, values: Mapping[str, np.ndarray], count: int) -> VariantOutcomes:
         """Return what there is to tell of variants (n, ...) that run together, in two halves where something is wrong
         with one of them that nobody can name: only that one fails then."""
-        told = self._together(values, count)
-        if len(told.failed) < count or count < 2 or len({told.failed[0], told.failed[count - 1]}) > 1:
-            return told
+        whole = self._together(values, count)
+        if len(whole.failed) < count or count < 2 or len({whole.failed[0], whole.failed[count - 1]}) > 1:
+            return whole
         ends = [self._together({name: x[k : k + 1] for name, x in values.items()}, 1) for k in (0, count - 1)]
         if all(one.failed for one in ends):
             # It is the same with all of them.
-            return told
+            return whole
         arrays: dict[str, np.ndarray] = {}
         failed: dict[int, str] = {}
         middle = count // 2
@@ -174,8 +174,8 @@ class Job:
                 run = _spread(scenario, count).run(progress=False, check=False, on_error="record")
                 lost = {int(k[0]): words for k, words in run.failed.items()}
         except CatenaError as error:
-            told = {int(k[0]): words for k, words in error.failed.items()} if error.failed else {}
-            return VariantOutcomes({}, {k: told.get(k, str(error)) for k in range(count)})
+            reasons = {int(k[0]): words for k, words in error.failed.items()} if error.failed else {}
+            return VariantOutcomes({}, {k: reasons.get(k, str(error)) for k in range(count)})
         if run.ended.startswith("interrupted"):
             # Half a run is no variant.
             raise KeyboardInterrupt
@@ -240,8 +240,8 @@ def contact_numbers(scenario: Scenario) -> list[str]:
     """Return the names of numbers of the contacts of a scenario that may be varied: "contact.foot.friction"."""
     found = []
     for one in scenario.contacts:  # type: ignore[union-attr]
-        told = [x.name for x in fields(one) if isinstance(getattr(one, x.name), float)]
-        found += [f"{CONTACT}{_label(one)}.{what}" for what in told]
+        names = [x.name for x in fields(one) if isinstance(getattr(one, x.name), float)]
+        found += [f"{CONTACT}{_label(one)}.{what}" for what in names]
     return found
 
 

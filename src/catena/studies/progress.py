@@ -46,8 +46,8 @@ class StudyProgress:
         if not self.shown or (now - self.last < (EVERY if self.one_line else LOGGED) and not over):
             return
         self.last = now
-        told = f", {failed} failed" if failed else ""
-        text = f"{self.done} of {self.total} runs, {rate:.3g} a second, {_span(left)} left{told}"
+        failures = f", {failed} failed" if failed else ""
+        text = f"{self.done} of {self.total} runs, {rate:.3g} a second, {_span(left)} left{failures}"
         if self.one_line:
             sys.stderr.write(f"\r{text:<78}")
             self.written = True

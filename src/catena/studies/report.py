@@ -93,8 +93,8 @@ def _table(study: Study, names: list[str]) -> str:
         if x.ndim != 1:
             continue
         good = x[np.isfinite(x)]
-        told = [good.min(), np.median(good), good.mean(), good.max()] if len(good) else []
-        cells = "".join(f"<td>{value:.6g}</td>" for value in told)
+        numbers = [good.min(), np.median(good), good.mean(), good.max()] if len(good) else []
+        cells = "".join(f"<td>{value:.6g}</td>" for value in numbers)
         rows.append(f"<tr><td>{html.escape(name)}</td><td>{len(good)}</td>{cells}</tr>")
     head = "".join(f"<th>{word}</th>" for word in ("", "variants", "least", "median", "mean", "most"))
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"

@@ -31,7 +31,7 @@ class Store(Protocol):
     def done(self) -> np.ndarray:
         """Return which chunks are done, (chunks,)."""
 
-    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
+    def put(self, chunk: int, rows: slice, outcomes: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
 
     def again(self, chunk: int) -> None:
@@ -58,15 +58,15 @@ class InMemory:
         """Return which chunks are done, (chunks,)."""
         return self._done.copy()
 
-    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
+    def put(self, chunk: int, rows: slice, outcomes: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
-        for name, x in told.arrays.items():
+        for name, x in outcomes.arrays.items():
             if name not in self._arrays:
                 self._arrays[name] = np.full((self.count, *x.shape[1:]), np.nan)
             self._arrays[name][rows] = x
         for k in range(rows.start, rows.stop):
             self._words.pop(k, None)
-        self._words |= {rows.start + k: words for k, words in told.failed.items()}
+        self._words |= {rows.start + k: words for k, words in outcomes.failed.items()}
         self._done[chunk] = True
 
     def again(self, chunk: int) -> None:
@@ -185,18 +185,18 @@ class InZarr:
         """Return which chunks are done, (chunks,)."""
         return self._done.copy()
 
-    def put(self, chunk: int, rows: slice, told: VariantOutcomes) -> None:
+    def put(self, chunk: int, rows: slice, outcomes: VariantOutcomes) -> None:
         """Keep what was found for a chunk."""
-        for name, x in told.arrays.items():
+        for name, x in outcomes.arrays.items():
             if name not in self.group:
                 shape, dims = (self.count, *x.shape[1:]), _dimensions(name, x.shape)
                 self._array(self.group, name, shape, "float64", (self.chunk, *x.shape[1:]), dims, np.nan)
             self.group[name][rows] = x
         failed = np.zeros(rows.stop - rows.start, dtype=np.uint8)
-        failed[list(told.failed)] = 1
-        if told.failed or self.group[FAILED][rows].any():
+        failed[list(outcomes.failed)] = 1
+        if outcomes.failed or self.group[FAILED][rows].any():
             words = np.zeros((len(failed), LONGEST), dtype=np.uint8)
-            for k, text in told.failed.items():
+            for k, text in outcomes.failed.items():
                 letters = text.encode()[:LONGEST].decode(errors="ignore").encode()
                 words[k, : len(letters)] = np.frombuffer(letters, dtype=np.uint8)
             self.group[WORDS][rows] = words

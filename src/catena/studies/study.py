@@ -120,14 +120,16 @@ class Study:
         finished = sum(self._rows(int(k)).stop - self._rows(int(k)).start for k in np.flatnonzero(done))
         shower, failed = StudyProgress(self.design.count, finished, progress), len(self._store.words())
         try:
-            for chunk, told in computed(
+            for chunk, outcomes in computed(
                 executor if executor is not None else self.executor, self.job, self._tasks()
             ):
-                if told.failed and self.on_error == "raise":
-                    first = min(told.failed)
-                    raise SimulationError(f"Variant {self._rows(chunk).start + first}: {told.failed[first]}")
-                self._store.put(chunk, self._rows(chunk), told)
-                failed += len(told.failed)
+                if outcomes.failed and self.on_error == "raise":
+                    first = min(outcomes.failed)
+                    raise SimulationError(
+                        f"Variant {self._rows(chunk).start + first}: {outcomes.failed[first]}"
+                    )
+                self._store.put(chunk, self._rows(chunk), outcomes)
+                failed += len(outcomes.failed)
                 shower.add(self._rows(chunk).stop - self._rows(chunk).start, failed)
         finally:
             self.__dict__.pop("dataset", None)
@@ -252,8 +254,8 @@ class Study:
                 raise StateError(
                     f"The function takes (n, {len(names)}) numbers of {', '.join(names)}; got {rows.shape}."
                 )
-            told = job.run({name: rows[:, k] for k, name in enumerate(names)})
-            found = told.arrays.get(wanted)
+            results = job.run({name: rows[:, k] for k, name in enumerate(names)})
+            found = results.arrays.get(wanted)
             return np.full(len(rows), np.nan) if found is None else found
 
         return function

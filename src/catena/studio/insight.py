@@ -61,14 +61,14 @@ def sentences(reading: TextReading) -> list[dict[str, Any]]:
     system, q = _system(reading), reading.q
     found = [_said(reading.words())]
     if system.mechanics.constrained:
-        told = system.diagnose(q)
-        if told.redundancy:
-            found.append(_said(_redundant(told.redundancy, told.constraints, reading)))
-        if told.singular:
+        diagnosis = system.diagnose(q)
+        if diagnosis.redundancy:
+            found.append(_said(_redundant(diagnosis.redundancy, diagnosis.constraints, reading)))
+        if diagnosis.singular:
             found.append(
                 _said("This is a singular configuration: beside it, it moves in other ways than here.")
             )
-        elif told.near_singular:
+        elif diagnosis.near_singular:
             found.append(_said("A singular configuration is near."))
     for key, mark in reading.questions.first()["marks"].items():
         if mark in ("dead", "limit"):

@@ -15,7 +15,7 @@ from catena.errors import CatenaError, CatenaWarning
 from catena.formats.kinds import Kinds
 from catena.formats.toml import read
 from catena.mechanism import GROUND, Mechanism
-from catena.mechanism.origin import Origin
+from catena.mechanism.parts import Origin
 from catena.simulation.scenario import Scenario
 from catena.simulation.scenario.file.loading import read_scenario, source_of
 from catena.studio.edits.chains import cells
@@ -98,15 +98,15 @@ class TextReading:
         if self.scenario is None:
             return ""
         system = self.scenario.system
-        told = self.questions.first()["marks"].get("state", "")
-        if not told:
+        mark = self.questions.first()["marks"].get("state", "")
+        if not mark:
             ways = system.nv
-            told = (
+            mark = (
                 "It cannot move."
                 if not ways
                 else f"It can move in {'one way' if ways == 1 else f'{ways} ways'}."
             )
-        return told
+        return mark
 
     def ways(self) -> int:
         """In how many independent ways it can move where it is."""

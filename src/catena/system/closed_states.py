@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import kinematics
-from catena.dynamics.loops.closing import branches as searching, flexible_loops, loop_closure, projection
+from catena.dynamics.loops.closing import branches as searching, loop_closure, projection
 from catena.dynamics.loops.closing.consistent_velocity import least_velocity
 from catena.dynamics.loops.closing.joint_limits import JointLimits, within_limits
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly, quick_assembly
@@ -185,7 +185,7 @@ def _assembled(
     system.mechanics.settle()
     if system.plan.owner is not None and system.loops:
         # Bodies stay as deformed as the guess has them, unless loops close only if they give way.
-        held = flexible_loops.with_modes(system.plan, given, start)
+        held = loop_closure.with_modes(system.plan, given, start)
         try:
             return _closed(system, held, start, slack)
         except LoopError:
@@ -208,13 +208,13 @@ def _with_repair(system: System, error: LoopError) -> LoopError:
         repair = None
     if not repair:
         return error
-    told = LoopError(
+    repairable = LoopError(
         f"{error} The smallest change of dimensions found that closes them: move "
         f"{in_words(system.mechanism, repair)}."
     )
-    told.gaps, told.configuration, told.repair = error.gaps, error.configuration, repair
-    told.failed, told.found = error.failed, error.found
-    return told
+    repairable.gaps, repairable.configuration, repairable.repair = error.gaps, error.configuration, repair
+    repairable.failed, repairable.found = error.failed, error.found
+    return repairable
 
 
 def _closed(system: System, given: Given | None, start: np.ndarray, slack: float) -> np.ndarray:
@@ -236,7 +236,7 @@ def velocity(system: System, q: ArrayLike, given: Given, slack: float) -> np.nda
     system.mechanics.settle(q)
     if system.plan.owner is not None and system.loops:
         try:
-            held = flexible_loops.with_modes(system.plan, given, None)
+            held = loop_closure.with_modes(system.plan, given, None)
             return loop_closure.velocity(system.mechanics.evaluator, q, held, slack)
         except LoopError:
             pass
@@ -341,7 +341,7 @@ def branches(system: System, given: Given, guess: ArrayLike | Given | None = Non
     system.mechanics.settle()
     quick = quick_assembly_for(system, "branches")
     if system.plan.owner is not None:
-        given = flexible_loops.with_modes(system.plan, given, start)
+        given = loop_closure.with_modes(system.plan, given, start)
     held = loop_closure.held(system.mechanics.evaluator, given)
     for one in held:
         if one.value.ndim != 1:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena.dynamics.loops.closing import flexible_loops
+from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.driven_curve import DrivenCurve, End, followed, rates
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import LoopError, StateError
@@ -159,7 +159,7 @@ def drive(
         raise StateError(f"hold is {shown(hold)}; give a mapping from joints to positions.")
     held = {} if hold is None else dict(hold)
     if system.plan.owner is not None:
-        held = flexible_loops.with_modes(system.plan, held, guessed(system, guess))
+        held = loop_closure.with_modes(system.plan, held, guessed(system, guess))
     start = system.assemble(held, guess=guess)
     if start.ndim != 1:
         raise StateError(f"drive begins at one configuration, but the guess has shape {start.shape}.")

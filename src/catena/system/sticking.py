@@ -124,11 +124,11 @@ class DryFriction:
             self.fading[own], self.fall[own] = self.excess[own], joint.stribeck_velocity**-2.0
 
     @property
-    def told(self) -> dict[str, np.ndarray]:
+    def tree_inputs(self) -> dict[str, np.ndarray]:
         """Return what steps are told of the tree besides the friction of slips, where there is something to tell."""
         found = {"excess": self.excess, "fading": self.fading, "fall": self.fall}
-        told = {name: x for name, x in found.items() if np.any(x)}
-        return told if self.bearing is None else told | dict(zip(NUMBERS, self.bearing, strict=True))
+        numbers = {name: x for name, x in found.items() if np.any(x)}
+        return numbers if self.bearing is None else numbers | dict(zip(NUMBERS, self.bearing, strict=True))
 
     @property
     def loop_inputs(self) -> dict[str, np.ndarray]:
@@ -221,9 +221,9 @@ def sense_search(
     tau = np.zeros(system.nv) if tau is None else tau
     if loop_tau is not None:
         tau = tau + forces_at_tree(system.mechanics.evaluator, q, loop_tau)
-    told = {"q": q, "qd": v, "tau": tau}
+    state = {"q": q, "qd": v, "tau": tau}
     q, v, tau = (
-        system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in told.items()
+        system.mechanics.evaluator.checked(dynamics.articulated_body, name, x) for name, x in state.items()
     )
     outside = system._outside(f_ext, base_acceleration)
     shaped = {"q": q, "v": v, "tau": tau, "prescribed": given}
@@ -406,7 +406,7 @@ class SenseSearch:
         nv = self.system.nv
         inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
         if self.bears:
-            inputs |= {name: x for name, x in self.dry.told.items() if name in NUMBERS}
+            inputs |= {name: x for name, x in self.dry.tree_inputs.items() if name in NUMBERS}
         if self.of_loops is not None:
             # A component without friction slips, with none.
             loop_sense = np.where(self.has_friction, sense, 1.0)[..., nv:]

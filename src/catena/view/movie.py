@@ -139,9 +139,12 @@ def movie(
     factor = checked_factor(exaggerate)
     parts = [_motions(part, motion) for part in run.segments]
     most = max(factor, _visible([main for main, _ in parts]))
-    told = {change.t: change.name for change in run.transitions} if isinstance(run, Trajectory) else {}
+    change_names = (
+        {change.t: change.name for change in run.transitions} if isinstance(run, Trajectory) else {}
+    )
     events += [
-        (float(part.t[0]), told.get(float(part.t[0]), "structure changes")) for part in run.segments[1:]
+        (float(part.t[0]), change_names.get(float(part.t[0]), "structure changes"))
+        for part in run.segments[1:]
     ]
     duration = float(run.t[-1] - run.t[0])
     line = RunProgress(max(duration, 1e-9), progress)

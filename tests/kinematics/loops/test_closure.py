@@ -5,9 +5,8 @@ import pytest
 
 import catena as ct
 from catena.joints import KINDS
-from catena.kernels.formula_rows import PORTION
 from catena.kinematics import stacks
-from catena.kinematics.kind_values import kind_values, nearest_coordinates
+from catena.kinematics.kind_values import PORTION, kind_values, nearest_coordinates
 from catena.kinematics.loops.closure import loop_kinematics
 from catena.mechanism.generators import four_bar, n_four_bars, random_mechanism, stewart
 from catena.spatial import Motion, Transform, exp, log

@@ -36,7 +36,7 @@ class Variable:
 
 
 def of_states(
-    system: System, start: np.ndarray, told: Sequence[str], initial: str, length: float
+    system: System, start: np.ndarray, outputs: Sequence[str], initial: str, length: float
 ) -> list[Variable]:
     """Return the coordinates and then the velocities of the tree, which begin with `start` (nq + nv,); those of the
     names `told` are outputs. Lengths are as large as `length`, angles as 1."""
@@ -50,7 +50,7 @@ def of_states(
     for value, (joint, word, label) in zip(start.tolist(), labelled, strict=True):
         name = structured(label.joint, word, *coordinate_parts(label.coordinate))
         signal = FmuSignal(name, label.unit, f"{_WORDS[word]} of joint {label.text}", value)
-        causality = "output" if f"{joint}.{word}" in told else "local"
+        causality = "output" if f"{joint}.{word}" in outputs else "local"
         size = length if label.unit in ("m", "m/s") else 1.0
         found.append(Variable(signal, causality, "continuous", initial, size))
     return found

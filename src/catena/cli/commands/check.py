@@ -91,8 +91,8 @@ def execute(arguments: Namespace, console: Console) -> int:
             console.line(str(finding))
         if len(findings) > SHOWN:
             console.line(f"... and {len(findings) - SHOWN} more (--json lists all)")
-        told = ", ".join(counted(number, severity.value) for severity, number in counts.items())
-        console.say(f"{file}: {told}")
+        summary = ", ".join(counted(number, severity.value) for severity, number in counts.items())
+        console.say(f"{file}: {summary}")
     if fix and mechanism is not None:
         ending = file.suffix if FORMATS[file.suffix.lower()].write is not None else ".toml"
         target = Path(arguments.fix) if arguments.fix else own_name(file.with_suffix(f".fixed{ending}"))

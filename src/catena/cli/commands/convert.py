@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 def execute(arguments: Namespace, console: Console) -> int:
     """Read, write, and say what was written and what was lost."""
     file = Path(arguments.file)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CatenaWarning)
         mechanism = convert(
             file,
@@ -42,7 +42,7 @@ def execute(arguments: Namespace, console: Console) -> int:
             macros=arguments.macros,
             parameters=dict(arguments.settings),
         )
-    for warning in told:
+    for warning in caught:
         console.warning(str(warning.message))
     bodies, joints = len(mechanism.bodies) - 1, len(mechanism.joints)
     console.say(f"{arguments.out}: {counted(bodies, 'body', 'bodies')}, {counted(joints, 'joint')}")

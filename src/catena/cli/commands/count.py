@@ -35,12 +35,12 @@ def execute(arguments: Namespace, console: Console) -> int:
     """Print tables, or everything as JSON."""
     counts = equations_of(arguments).count()
     if arguments.json:
-        told = {
+        report = {
             "name": counts.name, "general": asdict(counts.general), "folded": asdict(counts.folded),
             "general_by_body": _dicts(counts.general_by_body), "folded_by_body": _dicts(counts.folded_by_body),
             "folded_by_step": _dicts(counts.folded_by_step),
         }  # fmt: skip
-        console.result(json.dumps(told, indent=2))
+        console.result(json.dumps(report, indent=2))
         return Exit.OK
     console.title(counts.name)
     console.table(

@@ -46,13 +46,13 @@ def execute(arguments: Namespace, console: Console) -> int:
     flow = equations_of(arguments).dataflow(arguments.grain, Costs(**dict(arguments.cost)), arguments.sums)
     schedules = [flow.schedule(p) for p in arguments.processors]
     if arguments.json:
-        told = {
+        result = {
             "name": flow.name, "tasks": len(flow), "serial_time": flow.serial_time,
             "critical_time": flow.critical_time, "largest_speed_up": flow.largest_speed_up, "width": flow.width,
             "critical_path": [flow.labels[k] for k in flow.critical_path],
             "schedules": [{"processors": s.processors, "time": s.time, "speed_up": s.speed_up} for s in schedules],
         }  # fmt: skip
-        console.result(json.dumps(told, indent=2))
+        console.result(json.dumps(result, indent=2))
     else:
         _tell(flow, console)
         console.say()

@@ -16,13 +16,14 @@ from catena.dynamics.elements.element_force import element_force
 from catena.dynamics.elements.force_report import force_report
 from catena.dynamics.elements.force_sweeps import GIVEN
 from catena.dynamics.elements.placed_forces import (
+    Stops,
     applied_wrench,
     at_joint,
+    joint_stops,
     place_forces,
     place_frictions,
     stretches,
 )
-from catena.dynamics.elements.stops import Stops, joint_stops
 from catena.dynamics.loops.closing import loop_closure
 from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.felt_inertia import felt_inertia

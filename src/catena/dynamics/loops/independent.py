@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from catena.mechanism.selection import selected
+from catena.mechanism.naming import selected
 from catena.structure import Plan
 
 

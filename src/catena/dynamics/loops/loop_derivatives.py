@@ -58,7 +58,7 @@ SHARED = {"where": Transform, "twist": Motion, "acceleration": Motion, "load": F
 @at_ground
 def stand(ground: Any, below: Any) -> None:
     """The ground stands, and accelerates against gravity as it does for all bodies."""
-    ground.bounds = ground.told
+    ground.bounds = ground.ground_bounds
     below.where, below.twist, below.acceleration, below.load = (
         Transform.identity(), ground.v, ground.a, Force.zero()
     )  # fmt: skip
@@ -157,7 +157,7 @@ class Constraints:
             component = work.component("components", *work.components[c])
             work.step(step, component, work.force_row("turning", f, 0), openings + 24 * number * slot)
 
-        def told(number: int) -> MatrixPanel:
+        def input_panel(number: int) -> MatrixPanel:
             """Return the vectors (6, components) of this number in the openings."""
             return MatrixPanel(openings + 6 * number * slot, 6, len(run), slot, 24 * slot, 48 * slot)
 
@@ -165,14 +165,14 @@ class Constraints:
         by = [MatrixPanel(C.place + k * slot, self.m, n, C.row, 2 * slot, 4 * slot) for k in (BY_Q, BY_V)]
         holds = MatrixPanel(work.force_row("holds", f, 0), len(rows), 6, 7 * slot, slot, 2 * slot)
         for out, number in ((self.J, 0), (by[0], 1), (by[1], 2)):
-            work.product(out.part(rows, run), holds, told(number))
+            work.product(out.part(rows, run), holds, input_panel(number))
         forces = table.matrix(BY_Q)
         for below in runs(to_a):
             for i in below:
                 self._copy_S(i)
             table.relate(below, run)
             here = forces.part(below, run)
-            work.product(here, self._S.part(below, range(6)), told(3), start=here)
+            work.product(here, self._S.part(below, range(6)), input_panel(3), start=here)
 
     def _copy_S(self, i: int) -> None:
         if i not in self._copied:
@@ -304,7 +304,7 @@ def _solve(work: Any) -> None:
 STRIP = 6
 """So many rows of a symmetric matrix are found at a time, up to its diagonal."""
 GROUND_BOUNDS = 4
-"""What the ground is told: the tolerance, the usual angular and linear mobility, and one."""
+"""What the ground is given: the tolerance, the usual angular and linear mobility, and one."""
 
 
 @lru_cache(maxsize=1)
@@ -314,7 +314,8 @@ def loop_derivatives() -> Algorithm:
         "loop_derivatives", ground,
         (stand, changes_about_ground, hold_bodies, forces_with_loops, meet, keep, open_child, open_parent,
          OnMatrices(_solve)),
-        INPUTS, ground_inputs={"a_base": Motion, "told": Scalars(GROUND_BOUNDS)}, optional=OPTIONAL, shared=SHARED,
+        INPUTS, ground_inputs={"a_base": Motion, "ground_bounds": Scalars(GROUND_BOUNDS)}, optional=OPTIONAL,
+        shared=SHARED,
         views={
             **VIEWS, "hold": {"K": Force, "usual": Scalars(1)},
             "turning": {"W": Force, "v_a": Motion, "v_b": Motion, "a_a": Motion},

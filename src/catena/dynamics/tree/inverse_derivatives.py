@@ -79,9 +79,9 @@ def change(body: Any, parent: Any, stance: Transform) -> None:
     body.own_f = inertia * a + cross(v, momentum) - stance.pull(body.f_ext)
     body.own_I, body.own_p = inertia, momentum.linear
     body.own_K = array(np.outer(v.linear, inertia.h)) + _turned(v.angular, inertia.euler_tensor())
-    told = [x.entries() for vectors in zip(S.columns(), e_q, d_q, e_v, strict=True) for x in vectors]
+    motions = [x.entries() for vectors in zip(S.columns(), e_q, d_q, e_v, strict=True) for x in vectors]
     body.components = (
-        array([x for entries in told for x in entries]).reshape(S.n, -1) if S.n else np.zeros((0, 24))
+        array([x for entries in motions for x in entries]).reshape(S.n, -1) if S.n else np.zeros((0, 24))
     )
     body.stance, body.v, body.a = stance, v, a
     body.own_stance = stance
@@ -96,11 +96,11 @@ def forces(body: Any, parent: Any) -> None:
 def gather(body: Any, parent: Any, own_f: Force) -> None:
     """The same with the force that the body itself takes."""
     Ic, K, p, f = body.Ic + body.own_I, body.K + body.own_K, body.p + body.own_p, body.f + own_f
-    told = [[Motion(row[k : k + 6]) for k in range(0, 24, 6)] for row in body.components]
-    S, n = [row[0] for row in told], len(told)
+    motions = [[Motion(row[k : k + 6]) for k in range(0, 24, 6)] for row in body.components]
+    S, n = [row[0] for row in motions], len(motions)
     spin = _spin(K)
     rows, force_q, force_v, momenta = [], [], [], []
-    for s, e_q, d, e_v in told:
+    for s, e_q, d, e_v in motions:
         back = spin.T @ s.angular + 2.0 * cross3(p, s.linear)
         felt_q, felt_v, momentum = Ic * e_q + _bent(spin, p, d), Ic * e_v + _bent(spin, p, s), Ic * s
         carried = felt_q + cross(s, f)

@@ -13,7 +13,7 @@ import numpy as np
 from catena.equations.papers.scalars import Data, cross, dot, minus, plus, scaled, symmetric, times
 from catena.equations.unrolling import new_symbols
 from catena.errors import EquationsError
-from catena.joints.simple_motions import BALL, HINGE, SLIDE
+from catena.joints.contract import BALL, HINGE, SLIDE
 from catena.spatial.scalars import array
 from catena.structure import Plan
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from catena.errors import CatenaError
 from catena.forces import Servo
-from catena.formats.findings import Severity
+from catena.formats.findings import NamedParts, Severity
 from catena.formats.mjcf.dofs import TENDON, drives_one_freedom
 from catena.formats.mjcf.names import free_name, joint_name, merged_name, unbounded
 from catena.formats.mjcf.tendons import TendonJoint
-from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.mechanism import Mechanism
 
@@ -43,7 +42,7 @@ def add_actuators(
     mechanism: Mechanism,
     model: Any,
     off: frozenset[str],
-    told: tuple[Any, Any],
+    begins: tuple[Any, Any],
     slides: Mapping[int, TendonJoint],
     source: Source,
     unread: NamedParts,
@@ -61,7 +60,7 @@ def add_actuators(
         own, component, _ = places[k]
         name, is_motor = _name(model, k), _is_motor(model, k)
         if not is_motor and not _is_off(model, k, off):
-            _add_servo(mechanism, model, k, places[k], k in alone, off, told, unread, signals)
+            _add_servo(mechanism, model, k, places[k], k in alone, off, begins, unread, signals)
         if not is_motor and ((own, component) in driven or name in mechanism.actuators):
             continue
         try:
@@ -119,7 +118,7 @@ def _is_off(model: Any, k: int, off: frozenset[str]) -> bool:
 
 def _add_servo(
     mechanism: Mechanism, model: Any, k: int, place: Place, is_alone: bool, off: frozenset[str],
-    told: tuple[Any, Any], unread: NamedParts, signals: dict[str, tuple[str, int]],
+    begins: tuple[Any, Any], unread: NamedParts, signals: dict[str, tuple[str, int]],
 ) -> None:  # fmt: skip
     name = _name(model, k)
     gain_type, bias_type = int(model.actuator_gaintype[k]), int(model.actuator_biastype[k])
@@ -138,12 +137,12 @@ def _add_servo(
             "how activations follow the control signals (they are the signals here) of the actuators", name
         )
         at = "act", int(model.actuator_actadr[k]) + int(model.actuator_actnum[k]) - 1
-        signal = float(told[1][at[1]])
+        signal = float(begins[1][at[1]])
         if model.actuator_actlimited[k]:
             signal = float(np.clip(signal, *model.actuator_actrange[k]))
     else:
         at = "ctrl", int(getattr(model, "actuator_ctrladr", range(k + 1))[k])
-        signal = float(told[0][at[1]])
+        signal = float(begins[0][at[1]])
         if model.actuator_ctrllimited[k] and "CLAMPCTRL" not in off:
             signal = float(np.clip(signal, *model.actuator_ctrlrange[k]))
     low, high = _effort_limits(model, k, is_alone)

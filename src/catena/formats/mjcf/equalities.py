@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from catena.formats.findings import Severity
+from catena.formats.findings import NamedParts, Severity
 from catena.formats.mjcf.names import HINGE, SLIDE, body_name, joint_name
-from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.joints import Fixed, Spherical
 from catena.mechanism import GROUND, Mechanism

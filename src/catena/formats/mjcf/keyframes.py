@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.errors import FormatError
+from catena.formats.findings import NamedParts
 from catena.formats.markup import Element
 from catena.formats.mjcf.names import BALL, FREE, joint_name, merged_name
 from catena.formats.mjcf.poses import pose_of
-from catena.formats.named import NamedParts
 from catena.formats.trees import Branch
-from catena.joints.simple_motions import BALL as BALL_WORD, FREE as FREE_WORD
+from catena.joints.contract import BALL as BALL_WORD, FREE as FREE_WORD
 from catena.mechanism import InitialState, Mechanism
 from catena.mechanism.mechanism import HOME
 from catena.spatial import Pose
@@ -89,11 +89,11 @@ def add_states(
         if q is None:
             unread.add("keyframes with quaternions of no length", one.name)
             continue
-        told = {name: float(getattr(one, word)[k]) for name, (word, k) in signals.items()}
+        signal_values = {name: float(getattr(one, word)[k]) for name, (word, k) in signals.items()}
         heard = {k for word, k in signals.values() if word == "ctrl"}
         if any(x for k, x in enumerate(one.ctrl) if k not in heard):
             unread.add("control signals of motors in the keyframes", one.name)
-        mechanism.add_state(one.name, q, v if any(map(np.any, v.values())) else None, told)
+        mechanism.add_state(one.name, q, v if any(map(np.any, v.values())) else None, signal_values)
 
 
 def joints_of(mechanism: Mechanism, model: Any) -> dict[str, list[int]]:

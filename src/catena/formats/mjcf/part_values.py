@@ -15,9 +15,9 @@ from catena import forces
 from catena.errors import FormatError
 from catena.forces import Buoyancy
 from catena.forces.deflection import is_vector
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
 from catena.formats.mjcf.poses import number_text, numbers_text, pose_text
-from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.mechanism import Body, ForceElement, Joint, Mechanism, Shape
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere

@@ -13,7 +13,7 @@ import numpy as np
 
 from catena.errors import CatenaError, FormatError
 from catena.forces import PolynomialJointSpring
-from catena.formats.findings import Severity
+from catena.formats.findings import NamedParts, Severity
 from catena.formats.mjcf.actuators import add_actuators, components_of
 from catena.formats.mjcf.dofs import AtDofs, at_dofs, disabled
 from catena.formats.mjcf.equalities import add_equalities, coupled_joints, held_bodies
@@ -35,7 +35,6 @@ from catena.formats.mjcf.preparing import Prepared
 from catena.formats.mjcf.sensors import SensorPlaces, add_sensors
 from catena.formats.mjcf.shapes import shapes_of
 from catena.formats.mjcf.tendons import add_tendons, tendons_as_joints
-from catena.formats.named import NamedParts
 from catena.formats.source import Source
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, Mechanism
@@ -101,10 +100,10 @@ class _MechanismBuilder:
             )
         keys = keyframes(model, self.prepared.keys, self.unread)
         begin = default_keyframe(keys)
-        told = (np.zeros(controls(model)), np.zeros(model.na)) if begin is None else (begin.ctrl, begin.act)
+        start = (np.zeros(controls(model)), np.zeros(model.na)) if begin is None else (begin.ctrl, begin.act)
         slides = add_tendons(mechanism, model, off, sites, self.unread)
         self.source.lengths.update(slide.coupling for slide in slides.values())
-        signals = add_actuators(mechanism, model, off, told, slides, self.source, self.unread)
+        signals = add_actuators(mechanism, model, off, start, slides, self.source, self.unread)
         add_passive(mechanism, model, off)
         places = SensorPlaces(mechanism, model, sites, components_of(mechanism, model), slides)
         add_sensors(places, self.prepared.sensors, self.idle)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from catena.formats.findings import NamedParts
 from catena.formats.markup import Element
 from catena.formats.mjcf.names import BALL, free_name
 from catena.formats.mjcf.tendons import TendonJoint
-from catena.formats.named import NamedParts
 from catena.mechanism import Mechanism
 from catena.mechanism.mounted_sensors import ENCODER, FORCE, GAUGE, IMU
 

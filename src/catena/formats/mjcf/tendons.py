@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from catena.forces import PointSpring, PolynomialJointSpring, Table, TabledJointSpring, TabledPointSpring
+from catena.formats.findings import NamedParts
 from catena.formats.mjcf.dofs import TENDON
 from catena.formats.mjcf.equalities import fixed_tendon
 from catena.formats.mjcf.names import free_name, joint_name, unbounded
-from catena.formats.named import NamedParts
 from catena.joints import Prismatic
 from catena.mechanism import GROUND, Mechanism
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from catena.errors import FormatError, warn
 from catena.forces import PointSpring
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
 from catena.formats.mjcf.keyframes import StateOf
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
@@ -27,10 +28,9 @@ from catena.formats.mjcf.part_values import (
     needs_balance,
 )
 from catena.formats.mjcf.poses import attributes_text, number_text, numbers_text, polynomial_text, pose_text
-from catena.formats.named import NamedParts
 from catena.formats.trees import Branch, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical
-from catena.joints.simple_motions import BALL, FREE, HINGE, SLIDE, SimpleMotion
+from catena.joints.contract import BALL, FREE, HINGE, SLIDE, SimpleMotion
 from catena.mechanism import (
     GROUND,
     Body,
@@ -453,8 +453,8 @@ class _MjcfWriter:
         for name, state in m.states.items():
             if any(joint.name in state.q or joint.name in state.v for joint in self.loops):
                 self.lost.add("positions of joints that close loops in the states", name)
-            told = {branch.joint.name for branch in order if branch.motions}
-            if follows and not told <= set(state.q):
+            written = {branch.joint.name for branch in order if branch.motions}
+            if follows and not written <= set(state.q):
                 self.lost.add("states that leave joints to the loops", name)
                 continue
             numbers = StateOf(state)
@@ -486,8 +486,8 @@ class _MjcfWriter:
 
     def _note_lost(self) -> None:
         m = self.mechanism
-        told = {name for name, f in m.forces.items() if isinstance(f.kind, PointSpring)} | self.lifts.keys()
-        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in told]
+        known = {name for name, f in m.forces.items() if isinstance(f.kind, PointSpring)} | self.lifts.keys()
+        between = [f.name for f in m.forces.values() if f.at_joint is None and f.name not in known]
         if m.wrenches or between:
             self.lost.add("wrenches and forces between frames", *m.wrenches, *between)
         if m.sensors:

@@ -18,7 +18,7 @@ from catena.formats.markup import Element
 from catena.formats.sdf.poses import own_pose
 from catena.formats.source import Source
 from catena.joints import Fixed, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
-from catena.joints.simple_motions import HINGE
+from catena.joints.contract import HINGE
 from catena.mechanism import Mechanism
 from catena.spatial import Pose
 
@@ -57,15 +57,15 @@ def add_sdf_joint(
     elif kind.nv > 1 and element.first(ROTORS) is not None:
         options["armature"] = element.values(ROTORS, kind.nv)
     axes = [axis for axis in (element.first("axis"), element.first("axis2")) if axis is not None][: kind.nv]
-    told = [_axis_options(axis, element, source) for axis in axes]
-    springs = [one.pop("spring") for one in told]
-    efforts = [one.pop("effort") for one in told]
-    if told and kind.nv == len(told):
+    parsed = [_axis_options(axis, element, source) for axis in axes]
+    springs = [one.pop("spring") for one in parsed]
+    efforts = [one.pop("effort") for one in parsed]
+    if parsed and kind.nv == len(parsed):
         for key in ("damping", "friction"):
-            options[key] = [one[key] for one in told]
-        if any(np.isfinite(one["limits"]).any() for one in told):
-            options["limits"] = [one["limits"] for one in told]
-        speeds = [one["velocity_limit"] for one in told]
+            options[key] = [one[key] for one in parsed]
+        if any(np.isfinite(one["limits"]).any() for one in parsed):
+            options["limits"] = [one["limits"] for one in parsed]
+        speeds = [one["velocity_limit"] for one in parsed]
         options["velocity_limit"] = speeds if np.isfinite(speeds).any() else None
     try:
         mechanism.add_joint(name, links[parent], links[child], kind, **options)
@@ -119,8 +119,8 @@ def axis_of(element: Element, axis: Element | None, frame: Pose) -> Any:
         element.fail("there is no <axis> in it")
     xyz = axis.values("xyz", 3, (0.0, 0.0, 1.0))
     in_model = axis.first("use_parent_model_frame")
-    told = axis.first("xyz")
-    expressed = "" if told is None else told.get("expressed_in")
+    xyz_element = axis.first("xyz")
+    expressed = "" if xyz_element is None else xyz_element.get("expressed_in")
     if expressed == "__model__" or (in_model is not None and in_model.text.strip().lower() in ("1", "true")):
         return frame.R.T @ np.array(xyz)
     if expressed:
@@ -180,8 +180,8 @@ def add_gearbox(
     axis, axis2 = element.first("axis"), element.first("axis2")
     terms: dict[str, float] = {}
     frame = poses[_end(element, "child", links)] * own_pose(element)
-    for tag, told, factor in (("parent", axis, ratio), ("child", axis2 or axis, 1.0)):
-        direction = frame.R @ axis_of(element, told, frame)
+    for tag, axis_element, factor in (("parent", axis, ratio), ("child", axis2 or axis, 1.0)):
+        direction = frame.R @ axis_of(element, axis_element, frame)
         found = _turning(
             mechanism, links[reference.text.strip()], links[_end(element, tag, links)], poses, links
         )

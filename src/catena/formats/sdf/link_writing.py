@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
-from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.formats.urdf.numbers import number, numbers
 from catena.mechanism import Body, Shape

@@ -14,26 +14,26 @@ IDENTITY = Pose()
 
 def own_pose(element: Element | None) -> Pose:
     """Return the pose that the <pose> inside an element tells, whatever it is relative to."""
-    told = None if element is None else element.first("pose")
-    if element is None or told is None or not told.text.strip():
+    pose = None if element is None else element.first("pose")
+    if element is None or pose is None or not pose.text.strip():
         return IDENTITY
-    as_quaternion = told.get("rotation_format") == "quat_xyzw"
+    as_quaternion = pose.get("rotation_format") == "quat_xyzw"
     numbers = element.values("pose", 7 if as_quaternion else 6)
     try:
         if as_quaternion:
             x, y, z, w = numbers[3:]
             return Pose(p=numbers[:3], quat=(w, x, y, z))
         angles = numbers[3:]
-        if told.get("degrees").lower() in ("1", "true"):
+        if pose.get("degrees").lower() in ("1", "true"):
             angles = [angle * pi / 180.0 for angle in angles]
         return Pose(p=numbers[:3], rpy=angles) if any(angles) else Pose(p=numbers[:3])
     except CatenaError as error:
-        told.refuse(error)
+        pose.refuse(error)
 
 
 def _relative_to(element: Element) -> str:
-    told = element.first("pose")
-    return "" if told is None else told.get("relative_to") or told.get("frame")
+    pose = element.first("pose")
+    return "" if pose is None else pose.get("relative_to") or pose.get("frame")
 
 
 class Frames:

@@ -17,8 +17,8 @@ import numpy as np
 
 from catena.errors import FormatError, warn
 from catena.formats.ball_constraints import BALL as CONSTRAINT
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
-from catena.formats.named import NamedParts
 from catena.formats.sdf.joints import ACTUATED, ROTOR, ROTORS
 from catena.formats.sdf.link_writing import link_lines, massless_link, pose_text
 from catena.formats.side_files import (
@@ -34,7 +34,7 @@ from catena.formats.toml.writing import write_rest
 from catena.formats.trees import Branch, grow, motion_name
 from catena.formats.urdf.numbers import number, numbers
 from catena.joints import Fixed, Helical, JointKind, Prismatic, Revolute, Spherical, Universal
-from catena.joints.simple_motions import BALL, FREE, HINGE, SLIDE
+from catena.joints.contract import BALL, FREE, HINGE, SLIDE
 from catena.mechanism import GROUND, Joint, JointSpringElement, Mechanism
 from catena.mechanism.locking import fixed_where_locked
 from catena.spatial import Pose
@@ -219,9 +219,9 @@ class _SdfWriter:
         spring = self.springs.get(joint.name)
         if spring is not None:
             dynamics |= {"spring_stiffness": spring.stiffness[k], "spring_reference": spring.rest[k]}
-        for word, told in (("limit", limit), ("dynamics", {key: x for key, x in dynamics.items() if x})):
-            if told:
-                inner = "".join(f"<{key}>{number(x)}</{key}>" for key, x in told.items())
+        for word, content in (("limit", limit), ("dynamics", {key: x for key, x in dynamics.items() if x})):
+            if content:
+                inner = "".join(f"<{key}>{number(x)}</{key}>" for key, x in content.items())
                 lines.append(f"        <{word}>{inner}</{word}>")
         if joint.name in self.mimics and tag == "axis":
             other, multiplier, offset = self.mimics[joint.name]

@@ -23,24 +23,24 @@ def read_parameters(top: FileTable, given: Mapping[str, float | str]) -> dict[st
     _check_names(names, given, top)
     if table is None:
         return {}
-    told: dict[str, float | ParsedFormula] = {}
+    entries: dict[str, float | ParsedFormula] = {}
     for name in names:
         if name in RESERVED or name == TIME:
             meaning = "the time" if name == TIME else "a word of formulas"
             table.fail(f"no parameter can be called {name!r}, which is {meaning}: choose another name", name)
         value = table.content[name]
         if name in given:
-            told[name] = as_number(name, given[name])
+            entries[name] = as_number(name, given[name])
         elif isinstance(value, str):
-            told[name] = table.formula(name)
+            entries[name] = table.formula(name)
         else:
             found = table.numbers(name)
             if not isinstance(found, float):
                 table.fail(f"{name} is an array: a parameter is one number", name)
-            told[name] = found
+            entries[name] = found
     values: dict[str, float] = {}
-    for name in _order(told, table):
-        one = told[name]
+    for name in _order(entries, table):
+        one = entries[name]
         values[name] = one if isinstance(one, float) else _value(one, name, values, table, name in given)
     return {name: values[name] for name in names}
 
@@ -63,13 +63,13 @@ def _check_names(names: list[str], given: Mapping[str, float | str], top: FileTa
             )
 
 
-def _order(told: Mapping[str, float | ParsedFormula], table: FileTable) -> list[str]:
+def _order(entries: Mapping[str, float | ParsedFormula], table: FileTable) -> list[str]:
     """Return the names, each after those that it is computed from."""
     needed = {
-        name: [other for other in sorted(map(str, one.names)) if other in told]
+        name: [other for other in sorted(map(str, one.names)) if other in entries]
         if isinstance(one, ParsedFormula)
         else []
-        for name, one in told.items()
+        for name, one in entries.items()
     }
     try:
         return list(TopologicalSorter(needed).static_order())

@@ -28,7 +28,7 @@ from catena.formats.toml.tables import Document, FileTable
 from catena.joints import JointKind
 from catena.mechanism import Mechanism
 from catena.mechanism.new_parts import initial_values, signal_values
-from catena.mechanism.origin import Origin
+from catena.mechanism.parts import Origin
 from catena.mechanism.profiles import Spline
 from catena.validation import shown, suggestion
 

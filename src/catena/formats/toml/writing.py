@@ -362,9 +362,9 @@ def _states(mechanism: Mechanism) -> Iterator[Block]:
     """The state that motions start in, unless it is one of those with a name, and these."""
     initial, named = mechanism.initial, mechanism.states
     if not any(initial is state for state in named.values()):
-        told = list(_state(("initial",), initial))
+        tables = list(_state(("initial",), initial))
         # Where there are others, that nothing is said has to be said.
-        yield from told or ([Block(("initial",), False, {})] if named else [])
+        yield from tables or ([Block(("initial",), False, {})] if named else [])
     for name, state in named.items():
         yield from list(_state(("states", name), state)) or [Block(("states", name), False, {})]
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from catena.errors import FormatError
 from catena.formats.extended_urdf import JOINTS, KINDS, MOTORS, PAIRS, TYPES
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
-from catena.formats.named import NamedParts
 from catena.formats.trees import Branch, motion_name
 from catena.formats.urdf.loop_elements import WAYS, frame_link, is_axis, link_of
 from catena.joints import JointKind, Universal
-from catena.joints.simple_motions import BALL, HINGE, SimpleMotion
+from catena.joints.contract import BALL, HINGE, SimpleMotion
 from catena.mechanism import Joint, Mechanism
 from catena.spatial import Pose
 

@@ -80,8 +80,8 @@ def add_joint(
         options["velocity_limit"] = speed if speed > 0.0 else None
         effort = limit.number("effort", 0.0)
     follows = source.mimic and element.first("mimic") is not None
-    told = element.get("actuated", "false" if follows else "true").strip().lower()
-    options["actuated"] = kind.nv > 0 and told not in ("false", "0")
+    text = element.get("actuated", "false" if follows else "true").strip().lower()
+    options["actuated"] = kind.nv > 0 and text not in ("false", "0")
     try:
         mechanism.add_joint(name, parent, child, kind, **options)
         if effort > 0.0 and options["actuated"]:

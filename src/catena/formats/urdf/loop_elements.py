@@ -31,9 +31,9 @@ class LoopNotation:
 
     def says(self, joint: Joint) -> bool:
         """Return whether nothing of a joint is lost: an element has its kind and its place and nothing else."""
-        told = (joint.limits, joint.armature, joint.velocity_limit)
+        numbers_of_joint = (joint.limits, joint.armature, joint.velocity_limit)
         rubs = joint.damping.any() or joint.friction.any()
-        is_bare = not rubs and not joint.actuated and all(number is None for number in told)
+        is_bare = not rubs and not joint.actuated and all(number is None for number in numbers_of_joint)
         return is_bare and type(joint.kind) in self.kinds
 
 

@@ -78,18 +78,18 @@ def _kind(element: Element) -> tuple[JointKind, tuple[Pose, Pose]]:
     word = element.get("type", "spherical").strip().lower()
     if word in POINTS:
         return Spherical(), (IDENTITY, IDENTITY)
-    told = [element.first(f"{side}_axis") for side in ("parent", "child")]
-    axes = [axis_of(element) if one is None else one.numbers("xyz", 3) for one in told]
+    own_axes = [element.first(f"{side}_axis") for side in ("parent", "child")]
+    axes = [axis_of(element) if one is None else one.numbers("xyz", 3) for one in own_axes]
     try:
         if word == "universal":
             # Two axes that cross at a right angle, one on either side.
-            second = axes[1] if told[1] is not None else [0.0, 1.0, 0.0]
+            second = axes[1] if own_axes[1] is not None else [0.0, 1.0, 0.0]
             return Universal("x", "y"), (_turn((1.0, 0.0, 0.0), axes[0]), _turn((0.0, 1.0, 0.0), second))
         made: dict[str, Any] = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic}
         made["cylindrical"] = Cylindrical
         if word not in made:
             return joint_kind(element, word, axes[0]), (IDENTITY, IDENTITY)
-        if told[1] is None or np.array_equal(axes[0], axes[1]):
+        if own_axes[1] is None or np.array_equal(axes[0], axes[1]):
             return made[word](axes[0]), (IDENTITY, IDENTITY)
         return made[word]("z"), (_turn((0.0, 0.0, 1.0), axes[0]), _turn((0.0, 0.0, 1.0), axes[1]))
     except CatenaError as error:
@@ -113,9 +113,9 @@ def _turn(start: tuple[float, float, float], axis: list[float]) -> Pose:
 
 def _ends(element: Element) -> list[tuple[str, Pose]]:
     """Return the two links of a loop and the frame of its joint in each."""
-    told = [*element.all("link1"), *element.all("link2")]
-    if len(told) == 2:
-        return [(end.needed("link"), pose_of(end)) for end in told]
+    links = [*element.all("link1"), *element.all("link2")]
+    if len(links) == 2:
+        return [(end.needed("link"), pose_of(end)) for end in links]
     for first, second in ENDS:
         ends = element.first(first), element.first(second)
         if ends[0] is None or ends[1] is None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from catena.errors import warn
+from catena.formats.findings import NamedParts
 from catena.formats.markup import quoted
-from catena.formats.named import NamedParts
 from catena.formats.shape_files import path_from
 from catena.formats.side_files import (
     EARTH,
@@ -32,7 +32,7 @@ from catena.formats.urdf.companion import Companion
 from catena.formats.urdf.joints import UNLIMITED
 from catena.formats.urdf.loop_elements import WAYS, WORLD
 from catena.formats.urdf.numbers import number, numbers, origin
-from catena.joints.simple_motions import BALL, FREE, HINGE, SimpleMotion
+from catena.joints.contract import BALL, FREE, HINGE, SimpleMotion
 from catena.mechanism import GROUND, Body, Joint, Mechanism, Shape
 from catena.mechanism.locking import fixed_where_locked
 from catena.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Sphere
@@ -73,13 +73,15 @@ def write(mechanism: Mechanism, path: Path, loops: str = "beside") -> dict[str, 
         if branch.child != root:
             lines += _joints(mechanism, branch, mimics, lost)
     way = WAYS.get(loops)
-    told = [joint for joint in cut if way is not None and way.says(joint) and joint.name not in referred]
-    for joint in told:
+    sayable = [joint for joint in cut if way is not None and way.says(joint) and joint.name not in referred]
+    for joint in sayable:
         lines += [] if way is None else way.lines(joint)
     lines.append("</robot>\n")
     texts = {"": "\n".join(lines)}
     if companion is None:
-        rest = _rest(mechanism, [*unsaid, *(joint for joint in cut if joint not in told)], branches, mimics)
+        rest = _rest(
+            mechanism, [*unsaid, *(joint for joint in cut if joint not in sayable)], branches, mimics
+        )
         texts |= {SIDE: rest} if rest else {}
     else:
         _lose_the_rest(mechanism, branches, mimics, lost)
@@ -253,24 +255,24 @@ def _joint(mechanism: Mechanism, branch: Branch, motion: SimpleMotion | None, na
             lost.add("elastic stops of the joints", joint.name)
     if joint.name in mimics:
         other, multiplier, offset = mimics[joint.name]
-        told = f'multiplier="{number(multiplier)}" offset="{number(offset)}"'
-        lines.append(f"    <mimic joint={quoted(other)} {told}/>")
+        attributes = f'multiplier="{number(multiplier)}" offset="{number(offset)}"'
+        lines.append(f"    <mimic joint={quoted(other)} {attributes}/>")
     return [*lines, "  </joint>"]
 
 
 def _limit(mechanism: Mechanism, joint: Joint, component: int, word: str, range_: Any) -> list[str]:
     """Return the limits of position, speed and effort; revolute and prismatic joints must have an element for them."""
-    told: dict[str, float] = {}
+    limits: dict[str, float] = {}
     if range_ is not None or word == "prismatic":
         low, high = (-np.inf, np.inf) if range_ is None else range_
-        told |= {"lower": max(low, -UNLIMITED), "upper": min(high, UNLIMITED)}
+        limits |= {"lower": max(low, -UNLIMITED), "upper": min(high, UNLIMITED)}
     motor = mechanism.actuators.get(joint.name)
     effort = motor.limits[0, 1] if motor is not None and is_plain_limit(mechanism, motor) else 0.0
     speed = np.inf if joint.velocity_limit is None else joint.velocity_limit[component]
-    told |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
+    limits |= {"effort": effort, "velocity": speed if np.isfinite(speed) else 0.0}
     if word == "continuous" and not effort and not np.isfinite(speed):
         return []
-    return ["    <limit " + " ".join(f'{key}="{number(x)}"' for key, x in told.items()) + "/>"]
+    return ["    <limit " + " ".join(f'{key}="{number(x)}"' for key, x in limits.items()) + "/>"]
 
 
 def _rest(mechanism: Mechanism, joints: list[Joint], branches: list[Branch], mimics: dict[str, Any]) -> str:

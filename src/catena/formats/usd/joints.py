@@ -11,7 +11,7 @@ from catena.forces.servo import Servo
 from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
-from catena.joints.simple_motions import HINGE
+from catena.joints.contract import HINGE
 from catena.mechanism import Mechanism
 
 FREEDOMS = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
@@ -86,11 +86,11 @@ def add_drive(
     kind = mechanism.joints[name].kind
     turns = kind.consists_of(HINGE)
     word = "angular" if turns else "linear"
-    told = [one for one in (word, "rotX", "rotY", "rotZ", "transX", "transY", "transZ") if
+    driven = [one for one in (word, "rotX", "rotY", "rotZ", "transX", "transY", "transZ") if
             prim.HasAPI(UsdPhysics.DriveAPI, one)]  # fmt: skip
-    if not told:
+    if not driven:
         return
-    drive = UsdPhysics.DriveAPI(prim, told[0])
+    drive = UsdPhysics.DriveAPI(prim, driven[0])
     if kind.nv != 1 or str(drive.GetTypeAttr().Get()) != "force":
         message = "its drive is not read: only those of one freedom are that tell a force"
         source.note(Severity.WARNING, str(prim.GetPath()), message, what="unread")

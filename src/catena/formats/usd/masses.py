@@ -125,8 +125,8 @@ class MassReader:
             axes = api.GetPrincipalAxesAttr().Get()
             quat = np.array([axes.GetReal(), *axes.GetImaginary()], dtype=np.float64)
             R = Pose(quat=quat / np.linalg.norm(quat)).R if np.linalg.norm(quat) > 0.0 else np.eye(3)
-            told = self.kilogram * metre**2 * np.array(moments, dtype=np.float64)
-            inertia = R @ np.diag(told) @ R.T
+            principal = self.kilogram * metre**2 * np.array(moments, dtype=np.float64)
+            inertia = R @ np.diag(principal) @ R.T
         return {"mass": whole.mass, "com": com, "inertia": inertia}
 
     def _shape(self, prim: Any, base: Pose) -> Shape | None:
@@ -160,10 +160,10 @@ class MassReader:
 
         if not prim.IsA(UsdGeom.Gprim):
             return None
-        told = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
-        if not told:
+        colours = UsdGeom.Gprim(prim).GetDisplayColorAttr().Get()
+        if not colours:
             return None
-        red, green, blue = (min(max(float(x), 0.0), 1.0) for x in told[0])
+        red, green, blue = (min(max(float(x), 0.0), 1.0) for x in colours[0])
         return red, green, blue, 1.0
 
 

@@ -81,9 +81,9 @@ class _Reading:
         size = EARTH
         for prim in prims:
             if prim.IsA(UsdPhysics.Scene):
-                told = np.array(UsdPhysics.Scene(prim).GetGravityDirectionAttr().Get(), dtype=np.float64)
-                length = float(np.linalg.norm(told))
-                down = told / length if length > 0.0 else down
+                direction = np.array(UsdPhysics.Scene(prim).GetGravityDirectionAttr().Get(), dtype=np.float64)
+                length = float(np.linalg.norm(direction))
+                down = direction / length if length > 0.0 else down
                 magnitude = float(UsdPhysics.Scene(prim).GetGravityMagnitudeAttr().Get())
                 size = magnitude * self.places.metre if np.isfinite(magnitude) and magnitude >= 0.0 else size
                 break

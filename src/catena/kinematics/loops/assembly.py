@@ -488,11 +488,11 @@ def _complaint(solver: _LoopEquations, best: _LoopFit, slack: float) -> LoopErro
                 f"{solver.moved(free):.3g}: give fewer values, or values that fit together, or a guess nearer to "
                 f"the configuration wanted."
             )
-    told = f" with or without the values given for {names}" if solver.held else ""
+    held = f" with or without the values given for {names}" if solver.held else ""
     best = solver.apart(best)
     left = _left(best, slack)
     error = LoopError(
-        f"The loops of {solver.plan.name!r} cannot be closed from this guess{told}: {left} are left open, more than "
+        f"The loops of {solver.plan.name!r} cannot be closed from this guess{held}: {left} are left open, more than "
         f"the slack of {slack:.3g}. Check the dimensions and poses of the joints of these loops, or give a guess."
     )
     error.configuration = best.q

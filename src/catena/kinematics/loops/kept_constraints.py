@@ -23,7 +23,7 @@ from catena.kinematics.loops.coupling_states import CouplingState, coupling_stat
 from catena.kinematics.loops.scales import row_sizes
 from catena.kinematics.stacks import transposed
 from catena.structure import Plan
-from catena.structure.canonical import canonical
+from catena.structure.flattening import canonical
 from catena.structure.plan import Loop
 
 # How often a choice is improved. What is kept need not determine more than the second part of the motion.

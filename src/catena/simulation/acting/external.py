@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import SimulationError, StateError
-from catena.kernels.formula_rows import formula_rows
+from catena.kinematics.kind_values import formula_rows
 from catena.simulation.acting.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
 from catena.spatial.scalars import Scalar, Scalars, array

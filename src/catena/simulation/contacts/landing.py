@@ -138,7 +138,7 @@ class Landing:
                 spans.append((limits.get(1.0, -BIG), limits.get(-1.0, BIG), stop.restitution))
             found["spans"] = np.array(spans).reshape(-1)
         if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
-            found |= self.dry.told
+            found |= self.dry.tree_inputs
         return found
 
     def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from catena.system import System
 from catena.validation import entries, real_array, shown
 
 if TYPE_CHECKING:
-    from catena.mechanism.origin import Origin
+    from catena.mechanism.parts import Origin
     from catena.simulation.following import Cancellation
     from catena.simulation.results.trajectory import Trajectory
     from catena.simulation.scenario.stream import Stream

@@ -115,7 +115,7 @@ def constant_inputs(
     if acting.wrench_width or chosen.motors:
         found[FORCE_INPUTS] = np.zeros(acting.wrench_width + len(chosen.motors))
     if dry is not None:
-        found |= dry.told
+        found |= dry.tree_inputs
     if in_loops is not None and chosen.variant.loops_stick:
         found |= in_loops.loop_inputs
     if drift.feedback is not None:

@@ -78,9 +78,9 @@ class CompiledSteps:
         self.loop_friction: DryFriction | None = None
         if self.sticks:
             self.dry, self.loop_friction = dry_friction(self.system, drift.start)
-            self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.told}
+            self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.tree_inputs}
         if variant.rubs and self.landing is not None:
-            self.absent |= {"excess", "fading", "fall"} - self.landing.dry.told.keys()
+            self.absent |= {"excess", "fading", "fall"} - self.landing.dry.tree_inputs.keys()
         self.constant = constant_inputs(chosen, acting, drift, self.dry, self.loop_friction)
         # Whether even many states take the lanes of one, because those are compiled already.
         self.is_narrow = False

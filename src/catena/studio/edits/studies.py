@@ -21,7 +21,7 @@ WAYS = ("grid", "sobol", "uniform", "normal")
 def set_study(document: Document, vary: Any, outcomes: Any, samples: Any = None) -> None:
     """Say what is varied, [{"name", "way", "low", "high", "count"}], and what is told of each variant, [{"name",
     "formula"}]; `samples` is how many are drawn where numbers are not varied in steps."""
-    table, varied, told = tomlkit.table(), tomlkit.table(), tomlkit.table()
+    table, varied, outcome_table = tomlkit.table(), tomlkit.table(), tomlkit.table()
     names = parameters_of(document)
     for row in _rows(vary, "choose a number to vary"):
         name, way = str(row.get("name", "")).strip(), row.get("way")
@@ -38,10 +38,10 @@ def set_study(document: Document, vary: Any, outcomes: Any, samples: Any = None)
         name, formula = (str(row.get(key, "")).strip() for key in ("name", "formula"))
         if not formula:
             raise StateError(f"what is told as {shown(name)} has no formula; give one such as max(A).")
-        told[name or formula] = formula
+        outcome_table[name or formula] = formula
     if any("grid" not in way for way in varied.values()):
         table["samples"] = _whole(samples, "how many are drawn")
-    table["vary"], table["outcomes"] = varied, told
+    table["vary"], table["outcomes"] = varied, outcome_table
     document["study"] = table
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import LoopError
-from catena.joints.simple_motions import HINGE
+from catena.joints.contract import HINGE
 from catena.thresholds import RANK_SEARCHED
 
 # Steps along the curve [rad or characteristic lengths], the shortest one, and how many at most.

@@ -15,7 +15,7 @@ import numpy as np
 
 from catena.dynamics.loops.closing.quick_assembly import QuickAssembly
 from catena.errors import warn
-from catena.joints.simple_motions import HINGE
+from catena.joints.contract import HINGE
 from catena.kernels import arrays
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics.extent import characteristic_length

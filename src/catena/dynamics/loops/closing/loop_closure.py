@@ -1,5 +1,5 @@
 """Closing loops by name: positions and velocities of the closed mechanism from what users give for some joints, and how
-far loops are open."""
+far loops are open. Flexible bodies stay as they are deformed while joints move."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.loops.closing.consistent_velocity import consistent_velocity
 from catena.dynamics.loops.closing.quick_assembly import kept_entries, quick_assembly
 from catena.dynamics.loops.elimination import sort_for
@@ -161,9 +162,9 @@ def common_batch(held: Sequence[Held], batch: tuple[int, ...], *others: tuple[in
     try:
         return np.broadcast_shapes(batch, *shapes.values(), *others)
     except ValueError as error:
-        told = "".join(f", parameters {other}" for other in others)
+        more = "".join(f", parameters {other}" for other in others)
         raise StateError(
-            f"The batch dimensions do not fit together: q {batch}, given {shapes}{told}."
+            f"The batch dimensions do not fit together: q {batch}, given {shapes}{more}."
         ) from error
 
 
@@ -177,3 +178,15 @@ def check_slack(slack: float) -> None:
         raise StateError(
             f"slack is {shown(slack)}; give the largest gap [m or rad] that given values may yield to."
         )
+
+
+def with_modes(plan: Plan, given: Mapping[str, Any] | None, q: np.ndarray | None) -> dict[str, Any]:
+    """Return what is given for joints by name, and besides the amplitudes of all modes in q (..., nq), or zero
+    velocities where q is None."""
+    assert plan.owner is not None
+    found: dict[str, Any] = {}
+    for i in range(1, plan.n):
+        if plan.owner[i] == i and is_flexible(plan.kind[i]):
+            first, count = int(plan.q_start[i]), int(plan.q_size[i])
+            found[plan.joint[i]] = np.zeros(count) if q is None else q[..., first : first + count]
+    return {**found, **(given or {})}

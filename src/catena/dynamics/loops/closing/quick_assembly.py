@@ -20,7 +20,7 @@ from catena.descent import SLOW, Descent, largest
 from catena.dynamics.loops.elimination import sort_for
 from catena.dynamics.loops.elimination.least_change import closure
 from catena.joints import JointKind
-from catena.joints.simple_motions import HINGE
+from catena.joints.contract import HINGE
 from catena.kernels import CONSTANTS, Program
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import difference, integrate

@@ -258,10 +258,10 @@ def with_dry_loops(base: Algorithm, loaded: bool = False) -> Algorithm:
     ]
     own = LOADED_VIEW if loaded else VIEW
     views = {**base.views, "multiplier": {**base.view("multiplier"), **own}}
-    rub, told, found = (drag_loaded, LOADED_INPUTS, LOADED_OUTPUTS) if loaded else (drag_dry, INPUTS, OUTPUTS)
+    rub, read, found = (drag_loaded, LOADED_INPUTS, LOADED_OUTPUTS) if loaded else (drag_dry, INPUTS, OUTPUTS)
     end = tell_loaded if loaded else tell
     return replace(
         base, name=f"{base.name}_with_dry_loops{'_loaded' if loaded else ''}",
         sweeps=(*steps, INSTEAD[begin], rub, end, *orders), views=views,
-        multiplier_inputs=told, multiplier_outputs=(*base.multiplier_outputs, *found),
+        multiplier_inputs=read, multiplier_outputs=(*base.multiplier_outputs, *found),
     )  # fmt: skip

@@ -73,8 +73,8 @@ def elimination_with_feedback(
     """Return the elimination of a sort with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
     base = (hybrid_elimination if driven else loop_elimination)(sort, implicit)
-    plain, told = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
-    instead: dict[Sweep, Sweep] = {plain: told, start: start_with_feedback, stand_in: stand_in_and_tell}
+    plain, moving = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
+    instead: dict[Sweep, Sweep] = {plain: moving, start: start_with_feedback, stand_in: stand_in_and_tell}
     ties = (leave_with_feedback,) if sort.coupled else ()
     order = hybrid_schedule if driven else schedule
 
@@ -88,7 +88,7 @@ def elimination_with_feedback(
         sweeps=(
             *steps, *ties,
             Schedule(partial(
-                order, move=told, begin_loop=start_with_feedback, finish=leave_with_feedback, share=stand_in_and_tell,
+                order, move=moving, begin_loop=start_with_feedback, finish=leave_with_feedback, share=stand_in_and_tell,
                 implicit=implicit,
             )),
         ),

@@ -56,8 +56,8 @@ def minimal(problem: LoopProblem, independent: np.ndarray | None = None) -> Loop
     for s in alone.tolist():
         vdot[s] = _alone(problem, independent, s)
     if len(alone):
-        told, ranks = multipliers_of(problem, vdot)
-        multipliers[alone], rank[alone] = told[alone], ranks[alone]
+        values, ranks = multipliers_of(problem, vdot)
+        multipliers[alone], rank[alone] = values[alone], ranks[alone]
     chosen = "chosen by a pivoted QR decomposition" if independent is None else "as they were given"
     return LoopSolution(vdot, multipliers, rank, f"minimal coordinates, {chosen}")
 

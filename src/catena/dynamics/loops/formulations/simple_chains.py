@@ -296,21 +296,21 @@ def solve(problem: LoopProblem, at: Opened) -> tuple[np.ndarray, np.ndarray, Cha
     tolerance = np.maximum(RANK_EXACT, CLOSURE_FACTOR * joints.open)
     solver = _Solver(across @ Lambda_inv @ joints.Phi, K, Lambda[:, r], tolerance)
     x_open = apply(joints.X_b, first["a"][:, nodes])
-    f, told, h, size = (
+    f, answer, h, size = (
         joints.w,
         first,
         np.zeros((*K.shape[:2], K.shape[2])),
         np.zeros((states, len(at.tips), 1)),
     )
     for _ in range(1 + REFINEMENTS):
-        told = at.evaluator.evaluate(open_accelerations, _pushed(inputs, f, joints, nodes, r), finite=False)
-        parting, size = _parting(joints, told["a"], nodes, r)
+        answer = at.evaluator.evaluate(open_accelerations, _pushed(inputs, f, joints, nodes, r), finite=False)
+        parting, size = _parting(joints, answer["a"], nodes, r)
         h = h + solver.forces(apply(across, parting))
         f = joints.w + apply(joints.Phi, h)
-    told = at.evaluator.evaluate(open_accelerations, _pushed(inputs, f, joints, nodes, r), finite=False)
-    left, size = _parting(joints, told["a"], nodes, r)
+    answer = at.evaluator.evaluate(open_accelerations, _pushed(inputs, f, joints, nodes, r), finite=False)
+    left, size = _parting(joints, answer["a"], nodes, r)
     vdot = np.zeros((states, problem.plan.nv))
-    vdot[:, at.v_from] = told["qdd"][:, at.v_to]
+    vdot[:, at.v_from] = answer["qdd"][:, at.v_to]
     own = at.tips[0]
     # The member is the child of the joint that carries it.
     parted = -(left[:, 0])
@@ -326,7 +326,7 @@ def solve(problem: LoopProblem, at: Opened) -> tuple[np.ndarray, np.ndarray, Cha
     inertia = np.linalg.inv(np.where(certain[:, None, None], Lambda[:, r], np.eye(6)))
     inertia = inertia + np.sum(transposed(X_0) @ R, axis=1)
     named = ChainQuantities(
-        tuple(tip.name for tip in at.tips), Lambda_inv, x_open, X_0, joints.Phi, S, M, P, R, f, told["a"][:, r],
+        tuple(tip.name for tip in at.tips), Lambda_inv, x_open, X_0, joints.Phi, S, M, P, R, f, answer["a"][:, r],
         inertia,
     )  # fmt: skip
     return vdot, np.asarray(certain), named

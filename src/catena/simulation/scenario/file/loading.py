@@ -21,7 +21,7 @@ from catena.formats.toml.reading import open_document
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.formats.toml.tables import FileTable
 from catena.mechanism import Mechanism
-from catena.mechanism.origin import Origin
+from catena.mechanism.parts import Origin
 from catena.simulation.scenario.file.reading import RunTables
 from catena.simulation.scenario.scenario import Scenario
 

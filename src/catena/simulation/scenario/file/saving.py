@@ -31,7 +31,7 @@ from catena.formats.toml.merging import CannotMergeError, merged
 from catena.formats.toml.reading import is_of_run, open_document, part_tables
 from catena.formats.toml.schema import RUN_MANY, RUN_ONCE
 from catena.mechanism import Mechanism
-from catena.mechanism.origin import Origin
+from catena.mechanism.parts import Origin
 from catena.simulation.scenario.file.loading import read_scenario, source_of
 from catena.simulation.scenario.file.writing import refuse, run_tables
 from catena.simulation.scenario.scenario import Scenario
