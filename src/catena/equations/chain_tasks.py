@@ -54,7 +54,10 @@ def _chains(plan: Plan) -> tuple[list[int], list[bool], list[int]]:
         if not is_knot[i] and not is_knot[p]:
             chain[i] = chain[p]
     knot = [0] * plan.n
-    for a, b in [*enumerate(plan.parent.tolist()), *((j.child_node, j.parent_node) for j in plan.loop_joints)]:
+    for a, b in [
+        *enumerate(plan.parent.tolist()),
+        *((j.child_node, j.parent_node) for j in plan.loop_joints),
+    ]:
         for mine, other in ((a, b), (b, a)):
             if is_knot[other]:
                 knot[chain[mine]] = knot[chain[mine]] or other

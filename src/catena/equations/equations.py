@@ -134,9 +134,9 @@ class Equations:
         """Return what waits for what: critical path, width, largest speed-up, and schedules on any number of
         processors.
 
-        The `grain` is "operations", "steps" for one body in one sweep, or "chains" for what is done for a chain of bodies
-        until it needs something from elsewhere; `costs` say how long operations take; `sums` are taken as "written", "in
-        turn" (one term after the other) or as "trees".
+        The `grain` is "operations", "steps" for one body in one sweep, or "chains" for what is done for a chain of
+        bodies until it needs something from elsewhere; `costs` say how long operations take; `sums` are taken as
+        "written", "in turn" (one term after the other) or as "trees".
         """
         # Steps wait for each other's results, not for what they happen to have in common.
         graph = self.graph if grain == OPERATIONS else unrolled_graph(self.unrolled, shared=False)
