@@ -54,7 +54,7 @@ def is_moderate(system: System, rows: int) -> bool:
     acting = int(np.count_nonzero(system.plan.actuated))
     if system.plan.total_constraints:
         return 0 < acting <= MOST_MOTORS_IN_LOOPS
-    return 0 < acting and system.nv <= MOST_COMPONENTS and min(acting, rows) <= MOST_ROWS
+    return acting > 0 and system.nv <= MOST_COMPONENTS and min(acting, rows) <= MOST_ROWS
 
 
 def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> bool:
