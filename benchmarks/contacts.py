@@ -1,12 +1,13 @@
 """Contacts over a family: walkers on springs that fall askew on their feet, and what acts beside them.
 
 One walker says little: its feet may all stick, or one of them may slip so slowly that friction is stiff. So tilts,
-heights and friction are drawn at random, and the median and the worst are told, in processor time.
+heights and friction are drawn at random, and the median and the worst are told, in processor time; those of a batch,
+which threads may share, on the clock.
 """
 
 import statistics
 from collections.abc import Callable
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,13 @@ def report() -> str:
         ),
         *_told("on a driven plate", [factor(run) for run in walkers(COUNT // 4, plate=True)]),
     ]
+    rows += _together(alone)
     one, twelve = (_bouncing(n) for n in (1, 12))
     rows.append(Figure("twelve bouncing balls beside one", twelve / one, "times as long", "~ 12"))
     return figure_table(
         f"Walkers on springs dropped askew, {COUNT} of them (16 where something acts), simulated seconds in a second",
         rows,
-        "the first run, which compiles; several threads; other mechanisms.",
+        "the first run, which compiles; other mechanisms.",
     )
 
 
@@ -84,6 +86,29 @@ def factor(run: Walker, **settings: Any) -> float:
 
     play()
     return DURATION / best_of({"run": play}, rounds=ROUNDS, seconds_per_turn=0.0, clock=process_time)["run"]
+
+
+def _together(some: list[Walker]) -> list[Figure]:
+    """All walkers as one batch with feet alike, on the clock, in turns with the same walkers one by one."""
+    system, feet = some[0].system, [ct.Contact(f"{leg}/foot", friction=0.6) for leg in LEGS]
+    q = np.array([run.q for run in some])
+
+    def play(q: np.ndarray, threads: int = 1) -> ct.Trajectory:
+        ct.set_threads(threads)
+        v = np.zeros((*q.shape[:-1], system.nv))
+        return ct.simulate(system, q, v, DURATION, contacts=feet, rtol=1e-4, atol=1e-6, check=False)
+
+    rivals = {
+        "one by one": lambda: [play(x) for x in q],
+        "one thread": lambda: play(q),
+        "two threads": lambda: play(q, 2),
+    }
+    best = best_of(rivals, rounds=ROUNDS, seconds_per_turn=0.0, clock=perf_counter)
+    ct.set_threads(1)
+    return [
+        Figure(f"{len(some)} in a batch, {name}", len(some) * DURATION / best[name], "x real time each", "")
+        for name in rivals
+    ]
 
 
 def _told(what: str, factors: list[float], *aims: str) -> list[Figure]:

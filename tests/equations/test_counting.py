@@ -9,9 +9,9 @@ import pytest
 import catena as ct
 from catena.equations import graph_of
 from catena.equations.counting import OperationCount, count_operations
-from catena.equations.fitting import fit
 from catena.equations.papers import counts as papers
 from catena.equations.papers.chains import closed_chains, denavit_hartenberg_chain
+from catena.equations.papers.counts import fit
 from catena.equations.papers.scalars import Data, dot, minus, plus, scaled, solve_ldl, times
 from catena.equations.papers.two_screws import two_screws
 from catena.equations.parameters import plan_in_numbers

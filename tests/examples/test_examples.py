@@ -34,8 +34,9 @@ def test_there_are_examples_and_the_list_names_them_all():
     assert [example.name for example in EXAMPLES if f"({example.name})" not in listed] == []
 
 
-# Prescribed motions and contacts that Python is asked for at every stage, of stiff bodies: half a minute each.
-SLOW = {"02_stanford_arm_valve", "13_walker_walks", "29_learning", "36_spin_up", "38_flexible_arm"}
+# Prescribed motions and contacts that Python is asked for at every stage, of stiff bodies: half a minute each. A trot
+# takes half of its time for its film.
+SLOW = {"02_stanford_arm_valve", "13_walker_walks", "18_trot", "29_learning", "36_spin_up", "38_flexible_arm"}
 CASES = [
     pytest.param(e, id=e.stem, marks=pytest.mark.slow) if e.stem in SLOW else pytest.param(e, id=e.stem)
     for e in EXAMPLES
@@ -255,6 +256,32 @@ def check_hopper(report: str, pictures: set[str]) -> None:
     assert numbers(report, "    the body stays within")[0] < 5.0
 
 
+def check_trot(report: str, pictures: set[str]) -> None:
+    """Ten steps of two feet each, five of each leg, in turns, upright, at about the speed that was asked for."""
+    assert pictures == {"trot"} and "trots 10 steps of two feet each" in report
+    legs = ("front left", "hind right", "front right", "hind left")
+    times = np.array([numbers(report, f"    {leg:<12} lands at") for leg in legs])
+    assert times.shape == (4, 5) and np.abs(times[:2].mean(axis=0) - times[:2]).max() < 0.02
+    assert (np.diff([times[:2].mean(axis=0), times[2:].mean(axis=0)], axis=0) > 0.15).all()
+    assert numbers(report, "    it gets ahead by")[0] > 0.7
+    speed, asked = numbers(report, "    it trots at")
+    assert abs(speed - asked) < 0.05
+    assert numbers(report, "    and leans by at most")[0] < 8.0
+    friction, there = numbers(report, "    most of the friction asked for")
+    assert friction <= there + 1e-9
+    assert numbers(report, "    energy is balanced to")[0] < 1e-4
+
+
+def check_catch(report: str, pictures: set[str]) -> None:
+    """Three tips hold the ball where it should be, at rest; impacts took no more than it brought."""
+    assert pictures == {"catch"} and report.count("where it sticks") == 3
+    lost, had = numbers(report, "    impacts take")
+    assert 0.0 < lost < had
+    assert numbers(report, "    and rests, off where it should, by")[0] < 2.0
+    assert numbers(report, "    where it still moves at")[0] < 1e-4
+    assert numbers(report, "    energy is balanced to")[0] < 1e-6
+
+
 def check_sticking(report: str, pictures: set[str]) -> None:
     """Times, speeds and forces are those of formulas, and nothing creeps."""
     assert pictures == {"sticking"}
@@ -289,6 +316,8 @@ CHECKS = {
     "15_hopper": check_hopper,
     "16_clutch_and_belt": check_sticking,
     "17_looking_ahead": check_looking_ahead,
+    "18_trot": check_trot,
+    "19_catch": check_catch,
     "33_motor_sizing": check_motors,
     "34_fmu": check_fmu,
     "09_grapple_a_handle": check_grapple,

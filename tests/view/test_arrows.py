@@ -157,7 +157,32 @@ def test_forces_found_in_pieces_are_those_found_at_once_and_progress_is_told(mon
         np.testing.assert_allclose(vectors, expected[key], atol=1e-9)
     assert any(a.group == "actuators" and not np.any(a.vectors[0]) for a in pieces)
     monkeypatch.setattr("catena.view.arrows.PIECE", 20)
-    monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
-    monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.SILENT_FOR", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.EVERY", 0.0)
     turns.save_html(tmp_path / "turns.html", progress=True)
     assert "100 %" in capsys.readouterr().err
+
+
+def test_films_of_bounces_have_the_whole_way_and_arrows_in_short_stretches(tmp_path):
+    """A ball bounces along and comes to rest: stretches between impacts have one picture or none."""
+    m = ct.Mechanism("ball")
+    m.add_body("ball", mass=1.0, inertia=0.004, visuals=ct.shapes.Sphere(0.1))
+    m.add_joint("free", "ground", "ball", ct.Free(), actuated=False)
+    s = m.system()
+    q = s.neutral()
+    q[2] = 0.6
+    touch = ct.Contact("ball", friction=0.3, radius=0.1, restitution=0.6)
+    run = ct.simulate(s, q, [0, 0, 0, 1.5, 0, 0], 2.0, contacts=[touch])
+    last = []
+    for traces in ((), ("ball",)):
+        run.save_video(
+            tmp_path / "ball.gif", size=(160, 90), rate=6, speed=1.0, clock=False, forces=["contacts"], traces=traces,
+            progress=False,
+        )  # fmt: skip
+        with Image.open(tmp_path / "ball.gif") as film:
+            assert film.n_frames < len(run.segments) + 4
+            film.seek(film.n_frames - 1)
+            last.append(np.asarray(film.convert("RGB"), dtype=int))
+    drawn = np.flatnonzero((np.abs(last[1] - last[0]).max(axis=-1) > 60).any(axis=0))
+    # A line from where it set out to where it is, without a gap of more than a few pixels.
+    assert np.ptp(drawn) > 80 and np.diff(drawn).max() < 4

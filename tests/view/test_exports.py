@@ -126,8 +126,8 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(run, tmp
 
 
 def test_a_long_film_tells_its_progress(run, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("catena.simulation.progress.SILENT_FOR", 0.0)
-    monkeypatch.setattr("catena.simulation.progress.EVERY", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.SILENT_FOR", 0.0)
+    monkeypatch.setattr("catena.simulation.following.progress.EVERY", 0.0)
     run.save_video(tmp_path / "run.gif", size=(64, 48), rate=10, progress=True)
     assert re.search(r"100 %.*t = 0\.\d+ s", capsys.readouterr().err)
 

@@ -25,7 +25,7 @@ from catena.formats import load
 from catena.formats.files import FORMATS
 from catena.formats.kinds import import_kind, is_reference
 from catena.mechanism import Mechanism, generators
-from catena.mechanism.generators.usual import USUAL
+from catena.mechanism.generators import USUAL
 from catena.mechanism.validation import known
 
 # The colon after .py, because a path may have one before it: C:\robots\arm.py:make

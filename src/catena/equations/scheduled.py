@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.equations.graph import CONSTANT, INPUT
-from catena.equations.numeric import apply
+from catena.equations.graph import CONSTANT, INPUT, apply
 from catena.errors import EquationsError
 
 if TYPE_CHECKING:

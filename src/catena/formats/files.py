@@ -126,7 +126,7 @@ FORMATS = {
         "URDF", _imported("urdf.reading.read"), WRITE_URDF, LOOPS, COMPANIONS, closes_by_names=True
     ),
     ".xacro": Format(
-        "xacro", _imported("urdf.xacro.read_xacro"), None, LOOPS, COMPANIONS, closes_by_names=True
+        "xacro", _imported("urdf.reading.read_xacro"), None, LOOPS, COMPANIONS, closes_by_names=True
     ),
     ".xml": Format("MJCF", _imported("mjcf.reading.read"), _imported("mjcf.writing.write")),
     ".mjcf": Format("MJCF", _imported("mjcf.reading.read"), _imported("mjcf.writing.write")),

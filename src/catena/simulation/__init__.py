@@ -3,6 +3,7 @@
 from catena.simulation import control, references
 from catena.simulation.acting.external import ExternalWrench
 from catena.simulation.contacts import Contact, HeightField, Stop, contacts_of
+from catena.simulation.control.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor, sensors_of
 from catena.simulation.guards.common_events import at_limit, at_time
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
@@ -13,7 +14,6 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.results.transition import Transition
 from catena.simulation.scenario import Change, Described, Plot, Scenario, formula_control
 from catena.simulation.sensitivities import Gradient, Sensitivities, sensitivities
-from catena.simulation.sensors import IMU, Encoder, ForceSensor, Gauge, Sensed, Sensor, sensors_of
 from catena.simulation.simulate import simulate
 from catena.simulation.stepper import Stepper
 from catena.simulation.stepping.drift import Baumgarte, Corrective, Projection

@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 
 from catena.errors import CatenaError, StateError
+from catena.simulation.acting.driven_joints import with_drives_in_tree
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.contacts.dry_component import needs_law
 from catena.simulation.contacts.landing import Landing
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
+from catena.simulation.following.headway import Headway
+from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.guards.events import Event, distinct
-from catena.simulation.headway import Headway
-from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Keep
 from catena.simulation.keeping.of_segments import keeping
-from catena.simulation.loop_drives import with_drives_in_tree
+from catena.simulation.lanes import Going, alone, remembering, together
 from catena.simulation.problem import Problem
 from catena.simulation.results.batch import StateByState
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.single_states import SingleState, single_states
+from catena.simulation.snapshot import Snapshot, memory_of
 from catena.simulation.structure_changes import ChangingRun
 from catena.system import System
 from catena.validation import is_one_of, shown
@@ -136,30 +138,70 @@ class SimulationRequest:
             with_drives_in_tree(system, q, v, self.motion, False)
         batch, states = single_states(system, *initial_state(system, q, v), self.near)
         if not batch:
-            return self._one(states[0], ())
-        found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
-        for index, state in zip(np.ndindex(batch), states, strict=True):
-            # Ctrl-C in one of the states is meant for all of them.
-            raise_in_loop()
-            try:
-                found.append(self._one(state, index))
-            except CatenaError as error:
-                if not records:
-                    raise
-                failed[index] = str(error)
+            return alone(self._one(states[0], self._follow(())))
+        indices = list(np.ndindex(batch))
+        follows = [self._follow(index) for index in indices]
+        is_told = any(one.observe is not None for one in follows)
+        if not is_told:
+            follows = [one.quietly(self.span) for one in follows]
+        motions = [self._tried(*each, records) for each in zip(states, follows, strict=True)]
+        runs = self._one_by_one(motions) if is_told else self._in_lanes(motions)
+        made = dict(zip(indices, runs, strict=True))
+        failed = {index: words for index, words in made.items() if isinstance(words, str)}
+        found = [run for run in made.values() if isinstance(run, Trajectory)]
         require_some(len(found), failed)
         return StateByState(found, (len(found),) if failed else batch, failed)
 
-    def _one(self, state: SingleState, index: tuple[int, ...]) -> Trajectory:
+    def _follow(self, index: tuple[int, ...]) -> Following:
+        """Return who follows the motion of a state."""
+        return self.followed(index, Headway(self.span, self.controls[0]))
+
+    def _one_by_one(self, motions: Sequence[Going[Trajectory | str]]) -> list[Trajectory | str]:
+        """Return the motions of all states, each behind the one before, for somebody who is told of them in order."""
+        found = list[Trajectory | str]()
+        for motion in motions:
+            # Ctrl-C in one of the states is meant for all of them.
+            raise_in_loop()
+            found.append(alone(motion))
+        return found
+
+    def _in_lanes(self, motions: Sequence[Going[Trajectory | str]]) -> list[Trajectory | str]:
+        """Return the motions of all states, whose compiled steps are taken together."""
+        control, count, span, bar = self.controls[0], len(motions), self.span, self._follow(()).bar
+        if memory_of(control):
+            began = Snapshot(memory_of(control))
+            motions = [remembering(motion, control, began) for motion in motions]
+
+        def tick(times: Sequence[float], ended: int) -> None:
+            rest = count - ended - len(times)
+            bar.tick((sum(times) + ended * span.end + rest * span.start) / count)
+
+        try:
+            return together(motions, tick)
+        finally:
+            bar.done()
+
+    def _tried(self, state: SingleState, following: Following, records: bool) -> Going[Trajectory | str]:
+        """Return the motion of one state of a batch; where failures are recorded, words if it fails."""
+        try:
+            return (yield from self._one(state, following))
+        except CatenaError as error:
+            if not records:
+                raise
+            return str(error)
+
+    def _one(self, state: SingleState, following: Following) -> Going[Trajectory]:
         kept, samples, control = self.kept, self.samples, self.controls[0]
         if kept is not None:
             samples = None if kept.signals else list(self.span)
         asked = ChangingRun(
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
-            self.followed(index, Headway(self.span, control)), self.check, state.near,
+            following, self.check, state.near,
         )  # fmt: skip
-        by_law = self.contacts or self.rubs
-        made = (ContactRun(self.contacts, asked) if by_law else asked).go(state.q, state.v)
+        if self.contacts or self.rubs:
+            made = yield from ContactRun(self.contacts, asked, state.every).going(state.q, state.v)
+        else:
+            made = asked.go(state.q, state.v)
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)
         return made

@@ -24,13 +24,13 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, nobody_follows, stopped
+from catena.simulation.following.new_part import NewPart
 from catena.simulation.guards.event_watch import EventWatch, joints_looked_at
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.in_step import StepWatch
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops, windows
 from catena.simulation.keeping import Keep, Tally, require_room
 from catena.simulation.keeping.in_step import StepTally
-from catena.simulation.new_part import NewPart
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import warn_of
 from catena.simulation.results.event_hit import EventHit

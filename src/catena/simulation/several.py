@@ -11,9 +11,10 @@ import numpy as np
 
 from catena.errors import StateError
 from catena.simulation.guards.instant import Instant
+from catena.simulation.lanes import Going, remembering, together
 from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot, memory_of
-from catena.simulation.timeline import Happened, Happening, Timeline, play
+from catena.simulation.timeline import Happened, Happening, OneOfSeveral, play
 from catena.system import System
 from catena.validation import real_array, shown
 
@@ -34,12 +35,14 @@ class HeldForces:
 
 
 class Several:
-    """Timelines of the states of a `batch`, one behind the other, which `begin` makes by number. They share a
-    controller: each has a memory of its own in it, which is put there when its state moves."""
+    """Timelines of the states of a `batch`, side by side, which `begin` makes by number. They share a controller: each
+    has a memory of its own in it, which is put there when its state moves."""
 
-    def __init__(self, batch: tuple[int, ...], begin: Sequence[Callable[[], Timeline]], control: Any) -> None:
+    def __init__(
+        self, batch: tuple[int, ...], begin: Sequence[Callable[[], OneOfSeveral]], control: Any
+    ) -> None:
         self.batch, self.control = batch, control
-        self.parts: list[Timeline] = []
+        self.parts: list[OneOfSeveral] = []
         self.memory: list[Snapshot] = []
         for make in begin:
             self.parts.append(make())
@@ -125,18 +128,23 @@ class Several:
         return self.now < until and not self.over
 
     def move(self, until: float) -> Sequence[Happening]:
-        """Move all states that go on to a time. What happens to a state happens in its own timeline."""
-        for k, part in enumerate(self.parts):
-            if part.over:
-                continue
-            self.memory[k].restore()
-            if isinstance(self.control, HeldForces):
-                self.control.tau = self.told[k]
-            part.advance(until)
-            self.memory[k] = self._memory()
+        """Move all states that go on to a time, in lanes. What happens to a state happens in its own timeline."""
+        together([self._moved(k, until) for k, part in enumerate(self.parts) if not part.over])
         ends = max(part.now for part in self.parts)
         self.now = ends if self.over else until
         return ()
+
+    def _moved(self, k: int, until: float) -> Going[None]:
+        """Move one state to a time, with what the controller remembers of it."""
+        self.memory[k].restore()
+        if isinstance(self.control, HeldForces):
+            self.control.tau = self.told[k]
+
+        def moved() -> Going[None]:
+            yield from self.parts[k].advancing(until)
+            self.memory[k] = self._memory()
+
+        return remembering(moved(), self.control, self._memory())
 
     def taken(self) -> Happened:
         """Return what happened to all states since it was asked last, each with the index of its state."""

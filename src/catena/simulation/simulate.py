@@ -14,8 +14,8 @@ from catena.simulation.arguments import time_span
 from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.contacts.landing import varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
+from catena.simulation.following.interrupting import raise_in_loop
 from catena.simulation.guards.events import Event
-from catena.simulation.interrupting import raise_in_loop
 from catena.simulation.keeping import Choice, Keep
 from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed
 from catena.simulation.request import SimulationRequest, require_as_many

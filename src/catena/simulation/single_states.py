@@ -13,9 +13,10 @@ from catena.system import System
 
 class SingleState(NamedTuple):
     """One state q (nq,), v (nv,) of a system, whose parameters are those of this state, with the positions that joints
-    are said to be near."""
+    are said to be near; `every` is the system of all states."""
 
     system: System
+    every: System
     q: np.ndarray
     v: np.ndarray
     near: Mapping[str, Any]
@@ -31,6 +32,6 @@ def single_states(
     rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in (q, v)]
     known = near_rows(system, near, batch)
     return batch, [
-        SingleState(over.variants.state(k), q_k, v_k, {joint: x[k] for joint, x in known.items()})
+        SingleState(over.variants.state(k), over, q_k, v_k, {joint: x[k] for joint, x in known.items()})
         for k, (q_k, v_k) in enumerate(zip(*rows, strict=True))
     ]

@@ -42,12 +42,12 @@ def begun(
         for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent")
     }
 
-    def one(state: SingleState) -> Timeline:
+    def one(state: SingleState) -> ContactRun | ChangingRun:
         changing = ChangingRun(
             state.system, span, problem.control, problem.motion, problem.forces, options,
             distinct(event_list(events)), None, quiet, False, state.near,
         )  # fmt: skip
-        timeline = ContactRun(contacts, changing) if contacts else changing
+        timeline = ContactRun(contacts, changing, state.every) if contacts else changing
         timeline.begin(state.q, state.v)
         return timeline
 

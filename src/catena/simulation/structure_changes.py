@@ -16,11 +16,12 @@ import numpy as np
 from catena.changing import Transfer, transfer
 from catena.errors import CatenaError, SimulationError, StateError, warn
 from catena.mechanism import Mechanism
+from catena.simulation.acting.driven_joints import drives_of, planned, require_there
 from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
-from catena.simulation.drives_across import drives_of, planned, require_there
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, TimePassed, crosses, required_arguments
 from catena.simulation.guards.instant import Instant
+from catena.simulation.lanes import Going
 from catena.simulation.problem import Problem
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.segment import Segment
@@ -137,6 +138,11 @@ class ChangingRun:
         """Move on to a time, or to where an event ends the motion or nothing can move any more."""
         self.is_interrupted = False
         play(self, until)
+
+    def advancing(self, until: float) -> Going[None]:
+        """Do what `advance` does."""
+        yield from ()
+        self.advance(until)
 
     def goes_on(self, until: float) -> bool:
         """Return whether something moves before a time."""

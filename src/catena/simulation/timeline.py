@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from catena.simulation.lanes import Going
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.transition import Transition
 from catena.simulation.snapshot import Snapshot
@@ -43,7 +44,7 @@ class Playable(Protocol):
         """Move on to where something happens, at most to a time, and return what does, in order."""
 
 
-class Timeline(Playable, Protocol):
+class Timeline(Protocol):
     """What moves in time step by step, and is at the time `now`."""
 
     now: float
@@ -75,6 +76,13 @@ class Timeline(Playable, Protocol):
 
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
+
+
+class OneOfSeveral(Timeline, Protocol):
+    """What moves beside others."""
+
+    def advancing(self, until: float) -> Going[None]:
+        """Do what `advance` does, and wait for compiled steps on the way."""
 
 
 def play(motion: Playable, until: float) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from catena.errors import StateError
-from catena.simulation.progress import is_notebook, is_terminal
+from catena.simulation.following.progress import is_notebook, is_terminal
 from catena.validation import shown
 
 EVERY = 0.5

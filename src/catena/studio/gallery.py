@@ -7,7 +7,7 @@ from typing import Any
 
 from catena.formats.toml import write
 from catena.mechanism import Mechanism, generators
-from catena.mechanism.generators.usual import USUAL
+from catena.mechanism.generators import USUAL
 from catena.mechanism.validation import known
 
 RUN = "\n[run]\nduration = 1.0\nsamples = 201\nrtol = 1e-8\natol = 1e-10\n"

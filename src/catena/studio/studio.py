@@ -13,7 +13,7 @@ from catena.studio.answers import Answers
 from catena.studio.runs import Runner
 from catena.studio.server import StudioServer
 from catena.studio.session import BLANK, EditingSession
-from catena.view.live.served import Served
+from catena.view.live.server import Served
 
 
 class Studio(Served):

@@ -4,20 +4,26 @@ from catena.dynamics.loops.formulations.simple_chains import ChainQuantities
 from catena.questions.joint_bases import JointBases
 from catena.questions.operational_dynamics import OperationalDynamics
 from catena.questions.velocity_transformation import VelocityTransformation
-from catena.system.at_loops import correction, restoring_acceleration, suitable_strength, tree_forces
+from catena.system.at_loops import (
+    correction,
+    restoring_acceleration,
+    suitable_strength,
+    tree_forces,
+    with_loops_at,
+)
 from catena.system.checking import check
 from catena.system.closed_states import branches
 from catena.system.contact_dynamics import contact_dynamics, contact_velocity
 from catena.system.energies import energy_derivatives
 from catena.system.inertial_parameters import inertial_parameters
-from catena.system.moved_loops import with_loops_at
 from catena.system.moving_base import moving_base_wrenches
-from catena.system.plans import compare_plans, connectivity
 from catena.system.published_quantities import (
     BiasParts,
     JointWrench,
     bias_parts,
     chain_quantities,
+    compare_plans,
+    connectivity,
     jacobian_rate,
     joint_bases,
     joint_wrench,

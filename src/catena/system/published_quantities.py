@@ -21,6 +21,7 @@ from catena.errors import LoopError, StateError
 from catena.kinematics import stacks
 from catena.kinematics.kind_values import KindValues, kind_values
 from catena.kinematics.stacks import apply, transposed
+from catena.mechanism import GROUND
 from catena.mechanism.validation import known
 from catena.questions.joint_bases import JointBases, bases_of
 from catena.questions.operational_dynamics import OperationalDynamics, frame_equation
@@ -28,9 +29,14 @@ from catena.questions.velocity_transformation import (
     VelocityTransformation,
     velocity_transformation as of_problem,
 )
+from catena.structure import Connectivity, PlanComparison
+from catena.structure.comparison import compare_plans as compared
+from catena.structure.connectivity import connectivity as links
 from catena.system.dynamics_calls import posed
 from catena.system.frame_axes import in_axes, require_axes
+from catena.system.of_system import of_system
 from catena.system.system import System
+from catena.validation import shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,3 +179,19 @@ def chain_quantities(
             f"Give bodies mass and inertia about all axes, or ask forward_dynamics, which needs neither."
         )
     return found.shaped(problem.batch)
+
+
+@of_system
+def connectivity(system: System, base: str = GROUND) -> Connectivity:
+    """Return the links of a system's plan with parent, end-effector, connect and cflag, as Lampariello et al. print
+    them; `base` is the body of link 0. Print it for the table."""
+    return links(system.plan, base)
+
+
+def compare_plans(before: System, after: System) -> PlanComparison:
+    """Return what became of each joint and its coordinates from one system to another that was planned after an edit;
+    print it to read."""
+    for who, system in (("before", before), ("after", after)):
+        if not isinstance(system, System):
+            raise StateError(f"{who} is {shown(system)}; give a system, such as m.system().")
+    return compared((before.mechanism, before.plan), (after.mechanism, after.plan))

@@ -1,5 +1,5 @@
 """What joints and couplings carry: in lanes where it is unique, and the smallest forces where redundant constraints
-leave a choice."""
+leave a choice; and stress resultants along beams."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from catena.dynamics.loops.formulations.certified_elimination import is_for, is_
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.questions.reactions import from_lanes
+from catena.questions.resultants import BeamMotion, along_beam
 from catena.structure.plan import Parts
 from catena.system import wrenches
 from catena.system.by_name import as_arrays, forces_by_name
 from catena.system.dynamics_calls import posed
-from catena.system.own_forces import require_near, with_own_by_place
+from catena.system.own_forces import require_near, with_own_by_place, with_wrenches
 from catena.validation import shown
 
 if TYPE_CHECKING:
     from catena.system.system import System
+
 
 # A constraint that yields less than this part of what its loop's M would allow is not one of a redundant set.
 UNIQUE = 1e-4
@@ -165,3 +167,18 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
     ):
         return None
     return result
+
+
+def beam_resultants(
+    system: System, body: Any, x: Any, q: np.ndarray, v: np.ndarray, vdot: np.ndarray,
+    reactions: Mapping[str, np.ndarray], f_ext: Mapping[str, Any] | None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return the resultants {name: (..., n)} of a beam at places x (n,) for states (..., nq), (..., nv) that accelerate
+    by vdot, with the wrenches of joints and those on frames and bodies."""
+
+    def motion() -> BeamMotion:
+        twist, acceleration = system.twist(q, v, body), system.acceleration(q, v, vdot, body)
+        return BeamMotion(q, v, vdot, system.body_poses(q), twist, acceleration)
+
+    pressing = with_wrenches(f_ext, system.forces.loads(q, v).between)
+    return along_beam(system.mechanism, system.plan, body, x, motion, reactions, pressing)

@@ -49,7 +49,6 @@ from catena.structure import Plan, plan
 from catena.structure.stations import has_many_modes
 from catena.system import closed_states, energies, load_friction, reaction_forces, wrenches
 from catena.system.articulated import ArticulatedInertias, articulated_inertias
-from catena.system.beam_resultants import beam_resultants
 from catena.system.by_name import Given, State, as_arrays
 from catena.system.by_state import States, ask_each, ask_together, by_state, in_lanes, one_by_one
 from catena.system.driving import Drive, drive
@@ -67,6 +66,7 @@ from catena.system.own_forces import (
     with_own_load,
 )
 from catena.system.reaching import inverse_kinematics
+from catena.system.reaction_forces import beam_resultants
 from catena.system.sticking import Sticking, bears, interval, sticking
 from catena.system.variants import Variants
 from catena.validation import is_one_of, shown

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from catena.errors import CatenaError
 from catena.mechanism import Joint
 from catena.simulation import Segment
-from catena.simulation.contact_force_history import ContactForceHistory
+from catena.simulation.results.contact_force_history import ContactForceHistory
 from catena.view.scene import Scene
 from catena.view.sites import SLIDES
 

@@ -23,7 +23,7 @@ from catena.validation import printable, shown
 from catena.view import theme
 from catena.view.camera import camera
 from catena.view.flexing import checked_factor, exaggerated
-from catena.view.force_glyphs import arrow_strokes, span_strokes
+from catena.view.glyphs import arrow_strokes, span_strokes
 from catena.view.outlines import carried_points, distinct
 from catena.view.plotting import literal, require_matplotlib
 from catena.view.scene import scene

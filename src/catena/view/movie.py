@@ -20,9 +20,9 @@ from catena.errors import CatenaError, StateError
 from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment, Trajectory
-from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.progress import RunProgress
+from catena.simulation.following.progress import RunProgress
 from catena.simulation.results.batch import StateByState
+from catena.simulation.results.contact_force_history import ContactForceHistory
 from catena.simulation.results.quaternions import quaternions
 from catena.system import System
 from catena.validation import shown

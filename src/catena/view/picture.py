@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from catena.view import theme
 from catena.view.camera import Camera
-from catena.view.force_glyphs import arrow_strokes, span_strokes
+from catena.view.glyphs import arrow_strokes, span_strokes
 from catena.view.solids import MeshSolid, tapered_bar
 
 if TYPE_CHECKING:

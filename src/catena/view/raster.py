@@ -18,7 +18,7 @@ from catena.errors import CatenaError
 from catena.spatial import Pose
 from catena.view import theme
 from catena.view.camera import Camera
-from catena.view.force_glyphs import arrow_strokes, span_strokes
+from catena.view.glyphs import arrow_strokes, span_strokes
 from catena.view.scene import Scene
 from catena.view.solids import tapered_bar
 

@@ -21,8 +21,8 @@ from catena.formats.complete import file_path, write_complete
 from catena.kernels.arrays import as_list
 from catena.mechanism.validation import known
 from catena.simulation import Segment as RunSegment
-from catena.simulation.contact_force_history import ContactForceHistory
-from catena.simulation.progress import RunProgress
+from catena.simulation.following.progress import RunProgress
+from catena.simulation.results.contact_force_history import ContactForceHistory
 from catena.validation import shown
 from catena.view import theme
 from catena.view.arrows import GROUPS, Arrows, arrows_of, longest_arrow, usual_sizes
@@ -139,13 +139,16 @@ def _pictures(
     lowest = min((reel.painter.level(reel.some) for reel in reels if reel.painter.has_floor), default=0.0)
     plane = floor_of(run)
     level = lowest if plane is None else plane
+    behind = dict.fromkeys(traces, np.empty((0, 3)))
     for reel, (lines, inks) in zip(reels, drawn, strict=True):
         for k, t in enumerate(reel.times):
             arrows = list(zip(lines[:, k], inks, strict=True))
-            image = reel.painter.paint(reel.poses[k], window, level, reel.ways_until(t), arrows)
+            ways = list(reel.ways_until(t, behind).values())
+            image = reel.painter.paint(reel.poses[k], window, level, ways, arrows)
             if clock:
                 _write(image, f"{t:.{2 if times[-1] >= 1.0 else 4}f} s")
             yield image
+        behind = reel.ways_until(np.inf, behind)
 
 
 class _Reel:
@@ -171,12 +174,16 @@ class _Reel:
         )
         self.some = list(self.poses[np.unique(np.linspace(0, len(q) - 1, 40).round().astype(int))])
         # Between two pictures a point may go far; its way is drawn at the samples of the run as well.
-        self._fine = np.union1d(times, run.t[(run.t > times[0]) & (run.t < times[-1])]) if traces else times
+        self._fine = np.union1d(times, run.t) if traces else times
         fine = _states(run, self._fine).reshape(-1, len(self._fine), system.nq)[motion] if traces else q
         places = shape.poses(fine, factor) if traces else found
         points = {each.name: each for each in traceable(system.mechanism)}
-        carried = [shape.carriage(points[name].body, points[name].point) for name in traces if name in points]
-        self._ways = [places[on][:, :3, :3] @ p + places[on][:, :3, 3] for on, p in carried]
+        carried = {
+            name: shape.carriage(points[name].body, points[name].point) for name in traces if name in points
+        }
+        self._ways = {
+            name: places[on][:, :3, :3] @ p + places[on][:, :3, 3] for name, (on, p) in carried.items()
+        }
 
         self.arrows = _arrows(run, shape, motion, times, groups, pressing)
 
@@ -196,10 +203,11 @@ class _Reel:
         lines = np.array(found).reshape(-1, len(self.times), 2, 3)
         return lines, [theme.ARROWS[arrow.group] for arrow in self.arrows]
 
-    def ways_until(self, t: float) -> list[Floats]:
-        """Return the ways (n, 3) of traced points up to a time."""
+    def ways_until(self, t: float, behind: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return the ways (n, 3) of traced points up to a time, on from those that are behind them."""
         count = int(np.searchsorted(self._fine, t, side="right"))
-        return [way[:count] for way in self._ways]
+        own = {name: way[:count] for name, way in self._ways.items()}
+        return {name: np.concatenate([way, own.get(name, way[:0])]) for name, way in behind.items()}
 
 
 def _states(run: Stretch, times: Floats) -> Floats:
@@ -231,7 +239,13 @@ def _arrows(
     found = [
         arrow for arrow in arrows_of(asked, shape, pressing) if arrow.group in groups and not arrow.is_moment
     ]
-    return [replace(arrow, vectors=arrow.vectors[: len(times)]) for arrow in found]
+    count = len(times)
+    return [
+        replace(
+            each, vectors=each.vectors[:count], offset=None if each.offset is None else each.offset[:count]
+        )
+        for each in found
+    ]
 
 
 def _eye(camera: Any) -> tuple[float, float] | None:

@@ -21,6 +21,7 @@ from catena.simulation.contacts.quick_steps import ContactState, QuickSteps
 from catena.simulation.contacts.situation import ByJoints, Mobile
 from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stiffness import StiffnessWatch
+from catena.simulation.lanes import alone
 from catena.simulation.problem import Problem
 from tests.simulation.contacts.other_plans import beside_a_loop, placed, velocities
 
@@ -167,11 +168,11 @@ def test_steps_in_a_row_are_those_one_by_one():
     numbers[:, PLACES["deep"]] = 10.0
     quick.tell(numbers)
     now = ContactState(0.0, q, v, np.zeros(4), None, None)
-    passed = quick.many(now, 1e-3)
+    passed = alone(quick.many(now, 1e-3))
     assert len(passed.t) > 8 and not passed.halted and not passed.lost
     for told, t, then_q, then_v in zip(passed.told, passed.t, passed.q, passed.v, strict=False):
         assert np.abs(told - quick.look(now.t, now.q, now.v)).max() < 1e-12
-        one = quick.moved(now, t - now.t)
+        one = alone(quick.moved(now, t - now.t))
         assert np.abs(one.q - then_q).max() < 1e-13 and np.abs(one.v - then_v).max() < 1e-12
         assert np.abs(one.told - quick.look(one.t, one.q, one.v)).max() < 1e-12
         now = one

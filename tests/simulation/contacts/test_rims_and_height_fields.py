@@ -179,6 +179,46 @@ def test_a_ball_that_rolls_in_a_round_valley_is_a_pendulum():
     assert angle.min() < -0.349 and set(run.contact("ball").mode) == {"stick"}
 
 
+def test_points_go_round_in_bowls_by_time_stepping_to_second_order():
+    """Three bowls' circles at once, against their closed form, and the force that holds them on it."""
+    a, s, r = 0.8, ball(), np.array([0.2, 0.37, 0.5])
+    bowl = ct.Contact("ball", floor=field(lambda x, y: (x**2 + y**2) / (2.0 * a), count=9))
+    rate, steps, errors = np.sqrt(G / a), np.array([4e-3, 2e-3]), []
+    q, v = np.tile(raised(s, (0.0, 0.0, 0.0)), (3, 1)), np.zeros((3, 6))
+    at = s.slice_q("moves").start
+    q[:, at], q[:, at + 2], v[:, 4] = r, r**2 / (2.0 * a), r * rate
+    for h in steps:
+        run = ct.simulate(
+            s, q, v, 0.4, contacts=[bowl], integrator="time_stepping", step=h, samples=11, check=False
+        )
+        p, turned = run.position("ball"), rate * run.t[:, None]
+        circle = r[:, None, None] * np.stack([np.cos(turned), np.sin(turned)], axis=-1)[None, :, 0]
+        wrong = p[..., :2] - circle, p[..., 2] - (p[..., :2] ** 2).sum(axis=-1) / (2.0 * a)
+        pushes = np.linalg.norm(run.contact_forces["ball"][:, -1], axis=-1)
+        off = pushes / (0.3 * np.hypot(G, r * rate**2)) - 1.0
+        errors.append([np.abs(wrong[0]).max(), np.abs(wrong[1]).max(), np.abs(off).max()])
+    assert np.log2(np.divide(*errors)).min() > 1.9 and np.max(errors[-1]) < 1e-5
+
+
+def test_balls_land_in_a_bowl_by_time_stepping_as_on_the_exact_way():
+    """They bounce, slip and roll; friction and restitution differ from state to state, and a slope is a plane."""
+    s = ball()
+    bowl = field(lambda x, y: 0.5 * (x**2 + 0.5 * y**2))
+    mu, e = np.array([0.1, 0.6]), np.array([0.0, 0.5])
+    q = np.array([raised(s, (0.1, 0.3, 0.15)), raised(s, (-0.3, 0.0, 0.2))])
+    v = np.tile([0.0, 0.0, 2.0, 0.5, 0.3, 0.0], (2, 1))
+    run = ct.simulate(
+        s, q, v, 0.4, contacts=[ct.Contact("ball", floor=bowl, radius=0.05)], integrator="time_stepping", step=1e-3,
+        parameters={"ball.friction": mu, "ball.restitution": e}, samples=3,
+    )  # fmt: skip
+    for k in range(2):
+        own = ct.Contact("ball", floor=bowl, radius=0.05, friction=mu[k], restitution=e[k])
+        exact = ct.simulate(s, q[k], v[k], 0.4, contacts=[own], rtol=1e-7, atol=1e-9, samples=3)
+        assert np.abs(run.state(k).position("ball")[-1] - exact.position("ball")[-1]).max() < 2e-5
+        assert np.abs(run.state(k).v[-1] - exact.v[-1]).max() < 2e-3
+        assert np.abs(run.state(k).energy[-1] - exact.energy[-1]) < 1e-3
+
+
 def test_contacts_of_shapes_on_a_floor():
     m = ball().mechanism.copy()
     m.add_collision("ball", ct.shapes.Sphere(0.05))
@@ -209,8 +249,3 @@ def test_what_is_not_taken_is_said():
             ct.HeightField(x, range(5), z)
     with pytest.raises(StateError, match="'ball' begins 0.1 m below the floor"):
         ct.simulate(s, raised(s, (0.0, 0.0, -0.1)), duration=0.1, contacts=[ct.Contact("ball", floor=flat)])
-    with pytest.raises(StateError, match="'ball' has a height field"):
-        ct.simulate(
-            s, raised(s, (0.0, 0.0, 1.0)), duration=0.1, contacts=[ct.Contact("ball", floor=flat)],
-            integrator="time_stepping", step=1e-3,
-        )  # fmt: skip

@@ -376,6 +376,15 @@ def test_joints_of_points_that_stick_begin_at_rest():
     assert np.abs(made.run.v[-1]).max() < 1e-12 and np.abs(made.run.q[-1] - q).max() < 1e-12
 
 
+def test_what_there_is_of_a_batch_is_kept_where_a_state_fails():
+    s, contacts = slider(), [ct.Contact("b")]
+    with pytest.raises(ct.SimulationError, match="state 1") as raised:
+        stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, contacts=contacts)
+    assert list(raised.value.failed) == [(1,)] and raised.value.trajectory.q.shape[0] == 3
+    run = stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, contacts=contacts, on_error="record")
+    assert list(run.failed) == [(1,)] and run.q.shape[0] == 2
+
+
 def test_what_is_not_taken_is_said():
     s = free_body()
     contact = ct.Contact("b", friction=0.3)

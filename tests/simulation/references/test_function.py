@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.references import function
 
 TIMES = np.linspace(-1.0, 2.0, 7)

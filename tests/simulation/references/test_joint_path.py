@@ -14,7 +14,7 @@ from catena.mechanism.generators import (
     spatial_four_bar,
     walker,
 )
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.references import JointPath, OrientationPath, PosePath, cubic, function, quintic
 
 STEP = 1e-5

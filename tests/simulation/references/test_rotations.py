@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import catena as ct
 from catena.joints import Free, Spherical
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.references import OrientationPath, PosePath, cubic, function
 
 START = np.array([0.5, -0.5, 0.5, 0.5])

@@ -6,7 +6,7 @@ import pytest
 import catena as ct
 from catena.mechanism.generators import arm6, arm7, four_bar, stewart
 from catena.mechanism.generators.arms import bent_posture
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.references import PosePath, TaskPath, constant, cubic, function, quintic
 
 STEP = 1e-5

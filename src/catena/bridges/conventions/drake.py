@@ -20,8 +20,9 @@ from catena.bridges.conventions.joint_maps import (
     FreeQuaternionFirst,
     JointMap,
     Same,
+    kind_of,
+    own_name,
 )
-from catena.bridges.conventions.joints import kind_of, own_name
 from catena.errors import StateError
 from catena.joints import Free, Helical, JointKind, Planar, Prismatic, Revolute, Spherical, Universal
 from catena.system import System

@@ -8,13 +8,17 @@ the inverse transpose of T, and accelerations by wdot = T vdot + Tdot v. Arrays 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from catena.errors import StateError
+from catena.joints import Free, JointKind
+from catena.mechanism import MODES
 from catena.simulation.results.quaternions import quaternions
+from catena.system import System
 
 Array = NDArray[np.float64]
 
@@ -361,3 +365,21 @@ def _turned(rates: Array, angle: Array) -> Array:
     x, y, turning = np.moveaxis(rates, -1, 0)
     c, s = np.cos(angle), np.sin(angle)
     return np.stack(np.broadcast_arrays(c * x - s * y, s * x + c * y, turning), axis=-1)
+
+
+def own_name(system: System, there: str, names: Mapping[str, str] | None) -> str:
+    """Return the name of the tree joint that is called `there` in another program's model."""
+    name = (names or {}).get(there, there)
+    if name not in system.joints or name.endswith(MODES):
+        raise StateError(
+            f"the other model has the joint {there!r}, which carries no coordinates here: load both from the same "
+            "file, cut the loops so that they have the same tree, m.system(cut=[...]), or say what it is called here, "
+            f"names={{{there!r}: ...}}"
+        )
+    return name
+
+
+def kind_of(system: System, name: str) -> JointKind:
+    """Return the kind of a tree joint; the root of a pinned plan hangs on a free joint that nobody described."""
+    joint = system.mechanism.joints.get(name)
+    return joint.kind if joint is not None else Free()

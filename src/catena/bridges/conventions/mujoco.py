@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.bridges.conventions.coordinates import Coordinates, JointCoordinates, states
-from catena.bridges.conventions.joint_maps import Array, FreeInWorldAxes, Same
-from catena.bridges.conventions.joints import own_name
+from catena.bridges.conventions.joint_maps import Array, FreeInWorldAxes, Same, own_name
 from catena.errors import StateError
 from catena.formats.mjcf.names import BALL, FREE, joint_name, merged_name
 from catena.system import System

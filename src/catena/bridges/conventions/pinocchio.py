@@ -21,8 +21,9 @@ from catena.bridges.conventions.joint_maps import (
     PlanarInChildAxes,
     Reordered,
     Same,
+    kind_of,
+    own_name,
 )
-from catena.bridges.conventions.joints import kind_of, own_name
 from catena.system import System
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from numpy.typing import ArrayLike
 
-from catena.bridges.fmu import description2, description3
-from catena.bridges.fmu.c_text import equations_text, numbers_text
+from catena.bridges.fmu.c_text import equations_text, make_solver, numbers_text
+from catena.bridges.fmu.description import FACES, build_description, description
 from catena.bridges.fmu.model import make_model
-from catena.bridges.fmu.solver import make_solver
 from catena.equations.graph import identifier
 from catena.errors import FormatError, StateError, warn
 from catena.formats.complete import file_path, write_complete
@@ -33,7 +32,6 @@ from catena.simulation.guards.events import Event
 from catena.system import System
 from catena.validation import is_one_of, is_positive, listed, shown
 
-VERSIONS = {"2.0": description2, "3.0": description3}
 KINDS = ("co-simulation", "model-exchange")
 SHARED = ("model.h", "closing.h", "stepping.h", "crossing.h", "slopes.h", "calls.h")
 _LONGEST = 60
@@ -90,7 +88,7 @@ def export_fmu(
         system = system.system()
     if not isinstance(system, System):
         raise StateError(f"{shown(system)} is no system; give m.system().")
-    if not is_one_of(version, VERSIONS):
+    if not is_one_of(version, FACES):
         raise StateError(f"version is {shown(version)}; give '2.0' or '3.0'.")
     try:
         chosen = listed(kinds)
@@ -119,26 +117,26 @@ def export_fmu(
         1.0 / solver.stabilisation,
     )
 
-    face = VERSIONS[version]
+    face = FACES[version]
     name = identifier(model.title)[:_LONGEST]
 
-    def description(token: str) -> str:
-        return face.description(model, name, token, chosen, float(duration), solver.rtol)
+    def described(token: str) -> str:
+        return description(version, model, name, token, chosen, float(duration), solver.rtol)
 
     own = resources.files("catena.bridges.fmu") / "sources"
-    sources = {file: (own / file).read_text() for file in (*SHARED, face.FACE)}
+    sources = {file: (own / file).read_text() for file in (*SHARED, face)}
     sources["equations.h"] = equations_text(model)
-    whole = [description(""), numbers_text(model, solver, "", chosen), *(sources[n] for n in sorted(sources))]
+    whole = [described(""), numbers_text(model, solver, "", chosen), *(sources[n] for n in sorted(sources))]
     token = f"{{{UUID(bytes=hashlib.sha256(chr(0).join(whole).encode()).digest()[:16])}}}"
     sources["mechanism.h"] = numbers_text(model, solver, token, chosen)
 
     files = {f"sources/{file}": text.encode() for file, text in sources.items()}
-    files["modelDescription.xml"] = description(token).encode()
+    files["modelDescription.xml"] = described(token).encode()
     if version == "3.0":
-        files["sources/buildDescription.xml"] = description3.build_description(name).encode()
+        files["sources/buildDescription.xml"] = build_description(name).encode()
     if command is not None:
         folder, ending = binary_place(version)
-        files[f"binaries/{folder}/{name}{ending}"] = compiled(command, sources, face.FACE, str(place))
+        files[f"binaries/{folder}/{name}{ending}"] = compiled(command, sources, face, str(place))
     write_complete(place, packed(files))
     return place
 

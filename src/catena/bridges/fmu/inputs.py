@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from catena.bridges.fmu.loop_joints import MOTOR
-from catena.bridges.fmu.naming import RATE, structured
-from catena.bridges.fmu.parameters import entry_parts, entry_unit
-from catena.bridges.fmu.signals import FmuSignal, coordinate_parts, listed_names
+from catena.bridges.fmu.naming import (
+    RATE,
+    FmuSignal,
+    coordinate_parts,
+    entry_parts,
+    entry_unit,
+    listed_names,
+    structured,
+)
 from catena.equations.parameters import Parameter, find_parameters
 from catena.errors import EquationsError
 from catena.mechanism.validation import known

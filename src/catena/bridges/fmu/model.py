@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from catena.bridges.fmu.events import event_value, formula_events
 from catena.bridges.fmu.formulas import FmuEquations
 from catena.bridges.fmu.inputs import find_inputs
 from catena.bridges.fmu.loop_joints import with_loop_joints
+from catena.bridges.fmu.naming import FmuSignal, listed_names
 from catena.bridges.fmu.outputs import chosen_outputs, output_equations
-from catena.bridges.fmu.signals import FmuSignal, listed_names
 from catena.bridges.fmu.variables import (
     Variable,
     of_derivatives,
@@ -25,14 +24,45 @@ from catena.bridges.fmu.variables import (
 from catena.equations.building import graph_of
 from catena.equations.graph import INPUT, ExpressionGraph
 from catena.equations.parameters import find_parameters
-from catena.errors import EquationsError, StateError, warn
+from catena.errors import EquationsError, ModelError, StateError, warn
 from catena.kinematics.extent import extent
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.arguments import initial_state
-from catena.simulation.guards.events import Event
+from catena.simulation.arguments import event_list, initial_state
+from catena.simulation.guards.events import Event, distinct, required_arguments
+from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import array
 from catena.system import System
 from catena.system.load_friction import require_none
+
+
+def formula_events(events: Any) -> list[Event]:
+    """Return the events, each with a name of its own; what is no formula is refused."""
+    listed = distinct(event_list(events))
+    for event in listed:
+        if event.then is not None:
+            raise EquationsError(
+                f"Event {event.label!r} changes the structure (then=...), and an FMU is one mechanism: leave `then` "
+                f"out, and let the importer change over to another FMU."
+            )
+        if required_arguments(event.asked) == 1:
+            raise EquationsError(
+                f"Event {event.label!r} asks a moment of a run by names, which is no formula: give a function of "
+                f"(t, q, v)."
+            )
+    return listed
+
+
+def event_value(event: Event, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+    """Return the function of an event as an expression."""
+    try:
+        with on_symbols(f"Event {event.label!r}"):
+            found = event.asked(t, q, v)
+    except ModelError as error:
+        raise EquationsError(str(error)) from error
+    flat = np.asarray(found, dtype=object).ravel()
+    if flat.size != 1:
+        raise EquationsError(f"Event {event.label!r} gives {flat.size} numbers; it must give one.")
+    return flat[0]
 
 
 @dataclass(frozen=True, eq=False)

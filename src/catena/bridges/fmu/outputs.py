@@ -10,9 +10,8 @@ import numpy as np
 
 from catena.bridges.fmu.formulas import FmuEquations
 from catena.bridges.fmu.loop_joints import GAUGE
-from catena.bridges.fmu.naming import RATE, structured
+from catena.bridges.fmu.naming import RATE, FmuSignal, coordinate_parts, listed_names, structured
 from catena.bridges.fmu.reactions import reaction
-from catena.bridges.fmu.signals import FmuSignal, coordinate_parts, listed_names
 from catena.errors import UnknownNameError
 from catena.kinematics.loops.scales import scales_of
 from catena.simulation.results.labels import joint_labels

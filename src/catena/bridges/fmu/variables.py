@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.bridges.fmu.naming import RATE, structured
-from catena.bridges.fmu.parameters import entry_parts, entry_unit
-from catena.bridges.fmu.signals import FmuSignal, coordinate_parts
+from catena.bridges.fmu.naming import RATE, FmuSignal, coordinate_parts, entry_parts, entry_unit, structured
 from catena.equations.parameters import Parameter
 from catena.errors import EquationsError
 from catena.simulation.guards.events import Event

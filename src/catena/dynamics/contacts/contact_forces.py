@@ -27,6 +27,7 @@ and is taken back by refinement, x <- x + H^T (H H^T + Delta)^-1 (b - H x).
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -73,6 +74,10 @@ the direction in which it began to slide, the speed [m/s] below which that count
 side while it is open, and back while it slides; and the force [N] above which its friction stops a slip at once that
 would end within a way [m]; and of a component with dry friction the part of what it can hold beyond which it gives
 way, else zero."""
+
+
+FIELD_SIZE = 16
+"""How many numbers tell a floor near a place (`touch_field`)."""
 
 
 class Pair(NamedTuple):
@@ -241,6 +246,13 @@ def touch_rim(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
     _touch(contact, node, other_node, pushed, _edge)
 
 
+@on_call
+def touch_field(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
+    """The same of a point or ball over a floor that is bent, whose FIELD_SIZE numbers are where `back` is to be: a
+    place in the axes of `on`, how far the floor is below it, its normal there, and how that turns with the place."""
+    _touch(contact, node, other_node, pushed, partial(_bent, pushed.back))
+
+
 @dataclass(frozen=True, eq=False)
 class _Met:
     """How a contact stands: axes as rows, the normal, the gap, how the axes turn, and where the point that touches is
@@ -285,6 +297,29 @@ def _edge(
     there = _times(rim, down) - _times(r, n)
     gap = _dot(n, apart) - r - rim * size
     return _Met(axes, n, gap, w, there, _times(rim, changes) + cross3(w, there))
+
+
+def _bent(
+    field: Any, contact: Any, axes: list[np.ndarray], apart: np.ndarray, moves: np.ndarray, node: Any, w: np.ndarray
+) -> _Met:  # fmt: skip
+    """A contact on a floor, up to the second order in how far it is from the place told."""
+    place, below, normal, N = field[:3], field[3], field[4:7], field[7:FIELD_SIZE].reshape(3, 3)
+
+    def seen(x: Any) -> np.ndarray:
+        return array([_dot(e, x) for e in axes])
+
+    def back(x: Any) -> np.ndarray:
+        return _times(x[0], axes[0]) + _times(x[1], axes[1]) + _times(x[2], axes[2])
+
+    away = seen(apart) - place
+    tips = array([_dot(row, away) for row in N])
+    n = normal + tips
+    over = reciprocal(sqrt(_dot(n, n)))
+    gap, normal = below + _dot(normal, away) + 0.5 * _dot(away, tips), back(_times(over, n))
+    drifts = seen(moves - cross3(w, apart))
+    tilts = back(array([_dot(row, drifts) for row in N])) + cross3(w, normal)
+    turns = cross3(normal, tilts) + _times(_dot(w, normal), normal)
+    return _below(contact, _turned(contact, axes, normal), normal, gap - contact.radii[0], tilts, turns)
 
 
 def _either(

@@ -10,26 +10,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena.dynamics.contacts.contact_forces import (
+    FIELD_SIZE,
     SIZE,
     VIEWS,
     carry_one,
     stand_still,
     touch,
+    touch_field,
     touch_floor,
     touch_rim,
 )
+from catena.kernels import OnCall
 from catena.kernels.matrices import MatrixPanel
 
 
 @dataclass(frozen=True)
 class TouchingUnit:
-    """A contact: the node that touches, the one that it is on, whether that is round there, and whether a rim
-    touches."""
+    """A contact: the node that touches, the one that it is on, whether that is round there, whether a rim touches,
+    and whether the floor is a height field."""
 
     a: int
     b: int
     is_round: bool
     is_rim: bool = False
+    is_bent: bool = False
 
     width = 3
 
@@ -48,8 +52,11 @@ class JointUnit:
 Unit = TouchingUnit | JointUnit
 PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 AT = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
-CALLED = (stand_still, touch, touch_floor, touch_rim, carry_one)
-"""The steps by which rows are found."""
+
+
+def called(bent: int) -> tuple[OnCall, ...]:
+    """Return the steps by which rows are found, of contacts of which so many are on height fields."""
+    return (stand_still, touch, touch_floor, touch_rim, carry_one, *([touch_field] if bent else []))
 
 
 class UnitRows:
@@ -139,7 +146,7 @@ class UnitRows:
         work.step(stand_still, ground)
         self.unit = MatrixPanel(ground, 3, 3, 3 * slot, slot, 2 * slot)
         self.pushed: dict[int, int] = {}
-        number = 0
+        number = bent = 0
         for i, unit in enumerate(self.units):
             if not isinstance(unit, TouchingUnit):
                 continue
@@ -147,7 +154,13 @@ class UnitRows:
             contact = work.ground("contacts") + number * SIZE * slot
             number += 1
             sides = [work.component("seen", n, 0) if n else ground for n in (unit.a, unit.b)]
-            if unit.is_rim:
+            if unit.is_bent:
+                field = work.ground("fields") + bent * FIELD_SIZE * slot
+                bent += 1
+                row = MatrixPanel(field, 1, FIELD_SIZE, FIELD_SIZE * slot, slot, slot)
+                work.copy(self.of(i, "back", 1, FIELD_SIZE), row)
+                work.step(touch_field, contact, *sides, self.pushed[i])
+            elif unit.is_rim:
                 work.step(touch_rim, contact, *sides, self.pushed[i])
             elif not unit.b and not unit.is_round:
                 work.step(touch_floor, contact, sides[0], self.pushed[i])

@@ -16,11 +16,17 @@ import numpy as np
 from catena.errors import FormatError, warn
 from catena.forces import PointSpring
 from catena.formats.markup import quoted
-from catena.formats.mjcf.body_values import Geoms, inertial, lifts_at_mass_centres, needs_balance
-from catena.formats.mjcf.joint_values import SERVOS, joint_values
 from catena.formats.mjcf.keyframes import StateOf
 from catena.formats.mjcf.names import LARGEST, SMALLEST, free_name
-from catena.formats.mjcf.texts import attributes_text, number_text, numbers_text, polynomial_text, pose_text
+from catena.formats.mjcf.part_values import (
+    SERVOS,
+    Geoms,
+    inertial,
+    joint_values,
+    lifts_at_mass_centres,
+    needs_balance,
+)
+from catena.formats.mjcf.poses import attributes_text, number_text, numbers_text, polynomial_text, pose_text
 from catena.formats.named import NamedParts
 from catena.formats.trees import Branch, grow, motion_name
 from catena.joints import Fixed, Free, Revolute, Spherical

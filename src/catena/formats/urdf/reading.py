@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from catena.errors import CatenaError
+from catena.errors import CatenaError, FormatError
 from catena.formats.findings import Severity
 from catena.formats.markup import Element, parse
 from catena.formats.source import Source
@@ -167,3 +167,28 @@ def _note_unread(robot: Element, source: Source) -> None:
 def _some(links: dict[str, Element]) -> str:
     names = list(links)
     return "there are " + ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+
+
+def read_xacro(text: str, source: Source) -> Mechanism:
+    """Return the mechanism of a xacro file, which must lie in a folder; needs the package xacro.
+
+    xacro is a macro language that reads other files and evaluates Python expressions, so it is a program rather than a
+    description: run it only on files of people you trust.
+    """
+    if not source.macros:
+        raise FormatError(
+            f"{source.name}: expanding macros evaluates expressions and reads files that the file names: if you trust "
+            "it, load(path, macros=True)"
+        )
+    try:
+        import xacro
+    except ImportError:
+        raise FormatError(
+            f"{source.name}: xacro files need the package xacro, which is not installed: pip install xacro, "
+            "or expand the file to URDF elsewhere"
+        ) from None
+    try:
+        expanded = xacro.process_file(source.name).toxml()
+    except Exception as error:
+        raise FormatError(f"{source.name}: xacro cannot expand it: {error}") from error
+    return read(expanded, source)

@@ -16,8 +16,7 @@ from catena.errors import CatenaError, FormatError
 from catena.formats.findings import Severity
 from catena.formats.source import Source
 from catena.formats.usd.joints import add_drive, joint_kind, joint_limits
-from catena.formats.usd.masses import MassReader
-from catena.formats.usd.places import PrimPlacement
+from catena.formats.usd.masses import MassReader, PrimPlacement
 from catena.joints import Fixed, Free
 from catena.mechanism import GROUND, Mechanism
 from catena.mechanism.groups import Groups

@@ -1,6 +1,8 @@
 """Generators of mechanisms: benchmarks of the field, robots with realistic numbers, and random ones for
 tests."""
 
+from typing import Any
+
 from catena.mechanism.generators.andrews import andrews, driven_andrews
 from catena.mechanism.generators.arms import add_arm, arm6, arm7
 from catena.mechanism.generators.bars import four_bar, n_four_bars
@@ -46,3 +48,14 @@ __all__ = [
     "two_links_and_load",
     "walker",
 ]
+
+# What generators that want to know something are called with where nobody says: by the command line and the studio.
+USUAL: dict[str, tuple[Any, ...]] = {
+    "arms_on_object": (2,),
+    "chain": (6,),
+    "n_four_bars": (2,),
+    "nested_loops": (2,),
+    "random_mechanism": (0,),
+    "scissor_lift": (3,),
+    "tree": (15,),
+}

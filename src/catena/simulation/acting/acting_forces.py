@@ -20,12 +20,12 @@ from catena.simulation.acting.commands import forces_by_name, forces_given, requ
 from catena.simulation.acting.external import Push, as_wrench, push_of
 from catena.simulation.acting.paths import Paths
 from catena.simulation.acting.prescribed_joints import Guide, PrescribedJoints
+from catena.simulation.acting.run_part import RunPart
 from catena.simulation.acting.through_samples import through_samples
 from catena.simulation.acting.tips import TipForces, with_tips
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.problem import Problem
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.run_part import RunPart
 from catena.structure import Plan
 from catena.system import System, tree_forces
 from catena.system.wrenches import on_nodes

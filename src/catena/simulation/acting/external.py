@@ -12,8 +12,8 @@ import numpy as np
 
 from catena.errors import SimulationError, StateError
 from catena.kernels.formula_rows import formula_rows
+from catena.simulation.acting.symbols import stack
 from catena.simulation.references import PiecewisePolynomial, as_polynomial
-from catena.simulation.symbols import stack
 from catena.spatial.scalars import Scalar, Scalars, array
 from catena.system import System
 from catena.validation import is_finite, real_array, shown

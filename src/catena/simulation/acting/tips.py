@@ -18,8 +18,8 @@ from catena.dynamics.contacts.tip_forces import ContactForces
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
 from catena.mechanism.validation import known
+from catena.simulation.acting.run_part import RunPart
 from catena.simulation.acting.tip_responses import tip_responses, tip_slips
-from catena.simulation.run_part import RunPart
 from catena.simulation.stepping.drift import NAMES, Baumgarte, Corrective, Projection
 from catena.system.contact_dynamics import contact_solution, fitting_velocity
 

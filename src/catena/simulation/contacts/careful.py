@@ -12,14 +12,15 @@ springs, dampers, modes or controllers are stiff for such a step, it is implicit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from catena.errors import SimulationError
 from catena.simulation.acting import loads
-from catena.simulation.contacts.coulomb import pressed
+from catena.simulation.contacts.coulomb import Pressed, pressed
 from catena.simulation.contacts.deciding import CLOSED, DEAD
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.impulses import ImpulseSteps
@@ -34,6 +35,8 @@ from catena.simulation.stepping.methods.work import SOURCES
 REACH = 2.0
 # Contacts that come together faster than this many times what gravity gives in a step, or what does not bounce, hit.
 HARD = 20.0
+# What contacts give where they cannot be held together, as parts of what they yield by themselves.
+GIVES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # So many steps are taken whatever hits: contacts of light bodies rattle.
 UNASKED = 20
 
@@ -72,6 +75,8 @@ class CarefulSteps:
         self.pushes = np.zeros((0, 0, 3))
         """The forces (samples, contacts, 3) of the last steps in the axes of the contacts."""
         self.last = np.zeros((len(self.free_motion.places.contacts), 3))
+        self.gives = 0.0
+        """Which part of what they yield by themselves contacts gave where they could not be held together."""
         self.weight = float(np.linalg.norm(self.free_motion.system.mechanics.gravity))
 
     @cached_property
@@ -168,9 +173,8 @@ class CarefulSteps:
             pressed_now = free_motion.places.pressed_now(touches.u[0, :, 0], free_motion.load, whole=True)
             c[:, 2] += h * pressed_now[near]
             names = [free_motion.places.labels[k] for k in near]
-            p[near] = pressed(
-                own, c, free_motion.places.friction[near], [None] * len(near), names, self.last[near]
-            ).f  # fmt: skip
+            found, gives = pressed_softly(own, c, free_motion.places.friction[near], names, self.last[near])
+            p[near], self.gives = found.f, max(self.gives, gives)
             after = free + np.tensordot(p, response, axes=2)
         self.last = p
         if free_motion.bearing is not None:
@@ -304,6 +308,8 @@ class CarefulSteps:
         settings = {"integrator": f"careful steps of {self.h:.3g} s", "steps taken by": "Python"}
         if self.compiled is not None:
             settings["steps taken by"] = "compiled steps, one by one"
+        if self.gives:
+            settings["contacts gave"] = f"up to {self.gives:g} of what they yield"
         near = self.free_motion.besides(t, q, v).near
         self.pushes = forces
         names = tuple(dict.fromkeys((*given, *places.bodies)))
@@ -313,3 +319,20 @@ class CarefulSteps:
             loop_positions=near,
         )  # fmt: skip
         return run, places.at(q, v).told(forces) if places.turns.any() else forces
+
+
+def pressed_softly(
+    W: np.ndarray, c: np.ndarray, mu: np.ndarray, names: Sequence[str], start: np.ndarray
+) -> tuple[Pressed, float]:
+    """Return what `pressed` does for contacts none of which slides already, and which part of what each yields by
+    itself it gives besides: none where they can be held together, as little as possible otherwise."""
+    yields = np.einsum("kaka->k", W)
+    for gives in (0.0, *GIVES):
+        own = W.copy()
+        for k, more in enumerate(gives * yields):
+            own[k, :, k] += more * np.eye(3)
+        try:
+            return pressed(own, c, mu, [None] * len(c), names, start), gives
+        except SimulationError as error:
+            last = error
+    raise last

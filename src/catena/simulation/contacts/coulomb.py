@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catena.errors import SimulationError
+from catena.simulation.contacts.one_contact import Force, OneContact
 from catena.simulation.contacts.regular import WELL, independent, is_regular, nearly_solved, straight
 from catena.thresholds import RANK_TOUCHING
 
@@ -170,14 +171,11 @@ def _together(
         found = law.obeyed(law.exact(law.told(f).modes, f))
         if found is not None:
             return found
-    for sweeps in SWEEPS:
-        f, change = law.swept(f, sweeps)
-        # Where contacts are redundant the least forces of a set may pull although others do not.
-        found = law.obeyed(law.exact(law.told(f).modes, f)) or law.obeyed(f)
-        if found is not None:
-            return found
-        if change <= SETTLED or not isfinite(change):
-            break
+    found, f = law.swept(f, OneContact.sticking)
+    if found is None:
+        found, _ = law.swept(np.zeros_like(c), OneContact.near)
+    if found is not None:
+        return found
     for modes in law.sets():
         found = law.obeyed(law.exact(modes, f))
         if found is not None:
@@ -247,18 +245,29 @@ class CoulombLaw:
         where it is next to nothing."""
         return _sizes(self.W, self.c, f)
 
-    def swept(self, f: np.ndarray, sweeps: int) -> tuple[np.ndarray, float]:
-        """Return forces after so many sweeps from contact to contact, and the last change as a part of the largest:
-        none and infinity where they grow without end."""
-        # Plain numbers: arrays of three cost ten times as much.
+    def swept(self, f: np.ndarray, alone: Callable[..., Force]) -> tuple[Pressed | None, np.ndarray]:
+        """Return the forces to which sweeps from f (contacts, 3) lead that find the force of each contact `alone`, if
+        they are found, and where the sweeps end."""
+        for sweeps in SWEEPS:
+            f, change = self._swept(f, sweeps, alone)
+            # Where contacts are redundant the least forces of a set may pull although others do not.
+            found = self.obeyed(self.exact(self.told(f).modes, f)) or self.obeyed(f)
+            if found is not None or change <= SETTLED or not isfinite(change):
+                return found, f
+        return None, f
+
+    def _swept(self, f: np.ndarray, sweeps: int, alone: Callable[..., Force]) -> tuple[np.ndarray, float]:
+        """Return forces after so many sweeps, and the last change as a part of the largest: none and infinity where
+        they grow without end."""
         forces, r, change = f.tolist(), self.rest(f).reshape(-1).tolist(), 0.0
-        columns, alone = self.columns, float((self.step * np.abs(self.c.reshape(-1, 3)).max(axis=1)).max())
-        endless = ENDLESS * max(alone, float(np.abs(f).max()), 1e-300)
+        columns, single = self.columns, self.single
+        most = float((self.step * np.abs(self.c.reshape(-1, 3)).max(axis=1)).max())
+        endless = ENDLESS * max(most, float(np.abs(f).max()), 1e-300)
         for _ in range(sweeps):
             most, size = 0.0, 1e-300
             for i in range(self.k):
                 x, y, n = before = forces[i]
-                new = self._alone(i, x, y, n, r[3 * i : 3 * i + 3])
+                new = alone(single[i], x, y, n, r[3 * i : 3 * i + 3])
                 dx, dy, dn = new[0] - before[0], new[1] - before[1], new[2] - before[2]
                 forces[i] = new
                 if dx or dy or dn:
@@ -278,30 +287,10 @@ class CoulombLaw:
         return self.W.reshape(-1, self.k, 3).swapaxes(0, 1).tolist()
 
     @cached_property
-    def single(self) -> list[tuple[list[list[float]], list[list[float]], float, float]]:
-        """Return what each contact does by itself, the inverse of that, how far a projection may go, and friction, as
-        plain numbers."""
+    def single(self) -> list[OneContact]:
+        """Return each contact by itself."""
         rows = (self.blocks.tolist(), self.inverse.tolist(), self.step.tolist(), self.mu.tolist())
-        return list(zip(*rows, strict=True))
-
-    def _alone(self, i: int, x: float, y: float, z: float, r: Sequence[float]) -> tuple[float, float, float]:
-        """Return the force of one contact that moves by r while the others have theirs, from its force before."""
-        along, own = self.along[i], self.own[i]
-        if along is not None:
-            assert own is not None
-            size = 0.0 if own <= 0.0 else max(0.0, z - r[2] / own)
-            return size * along[0], size * along[1], size * along[2]
-        ((a, b, c), (d, e, g), (h, k, m)), inverse, step, mu = self.single[i]
-        u, v, w = r
-        fx, fy, fn = (f - (p * u + o * v + s * w) for f, (p, o, s) in zip((x, y, z), inverse, strict=True))
-        if fn >= 0.0 and fx * fx + fy * fy <= (mu * fn) ** 2:
-            return fx, fy, fn
-        u, v, w = u - (a * x + b * y + c * z), v - (d * x + e * y + g * z), w - (h * x + k * y + m * z)
-        for _ in range(8):
-            s, t = u + a * x + b * y + c * z, v + d * x + e * y + g * z
-            n = z - step * (w + h * x + k * y + m * z + mu * hypot(s, t))
-            x, y, z = _onto_cone(x - step * s, y - step * t, n, mu)
-        return x, y, z
+        return [OneContact(*row) for row in zip(*rows, self.along, self.own, strict=True)]
 
     def exact(self, modes: Sequence[str], f: np.ndarray) -> np.ndarray | None:
         """Return the forces (contacts, 3) with which contacts have given modes, from forces near them; None if there
@@ -476,15 +465,3 @@ def _told(
 def _positive(value: float, size: float) -> float:
     """Return a number, or zero where it is nothing but the rounding of what was summed up in it."""
     return value if abs(value) > 1e-12 * size else 0.0
-
-
-def _onto_cone(x: float, y: float, n: float, mu: float) -> tuple[float, float, float]:
-    """Return the point of the cone |f_t| <= mu f_n nearest to one with a tangential part (x, y) and a normal part n."""
-    t = hypot(x, y)
-    if t <= mu * n:
-        return x, y, n
-    if mu * t <= -n or (mu == 0.0 and n <= 0.0):
-        return 0.0, 0.0, 0.0
-    height = (n + mu * t) / (1.0 + mu * mu)
-    scale = mu * height / t
-    return scale * x, scale * y, height

@@ -14,9 +14,11 @@ from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
+from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
+from catena.simulation.acting.loads import Besides, with_drives_or_nan
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
@@ -75,15 +77,8 @@ class Landing:
         refused = (
             (plan.loop_joints or plan.couplings, "loops or couplings"),
             (plan.owner is not None, "flexible bodies"),
-            (problem.motion, "joints with a prescribed motion"),
             (is_plain(), "plain numbers"),
         )
-        for contact in self.contacts:
-            if contact.floor is not None:
-                raise StateError(
-                    f"time_stepping takes planes and balls, and the contact {contact.label!r} has a height field: "
-                    "choose an integrator such as dopri5, which takes it, one state after the other."
-                )
         for is_there, what in refused:
             if is_there:
                 raise StateError(
@@ -115,7 +110,7 @@ class Landing:
     def units(self) -> tuple[Unit, ...]:
         """Return contacts, stops and components that rub, in this order."""
         plan, places = self.system.plan, ContactPlaces(self.system, self.contacts)
-        shapes = (places.a, places.b, places.round, places.rims)
+        shapes = (places.a, places.b, places.round, places.rims, places.turns & ~places.round)
         found: list[Unit] = [TouchingUnit(*row) for row in zip(*(x.tolist() for x in shapes), strict=True)]
         for stop in self._moving_stops:
             found.append(JointUnit(plan.joint.index(stop.joint), stop.index, True))
@@ -145,6 +140,18 @@ class Landing:
         if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
             found |= self.dry.told
         return found
+
+    def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+        """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
+        (states, 1) from q (states, nq), v (states, nv)."""
+        places = ContactPlaces(self.system, [x for x in self.contacts if x.floor is not None])
+        at = places.at(self.system.integrate(q, ahead * v), v).at
+        rows = []
+        for k, contact in enumerate(places.contacts):
+            assert isinstance(contact, Contact) and contact.floor is not None
+            gap, n, bends = contact.floor.nearest(at[:, k])
+            rows += [at[:, k], gap[:, None], n, bends.reshape(len(q), 9)]
+        return np.concatenate(rows, axis=-1)
 
     def _numbers(self, q: np.ndarray) -> np.ndarray:
         """Return what contacts are (numbers,), or (states, numbers) where that differs."""
@@ -229,8 +236,9 @@ class Landing:
                 found[side.label] = np.stack([0.0 * pushes, 0.0 * pushes, pushes], axis=-1)
         return found
 
-    def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
-        """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
+    def with_forces(self, run: Segment, held: np.ndarray, besides: Besides) -> Segment:
+        """Return a run with the forces of contacts and stops, from what was held (..., samples, n), and those with
+        which joints are driven then, `besides` what acts in loops."""
         forces, k = self.forces(held), len(self.contacts)
         over = run.q.shape[:-1]
         f = (
@@ -251,13 +259,21 @@ class Landing:
                     found[body] = own + found[body] if body in found else own
                 return found
 
-            if places.round.any():
+            if places.turns.any():
                 told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
                 f[..., :k, :] = _arranged(np.concatenate(told), run)
             wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)
+        tau = run.tau
+        if run.driven:
+            rubs = self.rubbing(held) + self.system.plan.friction * smooth_sign(run.v)
+            found = with_drives_or_nan(run.system, run.q, run.v, tau + rubs, wrenches, run.driven, besides)
+            driven = np.zeros(self.system.nv, dtype=bool)
+            for joint in run.driven:
+                driven[self.system.slice_v(joint)] = True
+            tau = np.where(driven, found, tau)
         return replace(
             run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
-            wrenches=wrenches, stop_forces=self._in_joints(held),
+            wrenches=wrenches, stop_forces=self._in_joints(held), tau=tau,
         )  # fmt: skip
 
     def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ from catena.simulation.contacts.dips import lowest
 from catena.simulation.contacts.holding import Holding
 from catena.simulation.contacts.quick_steps import OFTEN
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
+from catena.simulation.lanes import Going, alone
 from catena.simulation.results.segment import Segment
 from catena.system import tree_forces
 
@@ -187,6 +188,10 @@ class Looking:
         def at(after: float) -> _At:
             return _At(begin + after, *run.at(begin + after))
 
+        def given(after: float) -> Going[_At | None]:
+            yield from ()
+            return at(after)
+
         def margins(state: _At) -> Margins:
             t, q, v = np.array([state.t]), state.q[None], state.v[None]
             return self._margins(t, q, v, self._forces_at(run, t, q, v))
@@ -196,7 +201,7 @@ class Looking:
         if seen.are_above:
             return None
         part = seen.straight(low, seen.values)
-        found = first_fall(low, Fallen(end - begin, last, seen), at, margins, part, begin)
+        found = alone(first_fall(low, Fallen(end - begin, last, seen), given, margins, part, begin))
         which = next(k for k, x in enumerate(found.seen.values) if x < 0.0)
         return ContactChange(found.state.t, *self.margins[which])
 

@@ -26,6 +26,7 @@ from catena.simulation.contacts.quick_path import Path, Quick
 from catena.simulation.contacts.quick_steps import ContactState, ContactSteps, QuickSteps
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.locating import Fallen, Margins, first_fall
+from catena.simulation.lanes import Going, alone
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
 
@@ -79,13 +80,17 @@ class QuickStretch:
 
     def go(
         self, t: float, q: np.ndarray, v: np.ndarray, h: float, events: Sequence[Event] = ()
-    ) -> Quick | None:
+    ) -> Going[Quick | None]:
         """Return the motion from a time and a state q (nq,), v (nv,) on, with a first step of h seconds; None where the
         forces of contacts are not determined."""
         quick = self.quick
-        self.meeting = Meeting(quick.system, quick.window.begin, events, quick.moved) if events else None
+
+        def moved(state: ContactState, span: float) -> ContactState | None:
+            return alone(quick.moved(state, span))
+
+        self.meeting = Meeting(quick.system, quick.window.begin, events, moved) if events else None
         self.seen = 0
-        made = self._gone(t, q, v, h)
+        made = yield from self._gone(t, q, v, h)
         made = None if made is None else made._replace(counts=quick.mover.counts)
         if made is None or self.meeting is None or made.ended:
             return made
@@ -123,7 +128,7 @@ class QuickStretch:
             return path.ahead
         return quick.look(state.t, state.q, state.v), quick.free_motion.command(state.t, state.q, state.v)
 
-    def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Quick | None:
+    def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
         quick, holding = self.quick, self.holding
         quick.keep_time(t, q, v)
@@ -140,14 +145,14 @@ class QuickStretch:
         while True:
             quick.tick(path.t[-1])
             if quick.is_timed and self.meeting is None and path.begun == len(path) - 1:
-                h = quick.to_samples(path, h)
+                h = yield from quick.to_samples(path, h)
                 self.begun = max(self.begun, path.begun)
             if path.t[-1] < quick.end - quick.window.same:
-                passed, done = quick.many(path.state(-1), h, last), len(path.told)
+                passed, done = (yield from quick.many(path.state(-1), h, last)), len(path.told)
                 if not done and self._turns_sooner(passed.told):
                     continue
                 h, last = passed.h, passed.last
-                ended = self._looked(path, done, path.add(passed), passed)
+                ended = yield from self._looked(path, done, path.add(passed), passed)
                 if ended is not None:
                     return ended[0]
                 if self.meeting is not None:
@@ -159,7 +164,7 @@ class QuickStretch:
                 lost = False
             now = path.t[-1]
             if now >= quick.end - quick.window.same:
-                ended = self._at_an_end(path)
+                ended = yield from self._at_an_end(path)
                 if ended is not None:
                     return ended[0]
                 h, last = max(quick.h, h), None
@@ -238,7 +243,7 @@ class QuickStretch:
         told = self.quick.look(t, q, v)
         return told[:, 3:5].tolist(), told[:, 6].tolist()
 
-    def _at_an_end(self, path: Path) -> tuple[Quick | None] | None:
+    def _at_an_end(self, path: Path) -> Going[tuple[Quick | None] | None]:
         """Look at the last state, where no step begins that would tell of a change. Returns the stretch if it ends
         there; else the controller is asked, and it goes on."""
         quick, at, state = self.quick, len(path) - 1, path.state(-1)
@@ -246,7 +251,7 @@ class QuickStretch:
             told, tau = self._told_at_end(path)
             path.look_ahead(told, tau)
             if self.met:
-                ended = self._seen(path, at, told[None], not self._margins(told).are_above, False)
+                ended = yield from self._seen(path, at, told[None], not self._margins(told).are_above, False)
                 if ended is not None:
                     return ended
         if state.t >= quick.window.end - quick.window.same:
@@ -258,17 +263,19 @@ class QuickStretch:
 
     def _looked(
         self, path: Path, done: int, told: np.ndarray, passed: ContactSteps
-    ) -> tuple[Quick | None] | None:
+    ) -> Going[tuple[Quick | None] | None]:
         """Look at the states from number `done` on, which some steps have `passed` and of which it is `told` what
         contacts do. Returns what the stretch is if it ends there, else None."""
         # What is told behind the last step is told by the next one.
         looks = self.met or passed.met or passed.halted or passed.slow
         self.met = passed.met_last
-        return self._seen(path, done, told, passed.halted, passed.slow) if looks and len(told) else None
+        if not (looks and len(told)):
+            return None
+        return (yield from self._seen(path, done, told, passed.halted, passed.slow))
 
     def _seen(
         self, path: Path, done: int, told: np.ndarray, halted: bool, stiff: bool
-    ) -> tuple[Quick | None] | None:
+    ) -> Going[tuple[Quick | None] | None]:
         """Do what `_looked` does; the last step may have been `halted` because a contact changes, or because friction
         is `stiff`."""
         quick, last = self.quick, len(told) - 1
@@ -295,9 +302,10 @@ class QuickStretch:
                 path.end_before()
                 change = self._change(Fallen(0.0, now, self._margins(now.told)))
                 return (path.stretch(at + 1, None, change, False, quick.steps),)
-            found = self._located(path.state(at - 1), now, None) if changes else None
+            found = (yield from self._located(path.state(at - 1), now, None)) if changes else None
             if at and (k in turns or found is not None):
-                found = self._dipped(path.state(at - 1), now if found is None else found.state) or found
+                dip = yield from self._dipped(path.state(at - 1), now if found is None else found.state)
+                found = dip or found
             if found is not None:
                 return (path.stretch(at, found.state, self._change(found), False, quick.steps),)
             if at and k in slow:
@@ -368,7 +376,7 @@ class QuickStretch:
         kind, k = next(below, self.watched[0])
         return ContactChange(found.state.t, k, (TOUCHES, LIFTS, SLIPPING, STOPS)[kind])
 
-    def _dipped(self, a: ContactState, b: ContactState) -> Fallen[ContactState] | None:
+    def _dipped(self, a: ContactState, b: ContactState) -> Going[Fallen[ContactState] | None]:
         """Return where the first open contact that dips into the other side between two states comes to touch; None if
         none does."""
         parts = list[float]()
@@ -379,30 +387,30 @@ class QuickStretch:
             at, least = lowest(self.quick.free_motion.places, k, b.t - a.t, (a.q, b.q), (a.v, b.v), gap, rate)
             if least < -self.deep[k]:
                 parts.append(at)
-        located = (self._located(a, b, part) for part in sorted(parts))
-        return next((found for found in located if found is not None), None)
+        for part in sorted(parts):
+            found = yield from self._located(a, b, part)
+            if found is not None:
+                return found
+        return None
 
-    def _located(self, a: ContactState, b: ContactState, dip: float | None) -> Fallen[ContactState] | None:
+    def _located(
+        self, a: ContactState, b: ContactState, dip: float | None
+    ) -> Going[Fallen[ContactState] | None]:
         """Return where the first contact changes between two states, at the first of which all margins are above zero;
         None where a dip turns out to be none."""
         quick, end = self.quick, b.t - a.t
         low, seen = self._margins(a.told).values, self._margins(b.told)
         if dip is not None:
-            found = quick.moved(a, dip * end)
+            found = yield from quick.moved(a, dip * end)
             if found is None:
                 return None
             b, end, seen = found, dip * end, self._margins(found.told)
             if seen.are_above:
                 return None
         part = self._by_cubics(a, low, b, seen.values)
-        return first_fall(
-            low,
-            Fallen(end, b, seen),
-            partial(quick.moved, a),
-            lambda state: self._margins(state.told),
-            part,
-            a.t,
-        )
+        moved = partial(quick.moved, a)
+        last, now = Fallen(end, b, seen), a.t
+        return (yield from first_fall(low, last, moved, lambda state: self._margins(state.told), part, now))
 
     def _by_cubics(self, a: ContactState, low: list[float], b: ContactState, high: list[float]) -> float:
         """Return the part of a step at which the first margin is expected to be zero: gaps are cubics, because their

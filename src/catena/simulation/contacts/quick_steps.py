@@ -1,4 +1,4 @@
-"""Compiled steps of one state with contacts inside, many in a call.
+"""Compiled steps of one state with contacts inside, many in a call, alone or in lanes beside other states (`lanes`).
 
 Whatever contacts do is told to one and the same step by numbers (`inside`), so that nothing is laid out anew when one
 of them changes. A controller with a rate is asked where its forces end; what is always asked is so at the pauses of the
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import TOLD
-from catena.kernels import Session
+from catena.kernels import CONSTANTS, Program, Session
 from catena.kernels.algorithm import FORCE_INPUTS
+from catena.kernels.program import EVERY_TIME, ONLY_FIRST
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.paths import Paths
 from catena.simulation.arguments import TimeWindow
@@ -25,6 +26,7 @@ from catena.simulation.contacts.deciding import LIGHT
 from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.following import nobody_follows
+from catena.simulation.lanes import Going, Play, Played
 from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
@@ -33,6 +35,7 @@ from catena.simulation.stepping.drift import Drift, name_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.progress_of_steps import COLLAPSE
+from catena.system import System
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.quick_path import Path
@@ -89,7 +92,8 @@ class QuickSteps:
     """Takes compiled steps of one state of a system with contacts, within a `window` of a run; `h` is the size of a
     careful step, `length` [m] that of the mechanism, `at_hand` the energy [J] by which works of drives are judged. Who
     follows the run is told by `tick` how far it is, and may cancel it. Where contacts may be redundant, their `least`
-    forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,)."""
+    forces are found. Which constraints of loops count is settled at a closed configuration, `start` (nq,). `every` is
+    the system of all states that go beside this one, itself if None."""
 
     def __init__(
         self,
@@ -102,8 +106,10 @@ class QuickSteps:
         tick: Callable[[float], None] = nobody_follows,
         least: bool = False,
         start: np.ndarray | None = None,
+        every: System | None = None,
     ) -> None:
         self.free_motion, self.inside, self.window = free_motion, inside, window
+        self.every = every
         self.length, self.h, self.tick = length, h, tick
         # Whoever takes steps asks the controller, and tells what it gave.
         touching = Touching(inside.nodes, inside.numbers.reshape(-1), least)
@@ -133,7 +139,7 @@ class QuickSteps:
         self._along = tuple(name for name in paths if name in b)
         self._piece = -1
         self._moving = ("q", "qd", "t", "h", "end", "halt", "row", "wish", mover.target, *kept)
-        self._results = (
+        self.outputs = (
             "q", "qd", "t", "h", "dt", "halt", "accepted", "told", "told_now", "row", "wish", *kept,
             *(["met"] if "met" in b else []),
         )  # fmt: skip
@@ -162,12 +168,11 @@ class QuickSteps:
             given = self._given
             self._look = AskedLook(session, row, self._moving, ("told",), given, self._ask)
             self._plays[MANY] = AskedPlays(
-                session, MANY, self._moving, self._results, evaluation_times(mover.method), given, self._ask,
+                session, MANY, self._moving, self.outputs, evaluation_times(mover.method), given, self._ask,
                 self._close if acting.asks_motion else None, mover.chosen.reuses,
             )  # fmt: skip
         else:
             self._look = session.piece(0, row, self._moving, ("told",))
-        self._step = session.piece(0, None, self._moving, ("q", "qd", "accepted", "told_now", *kept))
         self.eases = EASES * h * min(1.0, max(FINEST, sqrt(problem.rtol / ROUGH)))
         """The time [s] in which friction turns a slip, at the quickest."""
         self.patience = PATIENCE * max(1.0, (ROUGH / problem.rtol) ** 0.2)
@@ -269,26 +274,55 @@ class QuickSteps:
         assert self.acting.paths is not None
         return self.acting.paths.within(self.window.begin, self.window.begin + self.window.duration)
 
-    def moved(self, state: ContactState, span: float) -> ContactState | None:
+    def moved(self, state: ContactState, span: float) -> Going[ContactState | None]:
         """Return the state a time behind another one that is less than a step; None if one step does not do."""
         self._put(state.t, state.q, state.v, state.work, span, state.t + span)
         self.steps += 1
-        b, tau = self.b, self.tau
+        tau = self.tau
         if self.asks:
-            if self._plays[MANY](1)[1]:
-                return None
-            tau = self._plays[MANY].tau_now.copy()
-        elif self._step():
+            asked = self._plays[MANY]
+            r, bad = asked.results, asked(1)[1]
+            tau = asked.tau_now.copy()
+        else:
+            r, bad = yield Play(self, 1)
+        if bad or r["accepted"][0, 0] < 0.5:
             return None
-        if b["accepted"][0, 0] < 0.5:
-            return None
-        work = b["work"][0].copy() if self.mover.counts else state.work
-        q, v = b["q"][0].copy(), b["qd"][0].copy()
+        work = r["work"][0].copy() if self.mover.counts else state.work
+        q, v = r["q"][0].copy(), r["qd"][0].copy()
         # Where loops have gone back to a closed state, contacts do not stand where the last stage did.
-        told = b["told_now"].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+        told = (
+            r["told_now"][0].reshape(-1, TOLD).copy() if not self.closes else self.look(state.t + span, q, v)
+        )
         return ContactState(state.t + span, q, v, work, told, tau)
 
-    def _played(self, ahead: float) -> tuple[dict[str, np.ndarray], int, bool]:
+    @cached_property
+    def wide(self) -> Program:
+        """Return the step for many states; that of this one where it has another tape than they have."""
+        mover, every = self.mover, self.every
+        if every is None or every.variants.shape == ():
+            return mover.program_for(MANY)
+        acting = ActingForces(replace(self.acting.problem, system=every), ())
+        acting.use_paths(self.window.begin)
+        found = every.mechanics.program(mover.chosen.algorithm, mover.absent, None, acting.placed)
+        own, width = mover.program.tape, found.tape.inputs[CONSTANTS][0]
+        self.b[CONSTANTS] = own.constants[None, :width]
+        return found if len(found.tape.calls) == len(own.calls) else mover.program
+
+    @property
+    def rare(self) -> tuple[int, int]:
+        """Return when occasional sweeps are made."""
+        return ONLY_FIRST if self.mover.chosen.reuses else EVERY_TIME
+
+    def alone(self, count: int) -> Played:
+        """Return what so many steps tell, {name: (steps, ...)}, and whether something was not finite."""
+        if count not in self._plays:
+            self._plays[count] = self.session.recording(
+                count, self._moving, self.outputs, not self.mover.chosen.reuses
+            )
+        bad = self._plays[count]()
+        return self._plays[count].results, bool(bad)
+
+    def _played(self, ahead: float) -> Going[tuple[dict[str, np.ndarray], int, bool]]:
         """Take some steps, of which about so many are `ahead`, and return what they tell, how many there were, and
         whether something was not finite."""
         if self.asks:
@@ -296,19 +330,17 @@ class QuickSteps:
             return plays.results, *plays()
         # Where control forces change soon, a call takes about as many steps as there are up to then.
         count = MANY if ahead > 0.5 * MANY else 1 << (max(1, ceil(ahead - 1e-9)) - 1).bit_length()
-        if count not in self._plays:
-            self._plays[count] = self.session.recording(
-                count, self._moving, self._results, not self.mover.chosen.reuses
-            )
-        bad = self._plays[count]()
-        return self._plays[count].results, count, bool(bad)
+        told, bad = yield Play(self, count)
+        return told, count, bad
 
-    def many(self, state: ContactState, h: float, last: tuple[float, float] | None = None) -> ContactSteps:
+    def many(
+        self, state: ContactState, h: float, last: tuple[float, float] | None = None
+    ) -> Going[ContactSteps]:
         """Take some steps behind a state, the first of about h seconds, up to where a contact changes or to the end;
         `last` are the error and the size of the step before, if there was one."""
         end = self.end if h < 0.25 * self.longest else min(self.end, state.t + self.longest)
         self._put(state.t, state.q, state.v, state.work, h, end, last)
-        r, plays, bad = self._played((float(self.b["end"][0, 0]) - state.t) / h)
+        r, plays, bad = yield from self._played((float(self.b["end"][0, 0]) - state.t) / h)
         count, halts = plays, r["halt"][:plays, 0].tolist()
         if bad:
             finite = np.isfinite(r["told"][:plays]).all(axis=1) & np.isfinite(r["q"][:plays]).all(axis=1)
@@ -364,7 +396,7 @@ class QuickSteps:
             lost, size, (float(r["row"][plays - 1, 0]), float(r["wish"][plays - 1, 0])), met, met_last,
         )  # fmt: skip
 
-    def to_samples(self, path: Path, h: float) -> float:
+    def to_samples(self, path: Path, h: float) -> Going[float]:
         """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
         what contacts do, and return the size of the next one."""
         b, counts, shape = self.b, self.mover.counts, (len(self.inside.nodes), TOLD)
@@ -373,7 +405,7 @@ class QuickSteps:
         while state.t < last - same and self.end - state.t <= FEW * h:
             self._put(state.t, state.q, state.v, state.work, h, self.end)
             end = b["end"].item()
-            r, count, bad = self._played((end - state.t) / h)
+            r, count, bad = yield from self._played((end - state.t) / h)
             self.steps += count
             t, accepted, halts, met = r["t"], r["accepted"], r["halt"], r["met"]
             taken = [k for k in range(count) if accepted.item(k) > 0.5]

@@ -49,6 +49,7 @@ from catena.simulation.contacts.stretch import ContactStretch
 from catena.simulation.contacts.stretches import Passed, Stretches
 from catena.simulation.following import Cancelled, stopped
 from catena.simulation.guards.events import Event
+from catena.simulation.lanes import Going, alone
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import audit_of_changes
 from catena.simulation.results.event_hit import EventHit
@@ -65,7 +66,7 @@ from catena.simulation.structure_changes import (
     with_events,
     within,
 )
-from catena.simulation.timeline import Happened, Happening, play
+from catena.simulation.timeline import Happened, Happening
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -90,10 +91,13 @@ CAREFUL = 1e-3
 
 
 class ContactRun:
-    """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
+    """A motion of one state of a system with contacts. The arguments are those of `simulate`; `every` is the system of
+    all states of a batch, whose numbers may differ."""
 
-    def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
-        self.changing, self.duration = changing, changing.span.duration
+    def __init__(
+        self, contacts: Sequence[Contact | Stop], changing: ChangingRun, every: System | None = None
+    ) -> None:
+        self.changing, self.duration, self.every = changing, changing.span.duration, every
         self.start, self.end = changing.span
         self.transitions: list[Transition] = []
         self.times: np.ndarray | None = None
@@ -167,10 +171,14 @@ class ContactRun:
 
     def go(self, q: Any, v: Any) -> Trajectory:
         """Return the motion from one state q (nq,), v (nv,)."""
+        return alone(self.going(q, v))
+
+    def going(self, q: Any, v: Any) -> Going[Trajectory]:
+        """Do what `go` does, and wait for compiled steps."""
         times = self.times = self.changing.sample_times()
         try:
             self.begin(q, v)
-            self.advance(self.end)
+            yield from self.advancing(self.end)
         except (KeyboardInterrupt, Cancelled) as reason:
             last = self.stretches.last
             if self.standing is None and last is None:
@@ -202,20 +210,26 @@ class ContactRun:
         happened = self.changing.at_the_start(self.system, q, v, self.still)
         self.transitions += self._restructure(happened, None) if happened else self._decide(None)
 
-    def advance(self, until: float) -> None:
+    def advancing(self, until: float) -> Going[None]:
         """Move on to a time, or to where an event ends the motion."""
         self.end, self.more = until, True
         for quick in self.quick.values():
             quick.window = self.window
-        play(self, until)
+        while self.goes_on(until):
+            for happens in (yield from self._moving()):
+                self.transitions += happens()
+
+    def advance(self, until: float) -> None:
+        """Do what `advancing` does, alone."""
+        alone(self.advancing(until))
 
     def goes_on(self, until: float) -> bool:
         """Return whether something moves before a time."""
         return self.more and self.now < until - self.window.same
 
-    def move(self, until: float) -> Sequence[Happening]:
+    def _moving(self) -> Going[Sequence[Happening]]:
         """Move on with contacts as they are, to where one of them cannot go on, or to an event."""
-        happens = self._careful(UNDECIDED) if self.is_undecided else self._stretch()
+        happens = self._careful(UNDECIDED) if self.is_undecided else (yield from self._stretch())
         over = [self._jump_over] if self.more and self.changing.events else []
         return [*happens, *over, self._follow]
 
@@ -261,13 +275,13 @@ class ContactRun:
         assert self.standing is not None
         return self.standing
 
-    def _stretch(self) -> list[Happening]:
+    def _stretch(self) -> Going[list[Happening]]:
         """Move on with contacts as they are, and return what ends that."""
         t, q, v, standing = self.now, self.q, self.v, self._known
         if standing.stiff:
             return self._careful(CHATTERS if self._is_hasty(t) else SLOWLY)
         holding = Holding(self.free_motion, standing, self.length, standing.slip)
-        happens = self._quick_stretch(holding)
+        happens = yield from self._quick_stretch(holding)
         if happens is not None:
             return happens
         options, following = self.changing.options, self.changing.following
@@ -282,7 +296,7 @@ class ContactRun:
         self._come_to(run)
         return self._ended(run) if run.ended else self._after(made.change, stiff if made.stiff else "")
 
-    def _quick_stretch(self, holding: Holding) -> list[Happening] | None:
+    def _quick_stretch(self, holding: Holding) -> Going[list[Happening] | None]:
         """Do what `_stretch` does by compiled steps; None where they do not know all that acts, or cannot vouch for
         it."""
         if not (self.is_inside and self.free_motion.problem.integrator in ADAPTIVE):
@@ -291,11 +305,11 @@ class ContactRun:
             return None
         modes = holding.standing.modes
         stretch = self._prepared(holding, modes in self.redundant)
-        made = self._moved_quickly(stretch)
+        made = yield from self._moved_quickly(stretch)
         if made is None and holding.closed and not stretch.quick.least:
             self.redundant.add(modes)
             stretch = self._prepared(holding, True)
-            made = self._moved_quickly(stretch)
+            made = yield from self._moved_quickly(stretch)
         if made is None:
             return None
         run = self._keep_quick(made, holding, stretch)
@@ -323,14 +337,15 @@ class ContactRun:
             self.quick[least] = QuickSteps(
                 self.free_motion, self.inside, self.window, self.length, self.h,
                 energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least, self.q,
+                self.every if self.system is self.changing.system else None,
             )  # fmt: skip
         return QuickStretch(self.quick[least], holding)
 
-    def _moved_quickly(self, stretch: QuickStretch) -> Quick | None:
+    def _moved_quickly(self, stretch: QuickStretch) -> Going[Quick | None]:
         """Return a motion by compiled steps, None where they cannot vouch for it."""
         t, q, v = self.now, self.q, self.v
         try:
-            return stretch.go(t, q, v, self.first, self._events(t, q, v))
+            return (yield from stretch.go(t, q, v, self.first, self._events(t, q, v)))
         except BaseException:
             # Whatever went wrong in a user's function, what there is must not be lost.
             made = stretch.so_far()

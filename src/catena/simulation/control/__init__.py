@@ -1,6 +1,6 @@
 """What drives joints: controllers as objects, and laws that compile into the loop of a simulation."""
 
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.control.computed_torque import ComputedTorque
 from catena.simulation.control.constant_forces import ConstantForces
 from catena.simulation.control.feedforward import Feedforward

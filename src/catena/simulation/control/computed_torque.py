@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.simulation.acting.symbols import join
 from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
@@ -24,7 +25,6 @@ from catena.simulation.control.protocol import Controller, checked_rate, require
 from catena.simulation.control.task_forces import is_moderate, leaves_nothing, task_forces
 from catena.simulation.references.as_polynomial import InputPath
 from catena.simulation.references.protocol import Reference
-from catena.simulation.symbols import join
 from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
 from catena.system.of_system import as_system

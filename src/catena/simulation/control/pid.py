@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints import JointKind
+from catena.simulation.acting.symbols import both, join, less, maximum, minimum, where
 from catena.simulation.control.following import Ahead, as_path, known_in_step, paths_of
 from catena.simulation.control.gains import components, effort_limits, gains
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.symbols import both, join, less, maximum, minimum, where
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System
 from catena.system.of_system import as_system

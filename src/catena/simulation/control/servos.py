@@ -10,10 +10,10 @@ import numpy as np
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.mechanism.validation import known
+from catena.simulation.acting.symbols import maximum, minimum, stack
 from catena.simulation.control.protocol import Controller, checked_rate, require_same
 from catena.simulation.references import Constant, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.symbols import maximum, minimum, stack
 from catena.spatial.scalars import Scalar, Scalars
 from catena.system import System
 from catena.system.of_system import as_system

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.simulation.acting.symbols import join
 from catena.simulation.control.protocol import Controller
 from catena.simulation.control.sampled import SampledController
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.symbols import join
 from catena.system import System
 
 

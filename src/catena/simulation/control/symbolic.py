@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena.errors import StateError
+from catena.simulation.acting.symbols import stack
 from catena.simulation.control.protocol import Controller, checked_rate
 from catena.simulation.control.remembered import Remembered
 from catena.simulation.references import Constant, PiecewisePolynomial, Reference, as_polynomial, is_reference
 from catena.simulation.references.as_polynomial import InputPath
-from catena.simulation.symbols import stack
 from catena.spatial.scalars import Scalar, Scalars, array, is_symbolic
 from catena.system import System
 from catena.validation import can_take, is_count, real_array, shown

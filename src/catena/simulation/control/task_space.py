@@ -17,6 +17,7 @@ from catena.errors import StateError
 from catena.kernels.plain import play
 from catena.kinematics.stacks import apply
 from catena.mechanism.validation import known
+from catena.simulation.acting.symbols import join
 from catena.simulation.control.following import paths_of
 from catena.simulation.control.forces import forces
 from catena.simulation.control.gains import gains
@@ -30,7 +31,6 @@ from catena.simulation.references.in_step import in_step
 from catena.simulation.references.protocol import as_configuration
 from catena.simulation.references.rotation import rotations
 from catena.simulation.references.task_path import FrameTask
-from catena.simulation.symbols import join
 from catena.spatial import Pose, quaternion
 from catena.spatial.scalars import Scalar, Scalars, is_symbolic
 from catena.system import System

@@ -8,7 +8,7 @@ many at a time, which must all stay above zero: the first of them that does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -27,6 +27,7 @@ EXACT = 1e-13
 TRIALS, SECANTS, CLIP = 60, 8, 1e-3
 
 S = TypeVar("S")
+Y = TypeVar("Y")
 
 
 class Exact(NamedTuple):
@@ -151,12 +152,12 @@ class Fallen(NamedTuple, Generic[S]):
 
 
 def first_fall(
-    low: list[float], last: Fallen[S], at: Callable[[float], S | None], margins: Callable[[S], Margins],
-    part: float, now: float,
-) -> Fallen[S]:  # fmt: skip
+    low: list[float], last: Fallen[S], at: Callable[[float], Generator[Y, Any, S | None]],
+    margins: Callable[[S], Margins], part: float, now: float,
+) -> Generator[Y, Any, Fallen[S]]:  # fmt: skip
     """Return the state at which the first of several margins is below zero by next to nothing. They are above at a
     time `now`, with values `low`, and some are below at the `last` state. `at` gives the state so many seconds behind
-    now, None where it cannot; `part` of the way to the last one it is expected.
+    now, None where it cannot, and may have to wait for it; `part` of the way to the last one it is expected.
 
     Regula falsi after Illinois for all margins at once: an end that stays where it is counts half."""
     begin, (end, found, seen), side = 0.0, last, 0
@@ -167,7 +168,7 @@ def first_fall(
             break
         clip = CLIP if trial > SECANTS else 0.0
         after = begin + min(max(part, clip), 1.0 - clip) * (end - begin)
-        state = at(after) if begin < after < end else None
+        state = (yield from at(after)) if begin < after < end else None
         if state is None:
             # Too short a step, or one that is not good enough: from the other side.
             part = 0.5 * (1.0 + part)

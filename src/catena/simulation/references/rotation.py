@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from catena.errors import StateError
 from catena.joints.contract import check_unit_quaternion
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 from catena.simulation.references.polynomial import cubic, quintic
 from catena.simulation.references.protocol import Reference, ReferenceMotion, as_knots, as_reference, as_times
 from catena.spatial import quaternion

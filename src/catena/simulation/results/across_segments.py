@@ -25,7 +25,7 @@ from catena.validation import is_finite, is_one_of, shown
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact
-    from catena.simulation.sensors import Sensor
+    from catena.simulation.control.sensors import Sensor
 
 Ask = Callable[[Segment], np.ndarray]
 

@@ -19,22 +19,22 @@ from catena.mechanism import MODES
 from catena.mechanism.validation import known
 from catena.simulation import turns
 from catena.simulation.acting import loads
-from catena.simulation.contact_force_history import ContactForceHistory
 from catena.simulation.results import dense
 from catena.simulation.results.across_sticking import follow_across
 from catena.simulation.results.between_samples import BetweenSamples, between
+from catena.simulation.results.contact_force_history import ContactForceHistory
 from catena.simulation.results.energies import Energies
 from catena.simulation.results.event_hit import EventHit
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.times import asked_times, increasing_times, start_offset
 from catena.system import System, tree_forces
-from catena.system.beam_resultants import beam_resultants
 from catena.system.energies import energies
+from catena.system.reaction_forces import beam_resultants
 from catena.validation import is_one_of, shown
 
 if TYPE_CHECKING:
     from catena.simulation.contacts.contact import Contact
-    from catena.simulation.sensors import Sensor
+    from catena.simulation.control.sensors import Sensor
 
 # States whose loops are open by more than this were not kept closed, so nothing between them is closed either.
 OPEN = 1e-6
@@ -339,7 +339,7 @@ class Segment(Energies):
     def read(self, sensor: Sensor) -> dict[str, np.ndarray]:
         """Return what a sensor tells along the run, {name: (..., samples, n)}, with the forces that act from each
         sample on."""
-        from catena.simulation.sensors import Encoder, Sensor, SituationInRun
+        from catena.simulation.control.sensors import Encoder, Sensor, SituationInRun
 
         if not isinstance(sensor, Sensor):
             raise StateError(

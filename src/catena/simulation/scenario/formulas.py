@@ -18,9 +18,9 @@ from catena.formulas import Name, ParsedFormula, Place, parse
 from catena.formulas.places import fail
 from catena.mechanism import Mechanism
 from catena.simulation.acting.external import ExternalWrench
+from catena.simulation.acting.symbols import stack
 from catena.simulation.control.symbolic import SymbolicControl
 from catena.simulation.references import Constant, Function, is_reference
-from catena.simulation.symbols import stack
 from catena.spatial import Pose
 from catena.spatial.scalars import is_symbolic
 from catena.system import System

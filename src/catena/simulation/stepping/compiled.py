@@ -314,6 +314,9 @@ class CompiledSteps:
             active, until, is_whole = active[order], until[order], False
         who: Any = slice(None) if is_whole else active
         plays, soon = self._worth_playing(who, t, until, plays)
+        if self.chosen.variant.bent_rows:
+            # What is told of floors holds for one step.
+            plays = 1
         inputs = self.inputs(who, t, q, v, tau, ends)
         if self.law is not None:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
@@ -457,6 +460,10 @@ class CompiledSteps:
                 found[name] = np.ascontiguousarray(x[who])
         if self.meeting:
             found |= self._told_of_contacts(who)
+        if self.chosen.variant.bent_rows:
+            assert self.landing is not None
+            part, h = self.kept["part"], self.kept["h"]
+            found["fields"] = self.landing.fields(q, v, 0.5 * np.where(part > 0.0, part, h))[who]
         if self.acting.paths is not None:
             # A step without the law needs nothing of what the law is given.
             along, known = self.acting.paths.inputs(t[who]), self.program.input_names

@@ -13,7 +13,7 @@ import numpy as np
 from catena.dynamics.loops.formulations.certified_elimination import knows_joints
 from catena.errors import StateError
 from catena.kinematics.loops.scales import scales_of
-from catena.simulation.run_part import RunPart
+from catena.simulation.acting.run_part import RunPart
 from catena.structure import Plan
 from catena.system import System, restoring_acceleration, suitable_strength
 from catena.thresholds import RANK_SEARCHED

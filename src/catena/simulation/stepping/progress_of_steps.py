@@ -55,7 +55,10 @@ class ProgressOfSteps:
         them."""
         for state, words in faults:
             if self.steps.failing is None:
-                raise SimulationError(words)
+                error, batch = SimulationError(words), self.steps.acting.batch
+                if batch:
+                    error.failed = {tuple(map(int, np.unravel_index(self.steps.owner[state], batch))): words}
+                raise error
             self.steps.failing.setdefault(state, words)
             t[state] = np.inf
 

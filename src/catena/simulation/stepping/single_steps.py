@@ -38,6 +38,10 @@ class SingleSteps:
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
             who = active[(t[active] == now) & (ends[active] == until)]
+            if steps.landing is not None:
+                # What is left of a step that was cut where something landed is another step.
+                alike = [steps.kept[name][who, 0] == steps.kept[name][who[0], 0] for name in ("part", "hit")]
+                who = who[alike[0] & alike[1]]
             for name in ("h", "cap") if steps.sticks else ("h",):
                 steps.kept[name][who] = steps.kept[name][who].min()
         out, paused = self._step(who, t, q, v, tau, ends, None)
@@ -149,7 +153,8 @@ class SingleSteps:
             try:
                 q[k], v[k] = landing.finished(problem, int(steps.owner[k]), span, q[k], v[k], tau[k])
             except SimulationError as error:
-                steps.progress.give_up([(k, str(error))], t)
+                words = f"At t = {t[k]:.9g} s in state {k}: {error}" if len(t) > 1 else str(error)
+                steps.progress.give_up([(k, words)], t)
                 continue
             t[k] = until
             for name in (*CONTACT_NUMBERS, "held"):

@@ -4,7 +4,8 @@ It listens on this computer only unless told otherwise. The page's address has a
 users of the computer cannot find it; requests that name another host or come from another site are refused, and other
 pages cannot frame it. A browser is started with an address that leads there once, because all users of a computer see
 how programs were started; one who is quicker than the browser gets the page in its place. No file is ever read.
-Requests carry the whole state, so none is kept and browsers do not disturb each other.
+Requests carry the whole state, so none is kept and browsers do not disturb each other. `Served` is what its owner
+holds: the address, how it is opened, kept and ended.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import json
 import secrets
 import socket
 import threading
+import webbrowser
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from catena.errors import CatenaError, StateError
 from catena.validation import shown
@@ -231,3 +233,54 @@ class Handler(BaseHTTPRequestHandler):
 
 
 Server.handler = Handler
+
+
+class Served:
+    """A page at `url`; `open` shows it in the browser, `wait` keeps it, `close` ends it. It may be used in a `with`
+    block."""
+
+    noun = "page"
+    """What messages call it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server: Server | None = server
+
+    @property
+    def url(self) -> str:
+        """The address of the page, with the secret in it; it works on this computer only, unless another host was asked
+        for."""
+        return self._open_server().url
+
+    def open(self) -> bool:
+        """Open the page in the browser of this computer, and return whether there is one; otherwise the address is
+        printed."""
+        server = self._open_server()
+        is_opened = webbrowser.open(server.ticket_url())
+        if not is_opened:
+            print(f"There is no browser to open here; the {self.noun} is at {server.url}")
+        return is_opened
+
+    def wait(self) -> None:
+        """Keep the page alive until Ctrl-C or `close`."""
+        try:
+            while self.server is not None:
+                self.server.join(0.2)
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving the page."""
+        if self.server is not None:
+            server, self.server = self.server, None
+            server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _open_server(self) -> Server:
+        if self.server is None:
+            raise StateError(f"the {self.noun} is closed; make another one.")
+        return self.server

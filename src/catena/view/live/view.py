@@ -15,8 +15,7 @@ from catena.mechanism import Mechanism
 from catena.system import System
 from catena.validation import shown
 from catena.view.live.questions import Questions
-from catena.view.live.served import Served
-from catena.view.live.server import Server
+from catena.view.live.server import Served, Server
 from catena.view.movie import Motion, Movie, checked_options, movie, still
 from catena.view.player import page
 from catena.view.scene import scene

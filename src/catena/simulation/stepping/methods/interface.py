@@ -87,7 +87,7 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
         found |= {name: GroundField(1) for name in CONTACT_NUMBERS}
         sizes = {
             "held": impulse_law.held_size(variant.rows), "contacts": contact_forces.SIZE * touching,
-            "bounces": touching, "spans": 3 * stops,
+            "bounces": touching, "spans": 3 * stops, "fields": contact_forces.FIELD_SIZE * variant.bent_rows,
         }  # fmt: skip
         found |= {name: Scalars(size) for name, size in sizes.items() if size}
     return found if shape is None else found | _of_law(shape)

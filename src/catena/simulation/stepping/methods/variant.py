@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import Pair, code
-from catena.dynamics.contacts.unit_rows import JointUnit, Unit
+from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -104,6 +104,11 @@ class StepVariant:
         return len(self.rows) - len(joints), stops, len(joints) - stops
 
     @property
+    def bent_rows(self) -> int:
+        """Return how many contacts with height fields are among the rows."""
+        return sum(isinstance(unit, TouchingUnit) and unit.is_bent for unit in self.rows)
+
+    @property
     def is_minimal(self) -> bool:
         """Return whether independent coordinates are integrated, and others follow them."""
         return self.coordinates == "minimal"
@@ -138,6 +143,7 @@ class StepVariant:
             "in_loops" if self.loops_stick else "",
             "loaded" if self.bears else "",
             "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
+            f"bent_{self.bent_rows}" if self.bent_rows else "",
             "rubbing" if self.rubs else "",
             self.coordinates if self.coordinates != "joint" else "",
             f"observed_{self.observed}" if self.observed else "",

@@ -18,9 +18,9 @@ from catena.errors import StateError
 from catena.forces.smooth import STANDSTILL
 from catena.kinematics.stacks import apply, transposed
 from catena.simulation.acting.acting_forces import ActingForces
-from catena.simulation.linear_intervals import transitions
-from catena.simulation.neighbouring_motion import NeighbouringMotion
 from catena.simulation.problem import Problem
+from catena.simulation.sensitivities.linear_intervals import transitions
+from catena.simulation.sensitivities.neighbouring_motion import NeighbouringMotion
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
 from catena.system import System

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from catena.errors import StateError
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.headway import Headway
-from catena.simulation.interrupting import note_interrupted
-from catena.simulation.progress import RunProgress
+from catena.simulation.following.headway import Headway
+from catena.simulation.following.interrupting import note_interrupted
+from catena.simulation.following.progress import RunProgress
 from catena.simulation.results.joining import Before, before_next
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.trajectory import Trajectory

@@ -11,8 +11,8 @@ import pytest
 
 import catena as ct
 from benchmarks.walkers import LEGS, askew, standing_walker
-from catena.simulation import headway
 from catena.simulation.arguments import TimeSpan
+from catena.simulation.following import headway
 
 
 def chain():

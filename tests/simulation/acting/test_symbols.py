@@ -4,7 +4,7 @@ import casadi
 import numpy as np
 import pytest
 
-from catena.simulation import symbols
+from catena.simulation.acting import symbols
 
 ONE = ["sin", "cos", "tan", "tanh", "exp", "absolute", "sign"]
 TWO = ["minimum", "maximum", "atan2"]

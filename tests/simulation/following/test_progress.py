@@ -11,8 +11,8 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import chain
-from catena.simulation import progress
-from catena.simulation.progress import RunProgress
+from catena.simulation.following import progress
+from catena.simulation.following.progress import RunProgress
 
 
 class Clock:

@@ -1,5 +1,5 @@
-"""Prescribed motion across a change of structure: joints that are driven stay in the tree, move on as they are driven,
-and are not put elsewhere."""
+"""Joints whose motion is prescribed, and plans: they carry coordinates from the start, and across a change of structure
+they stay in the tree, move on as they are driven, and are not put elsewhere."""
 
 from __future__ import annotations
 
@@ -9,16 +9,50 @@ from typing import Any
 import numpy as np
 
 from catena.changing.fitting import FITS, sizes
-from catena.errors import SimulationError
+from catena.changing.transfer import transfer
+from catena.errors import SimulationError, StateError
 from catena.kinematics.extent import extent
 from catena.mechanism import Mechanism
 from catena.simulation.acting.prescribed_joints import PrescribedJoints
+from catena.simulation.arguments import initial_state
 from catena.simulation.problem import Problem
 from catena.spatial import log
 from catena.system import System
+from catena.validation import is_one_of
 
 # Position (nq of the joint,) and velocity (nv of the joint,) of joints by name.
 Drives = Mapping[str, tuple[np.ndarray, np.ndarray]]
+
+
+def with_drives_in_tree(
+    system: System, q: Any, v: Any, motion: Any, is_alone: bool
+) -> tuple[System, Any, Any]:
+    """Return a system, and the same state q, v of it, in which all joints whose `motion` is prescribed belong to the
+    tree: the given one unless some of them close loops.
+
+    Another plan has other coordinates, so nobody else may speak of them: with a controller or events, or in a list of
+    systems, a run that is not alone, it is an error.
+    """
+    names = (
+        [joint for joint in motion if is_one_of(joint, system.loops)] if isinstance(motion, Mapping) else []
+    )
+    if not names:
+        return system, q, v
+    listed = ", ".join(repr(name) for name in names)
+    if not is_alone:
+        raise StateError(
+            f"motion: {listed} closes a loop in this plan, and controllers and events know its coordinates only: plan "
+            f"it with m.system(keep=[{listed}])."
+        )
+    plan = system.plan
+    cut = [name for name in plan.cut if name not in names]
+    new = system.mechanism.system(
+        root=plan.root, cut=cut, accuracy=system.mechanics.accuracy, keep=[*plan.keep, *names]
+    )
+    if q is None or isinstance(q, Mapping):
+        return new, q, v
+    found = transfer(system, *initial_state(system, q, v), new)
+    return new, found.q, found.v
 
 
 def planned(mechanism: Mechanism, motion: Sequence[str], before: System) -> System:
