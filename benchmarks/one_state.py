@@ -26,8 +26,9 @@ MACHINES: dict[str, Callable[[], Mechanism]] = {
     "tree of 1000 bodies": partial(tree, 1000),
     "arm7": arm7,
 }
-# Calls of one state until threads help, and calls that are timed one by one before the other number of threads comes.
-BEFORE, CALLS = 700, 200
+# Calls of one state until threads help, and calls that are timed one by one before the other number of threads comes:
+# so many that helpers who slept meanwhile are there for most of them.
+BEFORE, CALLS = 700, 1000
 # How many bursts there are, and how long [s] they are: so long that threads try again which is quicker.
 BURSTS, LONG = 12, 0.3
 

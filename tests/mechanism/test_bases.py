@@ -70,6 +70,8 @@ def test_of_several_bases_those_that_are_meant():
         ct.ModelError, match="needs one locked Free joint to ground, found 'robot floats', 'target"
     ):
         both.free_base()
+    with pytest.raises(ct.UnknownNameError, match="no moving base is named 'robot turns'"):
+        m.fix_base(base="robot turns")
 
 
 def held(m, seed=3):

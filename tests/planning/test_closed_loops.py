@@ -227,3 +227,17 @@ def test_a_free_flyer_whose_arms_hold_each_other_turns_its_hand():
     np.testing.assert_allclose(
         whole.pose(run.q[-1], "arm1/tool").matrix(), s.pose(plan.q[-1], "arm1/tool").matrix(), atol=2e-4
     )
+
+
+@pytest.mark.parametrize("motors", [("A",), ("A", "B", "C", "D")])
+def test_the_least_work_is_found_however_many_motors_share_it(motors):
+    """A motor alone does 1.5 J; motors in all joints may leave it to do so."""
+    m = four_bar()
+    for joint in m.joints:
+        m = m.with_joint(joint, actuated=joint in motors)
+    s = m.system()
+    plan = ct.plan_motion(s, s.assemble({"A": 0.3}), 1.0, end={"A": 1.0}, objective="energy")
+    assert plan.success and plan.cost < 1.65
+    # What motors have done is at least what bodies have been lifted by.
+    lifted = np.diff([s.potential_energy(q) for q in plan.q[[0, -1]]])[0]
+    assert plan.cost > abs(lifted)

@@ -229,3 +229,22 @@ def test_what_cannot_be_is_said_and_the_best_is_returned():
         ct.plan_motion(s, np.zeros(2), 1.0, frame="link2", track=lambda t: (0, 0, 0), track_from=2.0)
     with pytest.raises(ct.StateError, match="at least 3 nodes"):
         ct.plan_motion(s, np.zeros(2), 1.0, nodes=2)
+
+
+def test_a_base_in_a_plane_is_planned_as_one_in_space():
+    """Arms across the plane leave it no other way to move; at rest in the end it is by itself."""
+    plans = []
+    for kind in (ct.Planar("z"), ct.Free()):
+        m = ct.Mechanism("bus", gravity=(0, 0, 0))
+        m.add_body("bus", 5.0, inertia=1.0)
+        m.add_joint("base", "ground", "bus", kind, actuated=False)
+        for side, y in (("left", 0.2), ("right", -0.2)):
+            m.add_body(side, 1.0, (0.2, 0, 0), 0.02)
+            m.add_joint(f"{side} turns", "bus", side, ct.Revolute("z"), in_parent=ct.Pose(p=(0.3, y, 0)))
+        s = m.system()
+        end = {"left turns": 0.6, "right turns": 0.6}
+        plans.append(ct.plan_motion(s, s.neutral(), 2.0, end=end, rest="all", attitude=0.05))
+    flat, free = plans
+    assert flat.success and free.success
+    assert flat.cost == pytest.approx(free.cost, rel=1e-3)
+    assert np.abs(flat.q[:, 2]).max() == pytest.approx(0.05, abs=1e-6)

@@ -6,9 +6,11 @@ import pytest
 
 import catena as ct
 from catena.mechanism.generators import hslm
-from catena.mechanism.generators.hslm import ACROSS, DROP
+from catena.mechanism.generators.hslm import ACROSS, DROP, HAND, HOLDS, TURNS
+from catena.mechanism.notations.sdof import add_sdof_chain
 
 CHAINS = (1, 2, 3)
+INERTIAL = ("mass", "com", "inertia")
 METHODS = ["auto", "kkt", "absolute", "joint_multipliers", "minimal", "reference_member"]
 FALL = {"base": [0, -3.6239142], "slide": [9.2218498], "tip": [0, 3.6239142]}  # (8.7)
 HOLD = {"base": [0, 6.3164555], "slide": [-41.113563], "tip": [0, 0.25]}  # (8.8)
@@ -89,6 +91,50 @@ def test_the_slides_alone_hold_it_with_what_virtual_work_says():
         np.testing.assert_allclose(tau[system.slice_v(joint)], expected, atol=1e-12)
 
 
+def test_its_own_tables_have_the_same_forces_with_a_motor_in_a_part_of_each_first_joint(system):
+    """Joint 1 of each chain turns twice and slides, and the slide alone is driven: the same forces as where each
+    motion is a joint, at rest and for the motion that they make."""
+    m = ct.Mechanism("HSLM by tables", gravity=(0.0, -10.0, 0.0))
+    m.add_body("member", 5.0, inertia=0.01)
+    length, tilt = np.hypot(ACROSS, DROP), np.arctan2(DROP, ACROSS)
+    for k, (hold, turn) in enumerate(zip(HOLDS, TURNS, strict=True), 1):
+        held = ct.Pose(p=hold, rpy=(0.0, turn, 0.0))
+        base = ct.Pose(p=(held * ct.Pose(p=(-HAND - ACROSS, DROP, 0.0))).p)
+        gammas = [(0.0, turn, -tilt, length, 0.0, 0.0), (0.0, 0.0, tilt, HAND, 0.0, 0.0)]
+        phis = [("ry", "rz", "dx"), ("ry", "rz")]
+        body = system.mechanism.bodies
+        last = add_sdof_chain(
+            m, gammas, phis, *([getattr(body[f"{part}{k}"], what) for part in ("leg", "hand")] for what in INERTIAL),
+            base=base, prefix=f"{k} ",
+        )  # fmt: skip
+        m.add_joint(f"{k} hold", last, "member", ct.Fixed(), ct.Pose(p=(HAND, 0.0, 0.0)), held)
+        m = m.with_joint(f"{k} joint1", actuated=(False, False, True)).with_joint(
+            f"{k} joint2", actuated=False
+        )
+    tables = m.system(cut=("2 hold", "3 hold"))
+    q = tables.assemble()
+    rest = np.zeros(tables.nv)
+    expected = system.inverse_dynamics(system.neutral(), np.zeros(system.nv), np.zeros(system.nv))
+    push = np.array([expected[system.slice_v(f"slide{k}")][0] for k in CHAINS])
+    for factor in (1.0, 0.7):
+        given = {f"{k} joint1": (0.0, 0.0, factor * x) for k, x in zip(CHAINS, push, strict=True)}
+        vdot = tables.forward_dynamics(q, rest, given)
+        assert factor != 1.0 or np.abs(vdot).max() < 1e-8
+        tau = tables.inverse_dynamics(q, rest, vdot)
+        for joint in tables.joints:
+            np.testing.assert_allclose(tau[tables.slice_v(joint)], given.get(joint, 0.0), atol=1e-8)
+    # The least plan closes its loops at two of these joints.
+    least = m.system()
+    still = np.zeros(least.nv)
+    named = least.inverse_dynamics(least.assemble(), still, still, actuated=[f"{k} joint1" for k in CHAINS])
+    for k, x in zip(CHAINS, push, strict=True):
+        np.testing.assert_allclose(named[f"{k} joint1"], (0.0, 0.0, x), atol=1e-8)
+    sideways = np.zeros(tables.nv)
+    sideways[tables.slice_v("1 joint1")] = (1.0, 0.0, 0.0)
+    with pytest.raises(ct.LoopError, match="open|loop"):
+        tables.inverse_dynamics(q, rest, sideways)
+
+
 @pytest.mark.parametrize(("height", "speed"), [(-0.1, 0.3), (0.25, -0.7), (0.4, 0.0)])
 def test_away_from_the_default_position_it_falls_as_lagrange_says(system, height, speed):
     """d/dt (M(h) dh/dt) = M'(h) (dh/dt)^2 / 2 - V'(h) for the one coordinate of symmetric motion."""
@@ -144,3 +190,5 @@ def test_impossible_legs_are_refused():
         hslm(legs=2)
     with pytest.raises(ct.ModelError, match="above zero"):
         hslm(drop=0.0)
+    with pytest.raises(ct.ModelError, match="legs is 'many'; give a whole number"):
+        hslm(legs="many")

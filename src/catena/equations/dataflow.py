@@ -2,9 +2,8 @@
 
 A task is one operation, one call of a step (a body in a sweep) with all its operations, or what is done for a chain of
 bodies until it needs something from elsewhere. Tasks take as long as `Costs` say, inputs and numbers are there at the
-beginning, and a task begins when all that it needs is there. The
-longest chain of tasks is the critical path: no number of processors is quicker. Nikravesh, Gim, Arabyan and Rein,
-section 5.
+beginning, and a task begins when all that it needs is there. The longest chain of tasks is the critical path: no number
+of processors is quicker. Nikravesh, Gim, Arabyan and Rein, section 5.
 """
 
 import heapq

@@ -73,13 +73,13 @@ def unit_for(
 
 def loops(lanes: int) -> engine.Code:
     """Return the compiled loops for so many lanes: `run`, `run_one`, `shortcut`, `serve`, `offer_and_run`, and of
-    several threads that share one state `assist` and `run_helped`."""
+    several threads that share one state `assist`, `run_helped` and `let_go`."""
     if lanes in _loops:
         return _loops[lanes]
     with building:
         if lanes not in _loops:
             code = shared_object(loops_text(lanes, engine.native_platform()))
-            names = ["run", "run_one", "shortcut", "serve", "offer_and_run", "assist", "run_helped"]
+            names = ["run", "run_one", "shortcut", "serve", "offer_and_run", "assist", "run_helped", "let_go"]
             _loops[lanes] = engine.load_object(f"loops-{lanes}", code, names)
         return _loops[lanes]
 

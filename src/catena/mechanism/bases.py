@@ -42,7 +42,7 @@ def free_base(mechanism: Mechanism, base: Names | None = None) -> Mechanism:
     locked = [joint.name for joint in _floating(mechanism) if joint.locked]
     fixed = {joint.name: joint for joint in _ground_joints(mechanism) if not joint.kind.nv}
     if base is not None:
-        names = selected("joint", base, (*locked, *fixed))
+        names = selected("locked or fixed base", base, (*locked, *fixed))
     elif locked:
         names = _chosen(mechanism, "free_base", True, None)
     elif len(fixed) == 1:
@@ -171,7 +171,7 @@ def _chosen(mechanism: Mechanism, what: str, locked: bool, base: Names | None) -
     """Return the bases that are named, or the one there is, among those that are locked or not."""
     able = [joint for joint in _floating(mechanism) if joint.locked == locked]
     if base is not None:
-        return selected("joint", base, [joint.name for joint in able])
+        return selected(f"{'locked' if locked else 'moving'} base", base, [joint.name for joint in able])
     free = [joint.name for joint in able if joint.kind.is_floating]
     names = free or [joint.name for joint in able]
     if len(names) != 1:

@@ -14,6 +14,7 @@ from catena.mechanism.validation import known
 from catena.planning.formulas import formula, loop_places
 from catena.planning.task import MotionTask, numbers
 from catena.spatial import Pose, is_one_pose
+from catena.structure import Plan
 from catena.thresholds import LIMIT_SLACK
 from catena.validation import is_positive, shown
 
@@ -23,9 +24,10 @@ SAME_TIME = 1e-9
 
 def keep_attitude(task: MotionTask, most: Any) -> None:
     """Keep frames within angles of where they begin: each floating base, or those that are named."""
+    plan = task.system.plan
     if not task.given and is_positive(most):
-        joints, plan = task.system.mechanism.joints, task.system.plan
-        most = {joints[plan.joint[i]].child: most for i in plan.floating if plan.joint[i] in joints} or most
+        joints = task.system.mechanism.joints
+        most = {joints[plan.joint[i]].child: most for i in _bases(plan) if plan.joint[i] in joints} or most
     if isinstance(most, Mapping):
         for frame, angle in most.items():
             known("body or frame", frame, task.system.plan.body_pose, "plan_motion")
@@ -44,13 +46,19 @@ def keep_attitude(task: MotionTask, most: Any) -> None:
         return
     if not is_positive(most):
         raise StateError(f"plan_motion: attitude is {shown(most)}; give a positive angle.")
-    bases = [x for x in (task.system.slice_q(name) for name in task.system.joints) if x.stop - x.start == 7]
-    if not bases:
+    floating = _bases(plan)
+    if not floating:
         raise StateError(
             f"plan_motion: {task.system.mechanism.name!r} has no floating base whose attitude could be kept; leave "
             "attitude out, name a frame, attitude={'bus': 0.1}, or give limits to its joints."
         )
-    for at in bases:
+    for i in floating:
+        at = plan.q_of(i)
+        if plan.joint_kind(i).plane_normal is not None:
+            turn, begins = task.q[at.stop - 1, 1:], task.q0[at.stop - 1]
+            task.program.low[turn] = np.maximum(task.program.low[turn], begins - float(most))
+            task.program.high[turn] = np.minimum(task.program.high[turn], begins + float(most))
+            continue
         own = list(range(at.start + 3, at.stop))
         # The scalar part of the relative quaternion is the cosine of half the angle.
         task.program.ask(
@@ -158,9 +166,15 @@ def rest(task: MotionTask, who: Any) -> None:
 def _all(task: MotionTask) -> list[str]:
     """Return all joints but floating bases without a motor."""
     plan = task.system.plan
-    floating = {plan.joint[i] for i in plan.floating}
+    floating = {plan.joint[i] for i in _bases(plan)}
     led = [name for name in task.system.joints if plan.actuated[task.system.slice_v(name)].any()]
     return [name for name in task.system.joints if name in led or name not in floating]
+
+
+def _bases(plan: Plan) -> list[int]:
+    """Return the nodes that float on ground, in space or in a plane."""
+    kinds = ((i, plan.joint_kind(i)) for i in range(1, plan.n) if plan.parent[i] == 0)
+    return [i for i, kind in kinds if kind.is_floating or kind.plane_normal is not None]
 
 
 def _at(task: MotionTask, frame: str, nodes: list[int], goals: list[Any], what: str) -> None:

@@ -32,7 +32,7 @@ from catena.planning.task import MotionTask
 from catena.spatial import Pose
 from catena.system import System
 from catena.system.of_system import as_one_system
-from catena.validation import is_count, is_not_negative, shown
+from catena.validation import is_count, is_not_negative, is_one_of, shown
 
 # The way between two nodes is cut into parts of this [rad, m] at most, short beside the size of a branch, but into no
 # more than so many.
@@ -177,24 +177,43 @@ def plan_motion(
         system, duration, frame, reach, reach_attitude, reach_twist, track, track_from, end, rest, rates, torques,
         attitude, momentum, independent, nodes,
     )  # fmt: skip
-    task = phase.task(objective, q0[0], v0[0])
-    aim = objective_of(system, objective, task.acting, task.scale)
+    if guess is None and is_one_of(objective, ("energy",)):
+        # Work has a kink where a motor stops, at which a search from nowhere in particular hesitates if motors are too
+        # many; that for the least forces has none.
+        first, _ = _planned(phase, "force", q0[0], v0[0], smooth, int(iterations), None, clock)
+        guess = first if first.success else None
+    plan, advice = _planned(phase, objective, q0[0], v0[0], smooth, int(iterations), guess, clock)
+    if advice:
+        warn(f"plan_motion of {system.mechanism.name!r}: {plan.message}. {advice}")
+    return plan
+
+
+def _planned(
+    phase: MotionPhase,
+    objective: str | Expression,
+    q: np.ndarray,
+    v: np.ndarray,
+    smooth: float,
+    iterations: int,
+    guess: MotionPlan | None,
+    clock: float,
+) -> tuple[MotionPlan, str]:
+    """Return the plan of a phase from one state (nq,), (nv,) on, and what to do about it if it is no success."""
+    task = phase.task(objective, q, v)
+    aim = objective_of(phase.system, objective, task.acting, task.scale)
     phase.ask(task)
     task.spend_least(aim, smooth)
     begin = task.guess(guess)
     if guess is None and len(task.held):
         begin = towards_the_end(task, begin)
-    found = task.program.solve(begin, int(iterations))
+    found = task.program.solve(begin, iterations)
     if dead_centre(task, found.x) is not None and (anew := followed(task, found.x)) is not None:
         # At single nodes loops are closed the other way round, which conditions at nodes do not see. The search
         # begins again with a motion that keeps to the way they are closed at first.
-        again = task.program.solve(anew, int(iterations))
+        again = task.program.solve(anew, iterations)
         if again.success and dead_centre(task, again.x) is None:
             found = again
-    plan, advice = plan_found(task, aim, found, clock)
-    if advice:
-        warn(f"plan_motion of {system.mechanism.name!r}: {plan.message}. {advice}")
-    return plan
+    return plan_found(task, aim, found, clock)
 
 
 def plan_found(task: MotionTask, aim: Objective, found: Found, clock: float) -> tuple[MotionPlan, str]:

@@ -91,6 +91,48 @@ print(json.dumps(results))
     assert fresh_process(program) == [0] * 10
 
 
+@pytest.mark.slow
+def test_helpers_that_stay_with_a_state_leave_it_for_others_and_for_nothing(fresh_process):
+    """Calls for one state of two systems and batches in turns, in two threads at once, and in a child that knows no
+    helper; who has nothing to do sleeps soon."""
+    program = (
+        BEGIN
+        + """
+from catena.mechanism.generators import arms_on_object, tree
+systems = [arms_on_object(12).system(), tree(300).system()]
+states = [(t.assemble(), np.full(t.nv, 0.1)) for t in systems]
+expected = [t.forward_dynamics(q, v, v) for t, (q, v) in zip(systems, states)]
+
+def are_right(calls):
+    good = True
+    for k in range(calls):
+        which = k // 7 % 2
+        q, v = states[which]
+        good = good and np.array_equal(systems[which].forward_dynamics(q, v, v), expected[which])
+        if k % 100 == 50:
+            good = good and is_right(20000)
+    return bool(good)
+
+ct.set_threads(3)
+results = [are_right(1500)]
+child = os.fork()
+if child == 0:
+    os._exit(0 if are_right(200) else 1)
+results.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
+other = threading.Thread(target=lambda: results.append(are_right(500)))
+other.start()
+results.append(are_right(500))
+other.join()
+time.sleep(0.1)
+began = time.process_time()
+time.sleep(0.3)
+results.append(time.process_time() - began < 0.1)
+print(json.dumps(results))
+"""
+    )
+    assert fresh_process(program) == [True] * 5
+
+
 def test_a_fork_waits_until_no_thread_compiles(fresh_process, tmp_path):
     """A child would wait for ever for a lock that a thread of its parent held."""
     program = (

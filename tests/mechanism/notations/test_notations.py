@@ -201,7 +201,7 @@ BAD_SDOF = [
     ([np.zeros(6)], [], "SDOF table: 1 gammas and 0 phis"),
     ([np.zeros(5)], [("rx",)], "SDOF link 1: gamma has shape (5,): give 6 numbers"),
     ([np.zeros(6)], [("rw",)], "SDOF link 1: phi names the motion 'rw'"),
-    ([np.zeros(6)], [("rx", "rx")], "SDOF link 1: phi lists rx, rx: list each motion once"),
+    ([np.zeros(6)], [("rx", "rx")], "phi lists rx, rx: list each motion once, as a gamma has one number"),
     ([np.zeros(6)], [np.ones((6, 1))], "SDOF link 1: phi has shape (6, 1): give 6 rows and columns of one 1"),
     ([np.zeros(6)], [np.eye(3)], "SDOF link 1: phi has shape (3, 3): give 6 rows"),
 ]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.mechanism.generators import arm7, delta, four_bar, hslm, random_mechanism, stewart
+from catena.mechanism.generators import arm7, arms_on_object, delta, four_bar, hslm, random_mechanism, stewart
 from tests.simulation.control.laws import ByNumbers, agrees
 
 
@@ -56,12 +56,14 @@ MADE = {
     "hslm": (hslm, {}),
     "delta": (delta, {}),
     "stewart": (stewart, {}),
+    "two arms on an object": (lambda: arms_on_object(2), {}),
 }
+QUICK = ("crank", "rocker", "three motors")
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(x, marks=[pytest.mark.slow] if x in ("hslm", "delta", "stewart") else []) for x in MADE],
+    [pytest.param(x, marks=[] if x in QUICK else [pytest.mark.slow]) for x in MADE],
 )
 def test_laws_through_loops_are_what_decompositions_give(name):
     make, planned = MADE[name]

@@ -10,11 +10,14 @@ jobs, does its own share, does what nobody has taken and waits for the rest; sin
 goes, a helper that comes late or never costs little but its help.
 """
 
+import atexit
 import contextlib
 import ctypes
 import os
 import queue
 import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +25,9 @@ from catena.kernels.cache_lines import aligned
 from catena.kernels.machine_code.engine import Code
 from catena.kernels.machine_code.llvm_text import OFFER, wait, withdraw, word
 from catena.kernels.machine_code.platforms import Platform
+
+if TYPE_CHECKING:
+    from catena.kernels.teams.team import Team
 
 MAILBOX = 8  # words: one mailbox fills a cache line
 _LOOKS = 100_000  # between one and two milliseconds; a pause takes tens of cycles
@@ -99,6 +105,7 @@ end:
 
 
 _Serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_LetGo = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _Offer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
@@ -149,8 +156,9 @@ class Crew:
         self.busy = threading.Lock()
         self._helpers: list[_Helper] = []
         self._mailboxes, self._boxes = np.zeros(0, dtype=np.int64), 0
-        # What is in the mailboxes: jobs are the same where their list is the same object.
-        self._jobs: list[int] = []
+        # The team that helpers have stayed with since its last call, and the code that lets them go.
+        self.team: Team | None = None
+        self._let_go: Callable[[int], int] | None = None
 
     def run(self, code: Code, arguments: int, jobs: list[int]) -> int:
         """Run a batch with one job (the address of its arguments) for each of the first helpers. The caller
@@ -158,24 +166,33 @@ class Crew:
         offer = _Offer(code["offer_and_run"])
         return int(offer(arguments, self._prepared(code, "run", jobs), len(jobs)))
 
-    def prepare(self, code: Code, jobs: list[int]) -> int:
-        """Prepare jobs for `assist`, which `run_helped` offers, and return where the addresses of the mailboxes lie.
-        The same list has the same jobs. The caller holds `busy`."""
-        if jobs is not self._jobs:
-            return self._prepared(code, "assist", jobs)
+    def attach(self, code: Code, team: "Team", jobs: list[int]) -> int:
+        """Make ready jobs for `assist`, which `run_helped` offers to helpers that are not with the team yet, and return
+        where the addresses of the mailboxes lie. The caller holds `busy`."""
+        if team is not self.team:
+            self._prepared(code, "assist", jobs)
+            team.expect_nobody()
+            self.team, self._let_go = team, _LetGo(code["let_go"])
+            return self._boxes
         for k in range(len(jobs)):
             helper = self._helpers[k]
             if not helper.mailbox[3]:
                 helper.wake_if_possible()
         return self._boxes
 
+    def let_go(self) -> None:
+        """Let helpers go that have stayed with a team, and wait until they have. The caller holds `busy`."""
+        if self.team is not None and self._let_go is not None:
+            self._let_go(self.team.address)
+            self.team = self._let_go = None
+
     def _prepared(self, code: Code, loop: str, jobs: list[int]) -> int:
         """Put jobs into mailboxes and wake who sleeps; return where the addresses of the mailboxes lie."""
+        self.let_go()
         while len(self._helpers) < len(jobs):
             self._helpers.append(_Helper(code["serve"]))
             self._mailboxes = np.array([h.address for h in self._helpers], dtype=np.int64)
             self._boxes = self._mailboxes.ctypes.data
-        self._jobs = jobs
         for helper, job in zip(self._helpers, jobs):
             helper.mailbox[1], helper.mailbox[4] = job, code[loop]
             if not helper.mailbox[3]:
@@ -184,6 +201,14 @@ class Crew:
 
 
 _crew = Crew()
+
+
+@atexit.register
+def _end() -> None:
+    """Let helpers go before what they look at is gone."""
+    if _crew.busy.acquire(blocking=False):
+        _crew.let_go()
+        _crew.busy.release()
 
 
 def crew() -> Crew:

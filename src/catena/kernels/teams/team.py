@@ -10,7 +10,18 @@ from catena.kernels.cache_lines import aligned
 from catena.kernels.code import loops
 from catena.kernels.teams.crew import Crew
 from catena.kernels.teams.dividing import Tasks
-from catena.kernels.teams.teamwork import AGAIN, SETS, TASK_WORDS, TEAM_WORDS, TRIALS, TRIED, WORK
+from catena.kernels.teams.teamwork import (
+    ACTIVE,
+    AGAIN,
+    JOINED,
+    OVER,
+    SETS,
+    TASK_WORDS,
+    TEAM_WORDS,
+    TRIALS,
+    TRIED,
+    WORK,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from catena.kernels.tape import Tape
@@ -44,8 +55,7 @@ class Team:
         self._jobs = np.array([[self.address, k, 0] for k in range(1, count)], dtype=np.int64)
         self._addresses = [self._jobs.ctypes.data + 24 * k for k in range(count - 1)]
         # Single words are read and written more quickly through views.
-        self._word, self._job = self._words.data, self._jobs.reshape(-1).data
-        self._befores = range(2, 3 * (count - 1), 3)
+        self._word = self._words.data
         self._word[WORK + 3] = count - 1
         self._code, self._loop = loops(self._lanes), ""
 
@@ -81,15 +91,19 @@ class Team:
         return True
 
     def ask_for_help(self, helpers: Crew, loop: str) -> None:
-        """Make ready what `run_helped` offers: whoever of the crew is awake will come, others are woken."""
-        word, job = self._word, self._job
-        # The helpers follow plays that come after this one.
-        before = word[0]
-        for k in self._befores:
-            job[k] = before
-        word[WORK + 2] = helpers.prepare(self._code, self._addresses)
-        if loop is not self._loop:
-            word[WORK + 4], self._loop = self._code[loop], loop
+        """Make ready what `run_helped` offers: whoever of the crew is awake will come or is there still, others are
+        woken."""
+        word = self._word
+        if helpers.team is self and word[JOINED] == self.count - 1 and loop is self._loop:
+            return
+        if word[OVER]:
+            helpers.let_go()
+        word[WORK + 2] = helpers.attach(self._code, self, self._addresses)
+        word[WORK + 4], self._loop = self._code[loop], loop
+
+    def expect_nobody(self) -> None:
+        """Forget who has come to help, as in a forked process, which has other threads."""
+        self._word[JOINED] = self._word[OVER] = self._word[ACTIVE] = 0
 
 
 def team_for(tape: "Tape", count: int, first: int = 0, last: int | None = None) -> Team | None:

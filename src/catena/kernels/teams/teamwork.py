@@ -9,11 +9,16 @@ A team, in int64 words, those that change each on a cache line of its own: 0 the
 8 the threads that have come to help, 16 whether the work is over, 24 the tasks done in this play, 32 which set of tasks
 is played, 33 the plays since it was last tried which is quicker, 34 and 35 the shortest times alone and together, 36
 when a play alone began, 40 the workspace, 41 the constants, 42 addresses of the helpers' mailboxes, 43 how many they
-are, 44 the loop that a call plays (`run` or `run_one`); from 48 on, for each of two sets (all calls, and those without
-the occasional ones) eight words: the number of tasks, the tasks, the lists of the threads, their lengths.
+are, 44 the loop that a call plays (`run` or `run_one`), 45 whether a call is going on; from 48 on, for each of two sets
+(all calls, and those without the occasional ones) eight words: the number of tasks, the tasks, the lists of the
+threads, their lengths.
 A task, eight words: 0 how many tasks it still waits for, 1 the play that it was claimed for, 2 and 3 its first call and
 the one after the last, 4 its followers, 5 their number, 6 how many tasks it waits for in each play.
 A helper's job, three words: the team, the helper's number from 1 on, the number of the last play before it was asked.
+
+Helpers stay with a team from call to call, since offering them a job and waiting until they have left it would take
+four messages of each call. Who has seen no play for about a millisecond leaves, but never while a call is going on;
+whoever wants them for something else lets them go first (`let_go`).
 
 `play_together` is called by the driver; a play that begins before all helpers have come is played alone, the whole tape
 from front to back, so that help that comes late or never costs nothing. How long it takes until one core hears of
@@ -22,7 +27,7 @@ alone or together: some plays in a row each, of which the shortest count. Helper
 Where programs may not read a clock it is together.
 """
 
-from catena.kernels.machine_code.llvm_text import OFFER, wait, withdraw, word, words
+from catena.kernels.machine_code.llvm_text import word, words
 from catena.kernels.machine_code.platforms import Platform
 
 PLAY, JOINED, OVER, DONE, CHOSEN, TRIED, WORK, SETS = 0, 8, 16, 24, 32, 33, 40, 48
@@ -30,13 +35,15 @@ PLAY, JOINED, OVER, DONE, CHOSEN, TRIED, WORK, SETS = 0, 8, 16, 24, 32, 33, 40, 
 # takes 2^STALL times as long as one alone, because a helper lost its core, counts as never ending.
 TRIALS, AGAIN, STALL = 12, 4096, 4
 TEAM_WORDS, TASK_WORDS = 64, 8
+ACTIVE = WORK + 5
 # Looks at a task that is not ready before whatever is ready is done instead: about a millisecond.
 PATIENCE = 40_000
 
 
 def text(platform: Platform) -> str:
     """Return LLVM text of `run_tasks(team, number of the thread, play)`, `play_together(team, set, workspace,
-    constants) -> whether it was played`, `played_alone(team)`, `assist(job)` and `run_helped(arguments) -> status`."""
+    constants) -> whether it was played`, `played_alone(team)`, `assist(job)`, `run_helped(arguments) -> status` and
+    `let_go(team)`."""
     return f"""
 {platform.declare_clock}
 define internal void @do_task(ptr %team, ptr %task) noinline {{
@@ -169,7 +176,11 @@ entry:
 {word("helpers", "%team", WORK + 3)}
   %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
   %joined = load atomic i64, ptr %joined_p acquire, align 8
-  %all = icmp sge i64 %joined, %helpers
+  %over_p = getelementptr i64, ptr %team, i64 {OVER}
+  %over = load atomic i64, ptr %over_p monotonic, align 8
+  %came = icmp sge i64 %joined, %helpers
+  %stay = icmp eq i64 %over, 0
+  %all = and i1 %came, %stay
   br i1 %all, label %choose, label %unhelped
 unhelped:
   %none_p = getelementptr i64, ptr %team, i64 {TRIED + 3}
@@ -198,9 +209,7 @@ decided:
 not_together:
   br i1 %trial, label %alone, label %dismiss
 dismiss:
-  %over_p = getelementptr i64, ptr %team, i64 {OVER}
   store atomic i64 1, ptr %over_p release, align 8
-  store atomic i64 0, ptr %joined_p monotonic, align 8
   br label %unhelped
 together:
   %chosen_p = getelementptr i64, ptr %team, i64 {CHOSEN}
@@ -251,23 +260,39 @@ entry:
 {words("%job", 0, "team ptr, me, before")}
   %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
   %over_p = getelementptr i64, ptr %team, i64 {OVER}
-  %n = atomicrmw add ptr %joined_p, i64 1 acq_rel
+  %active_p = getelementptr i64, ptr %team, i64 {ACTIVE}
+  br label %join
+join:
+  %known = phi i64 [%before, %entry], [%last, %leave]
+  %n = atomicrmw add ptr %joined_p, i64 1 seq_cst
   br label %look
 look:
-  %last = phi i64 [%before, %entry], [%last, %pause], [%play, %work]
+  %last = phi i64 [%known, %join], [%last, %pause], [%play, %work]
+  %looks = phi i64 [0, %join], [%looks1, %pause], [0, %work]
   %over = load atomic i64, ptr %over_p acquire, align 8
   %goes_on = icmp eq i64 %over, 0
-  br i1 %goes_on, label %see, label %end
+  br i1 %goes_on, label %see, label %leave
 see:
   %play = load atomic i64, ptr %team acquire, align 8
   %new = icmp ne i64 %play, %last
-  br i1 %new, label %work, label %pause
+  br i1 %new, label %work, label %idle
 work:
   call void @run_tasks(ptr %team, i64 %me, i64 %play)
   br label %look
+idle:
+  %looks1 = add i64 %looks, 1
+  %long = icmp sgt i64 %looks1, {PATIENCE}
+  br i1 %long, label %leave, label %pause
 pause:
   {platform.pause}
   br label %look
+leave:
+  ; Either the next call sees that one is missing, or this thread that a call has begun.
+  %m = atomicrmw sub ptr %joined_p, i64 1 seq_cst
+  %active = load atomic i64, ptr %active_p seq_cst, align 8
+  %called = icmp ne i64 %active, 0
+  %stays = and i1 %called, %goes_on
+  br i1 %stays, label %join, label %end
 end:
   ret i64 0
 }}
@@ -276,28 +301,65 @@ define i64 @run_helped(ptr %arguments) {{
 entry:
 {word("team", "%arguments", 21, "ptr")}
 {words("%team", WORK + 2, "mailboxes ptr, count, loop ptr")}
-  %joined_p = getelementptr i64, ptr %team, i64 {JOINED}
-  %over_p = getelementptr i64, ptr %team, i64 {OVER}
-  store atomic i64 0, ptr %joined_p monotonic, align 8
-  store atomic i64 0, ptr %over_p monotonic, align 8
-  br label %offer
-{OFFER}
-  %status = call i64 %loop(ptr %arguments)
-  store atomic i64 1, ptr %over_p release, align 8
-  br label %collect
-collect:
-  %j = phi i64 [0, %own], [%j1, %next]
-  %left = icmp slt i64 %j, %count
-  br i1 %left, label %withdraw, label %end
-{withdraw("next")}
-{wait(platform)}
-  store atomic i64 0, ptr %box_j release, align 8
+  %active_p = getelementptr i64, ptr %team, i64 {ACTIVE}
+  %was = atomicrmw xchg ptr %active_p, i64 1 seq_cst
+  %play = load i64, ptr %team, align 8
+  br label %each
+each:
+  %j = phi i64 [0, %entry], [%j1, %next]
+  %more = icmp slt i64 %j, %count
+  br i1 %more, label %see, label %own
+see:
+{word("box", "%mailboxes", "%j", "ptr")}
+  %state = load atomic i64, ptr %box acquire, align 8
+  %offered = icmp eq i64 %state, 1
+  %taken = icmp eq i64 %state, 2
+  %knows = or i1 %offered, %taken
+  br i1 %knows, label %next, label %offer
+offer:
+{word("job", "%box", 1, "ptr")}
+  ; A helper follows plays that come after this one.
+  %before_p = getelementptr i64, ptr %job, i64 2
+  store i64 %play, ptr %before_p, align 8
+  store atomic i64 1, ptr %box release, align 8
   br label %next
 next:
   %j1 = add i64 %j, 1
-  br label %collect
-end:
+  br label %each
+own:
+  %status = call i64 %loop(ptr %arguments)
+  store atomic i64 0, ptr %active_p release, align 8
   ret i64 %status
+}}
+
+define i64 @let_go(ptr %team) {{
+entry:
+{words("%team", WORK + 2, "mailboxes ptr, count")}
+  %over_p = getelementptr i64, ptr %team, i64 {OVER}
+  store atomic i64 1, ptr %over_p release, align 8
+  br label %each
+each:
+  %j = phi i64 [0, %entry], [%j1, %gone]
+  %more = icmp slt i64 %j, %count
+  br i1 %more, label %one, label %end
+one:
+{word("box", "%mailboxes", "%j", "ptr")}
+  %swap = cmpxchg ptr %box, i64 1, i64 0 acq_rel acquire, align 8
+  br label %look
+look:
+  %state = load atomic i64, ptr %box acquire, align 8
+  %taken = icmp eq i64 %state, 2
+  br i1 %taken, label %pause, label %gone
+pause:
+  {platform.pause}
+  br label %look
+gone:
+  store atomic i64 0, ptr %box release, align 8
+  %j1 = add i64 %j, 1
+  br label %each
+end:
+  store atomic i64 0, ptr %over_p release, align 8
+  ret i64 0
 }}
 """
 

@@ -6,6 +6,7 @@ from math import atan2, cos, hypot, pi, sin, sqrt
 
 from catena.errors import ModelError
 from catena.joints import Fixed, Prismatic, Universal
+from catena.mechanism.generators.argument_checks import checks_arguments
 from catena.mechanism.mechanism import Mechanism
 from catena.spatial import Pose
 
@@ -17,6 +18,7 @@ HAND = 0.1
 ACROSS, DROP = 1.0 / sqrt(3.0) - 0.05 - HAND, 1.0
 
 
+@checks_arguments
 def hslm(
     driven_tips: bool = False, legs: int = 3, drop: float = DROP, across: float = ACROSS, hand: float = HAND
 ) -> Mechanism:  # fmt: skip

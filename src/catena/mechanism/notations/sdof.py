@@ -182,7 +182,10 @@ def _moving(who: str, phi: Phi) -> tuple[int, ...]:
         indices = tuple(int(row) for row in matrix.argmax(axis=0))
     if len(indices) != len(set(indices)):
         names = ", ".join(MOTIONS[k] for k in indices)
-        raise ModelError(f"{who}: phi lists {names}: list each motion once")
+        raise ModelError(
+            f"{who}: phi lists {names}: list each motion once, as a gamma has one number for each; what comes again is "
+            f"a link of its own, or a joint of the kind Sdof({', '.join(repr(MOTIONS[k]) for k in indices)})"
+        )
     return indices
 
 

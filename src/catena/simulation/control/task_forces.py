@@ -41,8 +41,8 @@ from catena.system import System
 from catena.thresholds import RANK_ACTUATED
 
 # It grows with the square of the velocity components and of the rows, or of the actuators if these are fewer; beyond so
-# many it takes long to compile.
-MOST_COMPONENTS, MOST_ROWS = 12, 6
+# many it takes long to compile. Through loops Python takes longer, so that more motors are worth it.
+MOST_COMPONENTS, MOST_ROWS, MOST_MOTORS_IN_LOOPS = 12, 6, 12
 # In so many places besides the first, so far from it [rad or lengths], it is looked whether something is left free.
 LOOKS, LOOK = 3, 0.05
 
@@ -52,9 +52,9 @@ def is_moderate(system: System, rows: int) -> bool:
     if not is_formula(system):
         return False
     acting = int(np.count_nonzero(system.plan.actuated))
-    has_loops = bool(system.plan.total_constraints)
-    small = 0 < acting <= MOST_ROWS if has_loops else acting and system.nv <= MOST_COMPONENTS
-    return bool(small) and min(acting, rows) <= MOST_ROWS
+    if system.plan.total_constraints:
+        return 0 < acting <= MOST_MOTORS_IN_LOOPS
+    return acting > 0 and system.nv <= MOST_COMPONENTS and min(acting, rows) <= MOST_ROWS
 
 
 def leaves_nothing(system: System, rows: Callable[[np.ndarray], np.ndarray]) -> bool:
