@@ -2,8 +2,8 @@
 lanes and on threads.
 
 A motion is a generator. It yields what it wants to be played next, and gets what that tells. So what is said about one
-state is said once; who plays decides whether it goes alone or beside others. Of several motions those that want few
-steps go first, until all of them wait for many, which are dear, and fill all lanes.
+state is said once; who plays decides whether it goes alone or beside others. Of several motions, some of which want few
+steps to find where something happens and others many, the larger group goes first, so that lanes are full.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from catena.simulation.snapshot import Snapshot, memory_of
 T = TypeVar("T")
 # So many motions go on at a time, at most, and so many steps are few.
 MOST, FEW = 256, 16
+# Wide registers are slower than narrow ones, and fewer motions than these are quicker one by one.
+WORTH_LANES = 4
 
 Played = tuple[dict[str, np.ndarray], bool]
 """What at least as many plays as were wanted have told, {name: (plays, ...)}, and whether something in it was not
@@ -120,7 +122,7 @@ def together(
             raise_in_loop()
             going += sum(go_on(k, None) for k in islice(fresh, MOST - going))
             if groups:
-                some = groups.pop(min(groups, key=lambda key: (key[0], -len(groups[key]))))
+                some = groups.pop(min(groups, key=lambda key: (-len(groups[key]), key[0])))
                 some.sort(key=_steps_ahead)
                 told = _played([wanted for _, wanted in some])
                 going += sum(go_on(k, one) for (k, _), one in zip(some, told, strict=True)) - len(some)
@@ -142,10 +144,10 @@ def _steps_ahead(one: tuple[int, Play]) -> float:
 
 def _played(plays: Sequence[Play]) -> list[Played]:
     """Return what plays of the same step tell, of each who wants them."""
-    first = plays[0].who
-    if len(plays) == 1:
-        return [first.alone(plays[0].steps)]
-    program, count = first.wide, max(wanted.steps for wanted in plays)
+    if len(plays) < WORTH_LANES:
+        return [who.alone(steps) for who, steps in plays]
+    first, count = plays[0].who, max(wanted.steps for wanted in plays)
+    program = first.wide
     inputs = {name: first.b[name][0] for name in program.input_names}
     inputs |= {name: np.concatenate([who.b[name] for who, _ in plays]) for name in first.own}
     status, found = program.run(
