@@ -149,6 +149,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         sweeps = [
             sticking.hold_still(variant.driven),
             *([] if variant.forces else [sticking.take_over]),
+            *([loads.fit_so_far, loads.forget_past] if variant.bears else []),
             *sweeps,
         ]
     sweeps += _called(stages)
@@ -178,6 +179,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             settle,
         ]
     sweeps += stages.judging.switch if variant.sticks else ()
+    sweeps += loads.recalling(variant.loops_stick) if variant.bears else []
     sweeps += [observe(formulas.observer, method.first)] if formulas.observer is not None else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -256,6 +258,8 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
+    if variant.bears and variant.loops_stick:
+        sweeps.append(Schedule(partial(at_dry_loops, loads.forget_loop_past)))
     if variant.loops_stick and stages.method.times[0]:
         sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
@@ -366,11 +370,7 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= minimal.WRITTEN if variant.is_minimal else set()
-    found |= (
-        {"by_load", "bears", "bears_past", "gap_past", "felt_inertia", "felt_force", "carried", "u"}
-        if variant.bears
-        else set()
-    )
+    found |= loads.REWRITTEN if variant.bears else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= _told_to_contacts(variant).keys()
     if stages.method.lands:
