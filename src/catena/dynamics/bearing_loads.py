@@ -120,8 +120,10 @@ def loaded_elimination(base: Algorithm) -> Algorithm:
     """Return an elimination with drives that tells `bears` besides."""
     instead: dict[Sweep, OnCall] = {judge_driven: judge_and_bear}
 
-    def telling(order: Callable[[Any], list[Entry]]) -> Callable[[Any], list[Entry]]:
-        return lambda at: [replace(e, sweep=instead.get(e.sweep, e.sweep)) for e in order(at)]
+    def telling(order: Callable[..., list[Entry]]) -> Callable[..., list[Entry]]:
+        return lambda at, **parts: [
+            replace(e, sweep=instead.get(e.sweep, e.sweep)) for e in order(at, **parts)
+        ]
 
     steps = [instead.get(s, s) for s in base.sweeps if not isinstance(s, Schedule)]
     orders = [Schedule(telling(s.order)) for s in base.sweeps if isinstance(s, Schedule)]

@@ -184,11 +184,11 @@ class Stages:
 
     def _until_loads_agree(self, moving: list[Sweep]) -> list[Sweep]:
         """Return the sweeps of the dynamics with those that repeat a part of them."""
-        ground = at_ground(self.dynamics.ground)
         if self.variant.sort is None:
-            return loads.tree_rounds(moving, ground, not self.variant.modes)
+            return loads.tree_rounds(moving, at_ground(self.dynamics.ground), not self.variant.modes)
         (eliminating,) = moving
-        return loads.elimination_rounds(eliminating, ground, self.variant.loops_stick)
+        assert isinstance(eliminating, Schedule)
+        return loads.elimination_rounds(eliminating.order)
 
     def _led(self, stage_time: float) -> list[Sweep]:
         """Return what puts driven joints where they are at a stage, and closes loops there where they are fragile, or

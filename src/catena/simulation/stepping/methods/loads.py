@@ -2,26 +2,32 @@
 
 A stage is evaluated with what loads were taken to make, and tells what they do make (`bears`). The two agree after some
 rounds, each of which goes on as the last ones did: loads go by their gap over 1 - c, where c says how much of a change
-of loads comes back as loads, a number for all joints together. A round of a tree of rigid bodies finds again what
-forces do, and inertias stay; one of an elimination is all of it, because refinements alone would let what redundant
-constraints hold grow with every round. Rounds that no lane needs any more are left out, and lanes that are done keep
-their loads. Components that stick take no part: their load says how much they hold.
+of loads comes back as loads, a number for all joints together. A round of a tree of rigid bodies finds what forces do,
+and inertias stay. A round of an elimination is one of its refinements: loads change while it goes to the base, and
+those of loops as soon as their bodies have accelerated. Rounds that no lane needs any more are left out, and lanes that
+are done keep their loads. Components that stick take no part: their load says how much they hold.
 
 A stage begins with loads on the polynomial through those of the stages before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from catena.dynamics.bearing_loads import AGREED, resist_again
+from catena.dynamics.bearing_loads import AGREED, is_borne, resist_again
 from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.blocks import ArrayView
-from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, padded
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, padded
+from catena.dynamics.loops.elimination.refinement import balance, drag_again
+from catena.dynamics.loops.elimination.schedule import REFINEMENTS, Passes
+from catena.dynamics.loops.elimination.steps import relative
+from catena.dynamics.tree.friction import passive_force
 from catena.forces.dry import slips
+from catena.forces.load_friction import load_friction
 from catena.kernels import (
+    Entry,
     LeaveOut,
     Schedule,
     Sweep,
@@ -32,8 +38,10 @@ from catena.kernels import (
     tip_to_base,
     with_ground,
 )
+from catena.kinematics.along import gram_inverse
 from catena.simulation.stepping.methods.conditions import both
 from catena.simulation.stepping.methods.sticking import is_dry
+from catena.spatial import Force, MotionSpace
 from catena.spatial.scalars import absolute, array, where
 
 ROUNDS = 16
@@ -163,20 +171,29 @@ def tree_rounds(dynamics: Sequence[Sweep], ground: Sweep, rigid: bool) -> list[S
     return [*found, *ROUNDS * [LeaveOut("unsettled", len(again)), *again], end_rounds]
 
 
-@with_ground
-@but_particles
-def improve(body: Any, ground: Any) -> None:
-    """Take what is better for the next round at a joint of the tree."""
-    if is_dry(body):
+@on_call
+def balance_bearing(body: Any, parent: Any, ground: Any) -> None:
+    """The joint force that is missing, with friction that the wrench through the joint makes."""
+    if is_borne(body):
+        body.bears = load_friction(body, "", body.S, body.joint.transform(body.q), body.f)
         _improve(body, ground)
+        _rub_again(body)
+        body.effort = body.tau - passive_force(body)
+    balance.step(body, parent)
 
 
 @on_call
-def improve_loop(loop: Any, child: Any, parent: Any, ground: Any) -> None:
-    """Take it at a joint that closes a loop."""
-    told = loop.loop_load, loop.loop_bears, loop.loop_moved, loop.loop_bears_past
-    load, moved = _improved(ground, loop.loop_sense[: loop.joint.nv], *told)
-    loop.loop_load, loop.loop_moved, loop.loop_bears_past = padded(load), padded(moved), loop.loop_bears
+def drag_bearing(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The friction of a loop's own joint, with that which the wrench of its constraints makes."""
+    nv, X, S = loop.joint.nv, relative(loop, child, parent), MotionSpace(loop.loaded_space)
+    held = loop.on_child * (loop.K_child * loop.total)
+    bears, senses = load_friction(loop, "loop_", S, X, held), loop.loop_sense[:nv]
+    load, moved = _improved(ground, senses, loop.loop_load, bears, loop.loop_moved, loop.loop_bears_past)
+    loop.loop_load, loop.loop_moved, loop.loop_bears_past = padded(load), padded(moved), padded(bears)
+    f = Force(S.array @ gram_inverse(S) @ (loop.unloaded + loop.loop_grip[:nv] * load))
+    loop.drag_child, loop.drag_parent = loop.on_child.pull(f), -loop.on_parent.pull(X.pull(f))
+    ground.lost += (loop.loop_grip[:nv] * moved) @ loop.rate[:nv]
+    drag_again.step(loop, child, parent)
 
 
 @with_ground
@@ -203,21 +220,33 @@ def recalling(loops: bool) -> list[Sweep]:
     return [recall, *([Schedule(partial(at_dry_loops, recall_in_loop))] if loops else [])]
 
 
-LOOP_STEPS = (improve_loop, forget_loop_past, recall_in_loop)
-_IMPROVED = Schedule(partial(at_dry_loops, improve_loop))
+ELIMINATION_STEPS = (balance_bearing,)
+LOOP_STEPS = (drag_bearing, forget_loop_past, recall_in_loop)
 
 
-def elimination_rounds(eliminating: Sweep, ground: Sweep, loops: bool) -> list[Sweep]:
-    """Return an elimination, and what follows it until friction fits the loads, in joints of `loops` too."""
-    judged: list[Sweep] = [improve, *([_IMPROVED] if loops else []), weigh]
-    again = [ground, rub_again, eliminating, *judged]
-    return [
-        begin_rounds,
-        eliminating,
-        *judged,
-        *ROUNDS * [LeaveOut("unsettled", len(again)), *again],
-        end_rounds,
-    ]
+def elimination_rounds(order: Callable[..., list[Entry]]) -> list[Sweep]:
+    """Return an elimination of which `order` lists the calls, refined until friction fits the loads."""
+
+    def part(played: Callable[[Passes], list[Entry]], ends: bool) -> Callable[[Any], list[Entry]]:
+        return lambda at: order(at, played=played, share=None, ends=ends)
+
+    refined = part(lambda passes: passes.refinement, False)
+
+    def bearing_again(at: Any) -> list[Entry]:
+        dry, found = dry_loops(at.plan), []
+        for entry in refined(at):
+            if entry.sweep is balance:
+                entry = Entry(balance_bearing, entry.owner, (*entry.places, at.flows(0)))
+            elif entry.sweep is drag_again and entry.owner in dry:
+                entry = Entry(drag_bearing, entry.owner, (*entry.places, at.flows(0)))
+            found.append(entry)
+        return found
+
+    begun = Schedule(part(lambda p: [*p.solution, *(p.often - REFINEMENTS) * p.refinement], False))
+    again = [Schedule(bearing_again), weigh]
+    ended = Schedule(part(lambda passes: passes.residuals, True))
+    more = (ROUNDS - REFINEMENTS) * [LeaveOut("unsettled", len(again)), *again]
+    return [begin_rounds, begun, *REFINEMENTS * again, *more, end_rounds, ended]
 
 
 def guess(times: Sequence[float], stage: int) -> list[Sweep]:

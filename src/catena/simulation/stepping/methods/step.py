@@ -270,13 +270,15 @@ def _called(stages: Stages) -> list[Sweep]:
     variant, sweeps = stages.variant, list[Sweep]()
     if variant.sort:
         sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
+        if variant.bears:
+            sweeps += loads.ELIMINATION_STEPS
+            sweeps += loads.LOOP_STEPS if variant.loops_stick else ()
         sweeps += [stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.loops_stick:
             sweeps += [start_open_held, start_opening_held, tell_rate]
             sweeps += [sticking.keep_rate, *sticking.keeping(variant.bears)]
-            sweeps += loads.LOOP_STEPS if variant.bears else ()
             sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.is_minimal:
             sweeps.append(stages.yielding)
