@@ -60,8 +60,8 @@ def has_dry_friction(plan: Plan) -> bool:
 
 
 class LoopMotion:
-    """How a loop joint stands: the transform X from the parent's side to the child's, its motions S, (6, nv), the wrenches
-    T (6, nv) along them, and where each component sticks, 1 or 0."""
+    """How a loop joint stands: the transform X from the parent's side to the child's, its motions S (6, nv), the
+    wrenches T (6, nv) along them, and where each component sticks, 1 or 0."""
 
     def __init__(self, loop: Any, child: Any, parent: Any) -> None:
         self.loop, self.child, self.parent = loop, child, parent

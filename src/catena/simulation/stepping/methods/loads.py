@@ -199,8 +199,8 @@ def drag_bearing(loop: Any, child: Any, parent: Any, ground: Any) -> None:
 @with_ground
 @but_particles
 def recall(body: Any, ground: Any) -> None:
-    """Go on from the loads of the last step that was taken: where a joint was tried that cannot stick, as one that turns
-    round while others go on, loads are beyond all measure."""
+    """Go on from the loads of the last step that was taken: where a joint was tried that cannot stick, as one that
+    turns round while others go on, loads are beyond all measure."""
     if is_dry(body):
         body.by_load = _taken(ground, body.by_load, body.load_taken)
 
