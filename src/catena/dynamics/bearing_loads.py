@@ -46,6 +46,7 @@ def loaded_tree(base: Algorithm) -> Algorithm:
         """What the parent feels of a body, and what the body itself shows."""
         if is_borne(body):
             body.felt_inertia, body.felt_force = body.IA + body.inertia, body.pA + body.p
+            body.resists = passive_force(body)
         IA = body.IA + body.inertia
         go.step(body, parent)
         body.carried = IA * body.c - body.U * (body.D_inv @ (body.U.T * body.c))
@@ -68,18 +69,12 @@ def loaded_tree(base: Algorithm) -> Algorithm:
 @tip_to_base
 def resist_again(body: Any, parent: Any) -> None:
     """What the parent feels of a body under another joint force, where a `loaded_tree` was evaluated before: inertias
-    are the same, and so is what they make of accelerations that need no force."""
+    are the same, and so is what they make of accelerations that need no force. All bodies are rigid."""
     pA = body.pA + body.p
-    if is_borne(body):
-        body.felt_force = pA
-    body.u = body.tau - passive_force(body) - body.S.T * pA
+    body.felt_force = pA
+    body.u = body.tau - body.resists - body.S.T * pA
     X = body.X_joint * body.placement
     parent.pA += X.pull(pA + body.carried + body.U * (body.D_inv @ body.u))
-
-
-def tree_again(loaded: Algorithm) -> tuple[Sweep, Sweep]:
-    """Return the sweeps of a `loaded_tree` of rigid bodies under other joint forces."""
-    return resist_again, loaded.sweeps[2]
 
 
 @on_call
@@ -125,8 +120,10 @@ def loaded_elimination(base: Algorithm) -> Algorithm:
     """Return an elimination with drives that tells `bears` besides."""
     instead: dict[Sweep, OnCall] = {judge_driven: judge_and_bear}
 
-    def telling(order: Callable[[Any], list[Entry]]) -> Callable[[Any], list[Entry]]:
-        return lambda at: [replace(e, sweep=instead.get(e.sweep, e.sweep)) for e in order(at)]
+    def telling(order: Callable[..., list[Entry]]) -> Callable[..., list[Entry]]:
+        return lambda at, **parts: [
+            replace(e, sweep=instead.get(e.sweep, e.sweep)) for e in order(at, **parts)
+        ]
 
     steps = [instead.get(s, s) for s in base.sweeps if not isinstance(s, Schedule)]
     orders = [Schedule(telling(s.order)) for s in base.sweeps if isinstance(s, Schedule)]

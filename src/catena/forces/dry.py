@@ -26,6 +26,11 @@ def slip_friction(
     return friction + load + (fading + load_fading * load) / (1.0 + fall * v * v)
 
 
+def load_slope(sense: Any, load_fading: Any, fall: Any, v: Any) -> Any:
+    """Return how much friction of a component of a sense that slips at v there is for that which its load makes."""
+    return sense * (1.0 + load_fading / (1.0 + fall * v * v))
+
+
 def pressure(
     friction: Any, excess: Any, fading: Any, fall: Any, v: Any, slips: Any, sense: Any, whole: Any
 ) -> Any:

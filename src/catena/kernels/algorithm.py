@@ -165,15 +165,17 @@ class Sweep(ABC):
 
 
 class BaseToTip(Sweep):
-    """Every body after its parent."""
+    """Every body after its parent, with a view of everything the ground holds where its step names it."""
 
     def calls(self, layout: "Layout") -> Calls:
         i, flows = layout.bodies, layout.flows_to_tip
-        return Calls.plain(i, layout.records[i], flows[i], flows[layout.parent[i]])
+        ground = [np.zeros_like(i)] * (len(self.roles) - 2)
+        return Calls.plain(i, layout.records[i], flows[i], flows[layout.parent[i]], *ground)
 
     def play(self, run: "PlainRun") -> None:
+        ground = [run.records[0]] * (len(self.roles) - 2)
         for i in run.bodies:
-            self.step(run.records[i], run.records[run.parent[i]])
+            self.step(run.records[i], run.records[run.parent[i]], *ground)
 
 
 class TipToBase(Sweep):

@@ -28,7 +28,6 @@ from catena.kernels.algorithm import (
     JointRows,
     Sweep,
     TipToBase,
-    WithGround,
     has_own_flows,
 )
 from catena.kernels.machine_code.lowering import Slot
@@ -304,7 +303,7 @@ def _neighbours(
             # The variant that assigns begins from zero what the step would add to.
             zero = variant == ASSIGN and role in ADDED_TO
             records.append(TracedRecord(step, layout, role, position=position, zero_reads=zero))
-        elif isinstance(sweep, WithGround) or (role == "ground" and sweep.roles[0] == "loop"):
+        elif role == "ground":
             # The record of the ground begins with its flows.
             records.append(TracedRecord(step, ground.layout, role, position=position))
         else:

@@ -231,6 +231,24 @@ def test_trees_of_all_kinds_do_what_a_plain_fixed_point_over_reactions_does(seed
         np.testing.assert_allclose(s.reactions(q, v)["j1"], wrench, rtol=1e-8, atol=1e-8)
 
 
+def test_at_rest_the_interval_of_inverse_dynamics_is_what_holds():
+    """In joints of several components each force may lie anywhere between its bounds; beyond one of them that component
+    begins to move, that way."""
+    m, rng = rubbed(0, ("revolute", "cylindrical", "universal", "spherical")), np.random.default_rng(0)
+    s = m.system()
+    q, still = s.integrate(s.neutral(), rng.normal(0.0, 0.3, s.nv)), np.zeros(s.nv)
+    low, high = s.inverse_dynamics_interval(q, still, still).T
+    assert np.all(high - low > 0.0)
+    for _ in range(3):
+        assert s.sticking(q, still, low + (high - low) * rng.uniform(1e-6, 1.0 - 1e-6, s.nv)).holds
+    for k in range(s.nv):
+        for bound, way in ((low, -1.0), (high, 1.0)):
+            tau = 0.5 * (low + high)
+            tau[k] = bound[k] + way * 1e-6 * (high[k] - low[k])
+            found = s.sticking(q, still, tau)
+            assert not found.holds and found.sense[k] == way and way * found.vdot[k] > 0.0
+
+
 def loaded_four_bar(mu=0.3):
     m = four_bar()
     for name in m.joints:

@@ -23,7 +23,7 @@ from catena.dynamics.loops.elimination.blocks import ArrayView
 from catena.dynamics.loops.elimination.feedback import start_with_feedback
 from catena.dynamics.loops.elimination.least_change import start_open, start_opening
 from catena.dynamics.loops.elimination.steps import REGULARISATION, drag, drag_by, mobility, relative, start
-from catena.forces.dry import slip_friction, sticks
+from catena.forces.dry import load_slope, slip_friction, sticks
 from catena.forces.load_friction import NUMBERS, load_friction
 from catena.kernels import Algorithm, Entry, OnCall, Schedule, on_call
 from catena.kinematics.along import gram_inverse
@@ -41,7 +41,7 @@ LOADED_INPUTS = (*INPUTS, "loop_load", *(f"loop_{name}" for name in NUMBERS))
 """What loops are told besides where friction comes from load: what their load is taken to make, and `NUMBERS`."""
 LOADED_OUTPUTS = (*OUTPUTS, "loop_bears")
 VIEW = dict.fromkeys((*INPUTS, *OUTPUTS), ArrayView((COMPONENTS,)))
-LOADED_VIEW = dict.fromkeys((*LOADED_INPUTS, *LOADED_OUTPUTS), ArrayView((COMPONENTS,)))
+LOADED_VIEW = dict.fromkeys((*LOADED_INPUTS, *LOADED_OUTPUTS, "loop_grip"), ArrayView((COMPONENTS,)))
 """Fields of the view `multiplier` of loops besides those of the elimination."""
 
 
@@ -60,15 +60,15 @@ def has_dry_friction(plan: Plan) -> bool:
 
 
 class LoopMotion:
-    """How a loop joint stands: the transform X from the parent's side to the child's, its motions S, the wrenches T
-    (6, nv) along them, and where each component sticks, 1 or 0."""
+    """How a loop joint stands: the transform X from the parent's side to the child's, its motions S (6, nv), the
+    wrenches T (6, nv) along them, and where each component sticks, 1 or 0."""
 
     def __init__(self, loop: Any, child: Any, parent: Any) -> None:
         self.loop, self.child, self.parent = loop, child, parent
         self.X = relative(loop, child, parent)
         self.is_constant = loop.has_constant_motion_space
         self.q = loop.neutral if self.is_constant else loop.joint.coordinates(self.X)
-        S = loop.joint.motion_space(self.q).array
+        self.S = S = loop.joint.motion_space(self.q).array
         self.T = S @ gram_inverse(loop.joint.motion_space(self.q))
         self.stuck = [where(sticks(loop.loop_sense[k]), 1.0, 0.0) for k in range(loop.joint.nv)]
 
@@ -155,12 +155,18 @@ def drag_loaded(loop: Any, child: Any, parent: Any, ground: Any) -> None:
 
 def _drag(loop: Any, child: Any, parent: Any, ground: Any, loaded: bool) -> None:
     motion = LoopMotion(loop, child, parent)
-    v, effort = motion.rates, []
+    v, found = motion.rates, []
     for k in range(loop.joint.nv):
-        load = (loop.loop_load[k], loop.loop_bear_fading[k]) if loaded else ()
-        slipping = slip_friction(loop.friction[k], loop.loop_fading[k], loop.loop_fall[k], v[k], *load)
-        effort.append(loop.damping[k] * v[k] + loop.loop_sense[k] * slipping)
-    drag_by(loop, child, parent, ground, motion.X, motion.T, array(effort), v)
+        slipping = slip_friction(loop.friction[k], loop.loop_fading[k], loop.loop_fall[k], v[k])
+        found.append(loop.damping[k] * v[k] + loop.loop_sense[k] * slipping)
+    effort = array(found)
+    if loaded:
+        # What stays as it is while loads and friction are made to agree.
+        loop.loaded_space, loop.rate, loop.unloaded = motion.S, padded(v), effort
+        parts = zip(loop.loop_sense, loop.loop_bear_fading, loop.loop_fall, v, strict=False)
+        loop.loop_grip = padded([load_slope(*each) for each in parts])
+        effort = effort + loop.loop_grip[: len(v)] * loop.loop_load[: len(v)]
+    drag_by(loop, child, parent, ground, motion.X, motion.T, effort, v)
 
 
 @on_call
@@ -230,19 +236,19 @@ def at_dry_loops(step: OnCall, at: Any) -> list[Entry]:
 
 
 def holding(
-    order: Callable[[Any], list[Entry]], telling: bool, loaded: bool = False
-) -> Callable[[Any], list[Entry]]:
-    """Return the calls of a schedule with loops that may stick, and, if `telling`, what these tell in the end; with
-    `loaded` friction comes from load too."""
+    order: Callable[..., list[Entry]], telling: bool, loaded: bool = False
+) -> Callable[..., list[Entry]]:
+    """Return the calls of a schedule with loops that may stick, and, if `telling`, what these tell in the end, which
+    calls of a part of the schedule do that `ends`; with `loaded` friction comes from load too."""
     instead = LOADED if loaded else INSTEAD
 
-    def held(at: Any) -> list[Entry]:
+    def held(at: Any, ends: bool = True, **parts: Any) -> list[Entry]:
         dry = dry_loops(at.plan)
         entries = [
             replace(e, sweep=instead[e.sweep]) if e.sweep in instead and e.owner in dry else e
-            for e in order(_Holding(at) if dry else at)
+            for e in order(_Holding(at) if dry else at, **parts)
         ]
-        return entries + (at_dry_loops(tell_loaded if loaded else tell, at) if telling else [])
+        return entries + (at_dry_loops(tell_loaded if loaded else tell, at) if telling and ends else [])
 
     return held
 

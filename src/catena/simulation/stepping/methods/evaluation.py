@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from catena.dynamics import articulated_body, flexible_dynamics
-from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree, tree_again
+from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree
 from catena.dynamics.contacts import contact_forces
 from catena.dynamics.contacts.contact_elimination import ThroughElimination
 from catena.dynamics.elements.force_sweeps import force_sweeps
@@ -165,11 +165,9 @@ class Stages:
             *self._acting(stage_time),
         ]
         moving = [sweep for sweep in dynamics.sweeps if not isinstance(sweep, OnCall)]
-        sweeps += moving if variant.sort is None or not touching else []
         if variant.bears:
-            tree = variant.sort is None and not variant.modes
-            again = [at_ground(dynamics.ground), self._rubbing, *(tree_again(dynamics) if tree else moving)]
-            sweeps += loads.rounds(again, begun == 0, variant.loops_stick)
+            moving = self._until_loads_agree(moving)
+        sweeps += moving if variant.sort is None or not touching else []
         sweeps += [*touching, *([certify] if variant.sort else [])]
         if variant.pulls:
             sweeps += pulling_sweeps(self.method.is_implicit)
@@ -183,6 +181,14 @@ class Stages:
             sweeps += [contact_forces.count_contacts(variant.touches)] if touching else []
         self.first = self.first if begun else len(sweeps)
         return sweeps
+
+    def _until_loads_agree(self, moving: list[Sweep]) -> list[Sweep]:
+        """Return the sweeps of the dynamics with those that repeat a part of them."""
+        if self.variant.sort is None:
+            return loads.tree_rounds(moving, at_ground(self.dynamics.ground), not self.variant.modes)
+        (eliminating,) = moving
+        assert isinstance(eliminating, Schedule)
+        return loads.elimination_rounds(eliminating.order)
 
     def _led(self, stage_time: float) -> list[Sweep]:
         """Return what puts driven joints where they are at a stage, and closes loops there where they are fragile, or
@@ -209,14 +215,14 @@ class Stages:
         sweeps += force_sweeps(count=variant.counts) if variant.forces else []
         sweeps += [resist] if variant.forces and self.method.lands else []
         if variant.sticks:
-            sweeps += [sticking.keep_acting] if variant.bears and variant.forces else []
+            sweeps += loads.guess(self.method.times, self.count - 1) if variant.bears else []
             sweeps.append(self._rubbing)
         return sweeps
 
     @cached_property
     def _rubbing(self) -> Sweep:
         """Return the step by which friction with a sense acts."""
-        acts = ("unrubbed" if self.variant.bears else "tau") if self.variant.forces else "given"
+        acts = "tau" if self.variant.forces else "given"
         return sticking.rub(acts, self.variant.driven, self.variant.bears)
 
     def heeded(self) -> list[Sweep]:

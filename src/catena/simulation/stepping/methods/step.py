@@ -149,6 +149,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         sweeps = [
             sticking.hold_still(variant.driven),
             *([] if variant.forces else [sticking.take_over]),
+            *([loads.fit_so_far, loads.forget_past] if variant.bears else []),
             *sweeps,
         ]
     sweeps += _called(stages)
@@ -178,6 +179,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             settle,
         ]
     sweeps += stages.judging.switch if variant.sticks else ()
+    sweeps += loads.recalling(variant.loops_stick) if variant.bears else []
     sweeps += [observe(formulas.observer, method.first)] if formulas.observer is not None else []
     sweeps += _kept(stages)
     given = ground_inputs(stages)
@@ -256,6 +258,8 @@ def _opening(stages: Stages) -> list[Sweep]:
         sweeps.append(work.no_longer)
     is_timed = variant.law is not None and variant.law.asked == "timed"
     sweeps += [time_stepping.open_step if stages.method.lands else open_step(is_timed, variant.sticks), begin]
+    if variant.bears and variant.loops_stick:
+        sweeps.append(Schedule(partial(at_dry_loops, loads.forget_loop_past)))
     if variant.loops_stick and stages.method.times[0]:
         sweeps += [stages.measuring, Schedule(partial(at_dry_loops, sticking.keep_rate))]
     return [*sweeps, turns.begin_count] if variant.turns else sweeps
@@ -266,13 +270,15 @@ def _called(stages: Stages) -> list[Sweep]:
     variant, sweeps = stages.variant, list[Sweep]()
     if variant.sort:
         sweeps += [sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, OnCall)]
+        if variant.bears:
+            sweeps += loads.ELIMINATION_STEPS
+            sweeps += loads.LOOP_STEPS if variant.loops_stick else ()
         sweeps += [stand, start_open, start_opening, *(PULL_STEPS if variant.pulls else ())]
         if variant.sort.coupled:
             sweeps += [leave_open, leave_opening, *(TIES_CALLED if variant.pulls else ())]
         if variant.loops_stick:
             sweeps += [start_open_held, start_opening_held, tell_rate]
             sweeps += [sticking.keep_rate, *sticking.keeping(variant.bears)]
-            sweeps += loads.LOOP_STEPS if variant.bears else ()
             sweeps += [stages.judging.looking_at_loops, stages.judging.changing_loops]
         if variant.is_minimal:
             sweeps.append(stages.yielding)
@@ -368,11 +374,7 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= {"drive", "qdd_given"} if variant.holds else set()
     found |= {"sense"} if variant.sticks else set()
     found |= minimal.WRITTEN if variant.is_minimal else set()
-    found |= (
-        {"by_load", "bears", "bears_past", "gap_past", "felt_inertia", "felt_force", "carried", "u"}
-        if variant.bears
-        else set()
-    )
+    found |= loads.REWRITTEN if variant.bears else set()
     found |= PULL_REWRITTEN if variant.pulls else set()
     found |= _told_to_contacts(variant).keys()
     if stages.method.lands:

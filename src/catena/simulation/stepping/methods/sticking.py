@@ -30,7 +30,7 @@ from catena.dynamics.flexible.particles import but_particles
 from catena.dynamics.loops.elimination.blocks import ArrayView
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, at_dry_loops, dry_loops, padded, tell_rate
 from catena.dynamics.loops.elimination.least_change import stand
-from catena.forces.dry import slip_friction, slips, sticks
+from catena.forces.dry import load_slope, slip_friction, slips, sticks
 from catena.forces.load_friction import NUMBERS
 from catena.forces.smooth import smooth_sign
 from catena.kernels import (
@@ -100,35 +100,42 @@ def take_over(body: Any) -> None:
     body.tau = body.given
 
 
-@each_body
-@but_particles
-def keep_acting(body: Any) -> None:
-    """Keep the joint force without friction that has a sense."""
-    body.unrubbed = body.tau
-
-
 def rub(acts: str, beside_drives: bool, bears: bool) -> Sweep:
-    """Return the step that puts friction with a sense in the place of the smooth one, which the dynamics takes off."""
+    """Return the step that puts friction with a sense in the place of the smooth one, which the dynamics takes off, and
+    where a joint `bears` some load tells how friction goes with it."""
 
     def act(body: Any) -> None:
         acting = getattr(body, acts)
-        body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives, bears)
+        body.tau = acting if not is_dry(body) else acting + beyond_smooth(body, beside_drives)
+        if bears and is_dry(body):
+            body.unloaded, body.grip = body.tau, grip(body, beside_drives)
+            body.tau = body.unloaded - body.grip * body.by_load
 
     return each_body(but_particles(act))
 
 
-def beyond_smooth(body: Any, beside_drives: bool, bears: bool) -> np.ndarray:
-    """Return the joint force (nv,) by which friction with a sense, of load where a joint `bears` some, differs from the
-    smooth one."""
-    found = []
-    for k, v in enumerate(body.qd):
-        sense = body.sense[k]
-        if beside_drives:
-            sense = where(body.prescribed[k] > 0.5, where(v > 0.0, 1.0, where(v < 0.0, -1.0, 0.0)), sense)
-        load = (body.by_load[k], body.bear_fading[k]) if bears else ()
-        slipping = slip_friction(body.friction[k], body.fading[k], body.fall[k], v, *load)
+def beyond_smooth(body: Any, beside_drives: bool) -> np.ndarray:
+    """Return the joint force (nv,) by which friction with a sense differs from the smooth one, without that of load."""
+    found, senses = [], _senses(body, beside_drives)
+    for k, (v, sense) in enumerate(zip(body.qd, senses, strict=True)):
+        slipping = slip_friction(body.friction[k], body.fading[k], body.fall[k], v)
         found.append(body.friction[k] * smooth_sign(v) - sense * slipping)
     return array(found)
+
+
+def grip(body: Any, beside_drives: bool) -> np.ndarray:
+    """Return how much friction (nv,) acts for that which loads make."""
+    told = zip(_senses(body, beside_drives), body.bear_fading, body.fall, body.qd, strict=True)
+    return array([load_slope(*each) for each in told])
+
+
+def _senses(body: Any, beside_drives: bool) -> Any:
+    """Return the senses (nv,) of a joint: those that are prescribed rub against their velocity."""
+    if not beside_drives:
+        return body.sense
+    driven = [where(v > 0.0, 1.0, where(v < 0.0, -1.0, 0.0)) for v in body.qd]
+    told = zip(body.prescribed, driven, body.sense, strict=True)
+    return array([where(prescribed > 0.5, own, sense) for prescribed, own, sense in told])
 
 
 def keep_hold(name: str, bears: bool) -> Sweep:
