@@ -14,9 +14,11 @@ from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
+from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
 from catena.kinematics.extent import extent
 from catena.mechanism.validation import known
+from catena.simulation.acting.loads import Besides, with_drives_or_nan
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
@@ -75,7 +77,6 @@ class Landing:
         refused = (
             (plan.loop_joints or plan.couplings, "loops or couplings"),
             (plan.owner is not None, "flexible bodies"),
-            (problem.motion, "joints with a prescribed motion"),
             (is_plain(), "plain numbers"),
         )
         for is_there, what in refused:
@@ -235,8 +236,9 @@ class Landing:
                 found[side.label] = np.stack([0.0 * pushes, 0.0 * pushes, pushes], axis=-1)
         return found
 
-    def with_forces(self, run: Segment, held: np.ndarray) -> Segment:
-        """Return a run with the forces of contacts and stops, from what was held (..., samples, n)."""
+    def with_forces(self, run: Segment, held: np.ndarray, besides: Besides) -> Segment:
+        """Return a run with the forces of contacts and stops, from what was held (..., samples, n), and those with
+        which joints are driven then, `besides` what acts in loops."""
         forces, k = self.forces(held), len(self.contacts)
         over = run.q.shape[:-1]
         f = (
@@ -261,9 +263,17 @@ class Landing:
                 told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
                 f[..., :k, :] = _arranged(np.concatenate(told), run)
             wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)
+        tau = run.tau
+        if run.driven:
+            rubs = self.rubbing(held) + self.system.plan.friction * smooth_sign(run.v)
+            found = with_drives_or_nan(run.system, run.q, run.v, tau + rubs, wrenches, run.driven, besides)
+            driven = np.zeros(self.system.nv, dtype=bool)
+            for joint in run.driven:
+                driven[self.system.slice_v(joint)] = True
+            tau = np.where(driven, found, tau)
         return replace(
             run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
-            wrenches=wrenches, stop_forces=self._in_joints(held),
+            wrenches=wrenches, stop_forces=self._in_joints(held), tau=tau,
         )  # fmt: skip
 
     def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:

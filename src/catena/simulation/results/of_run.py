@@ -84,17 +84,20 @@ class RunResult:
             for joint, next_to in run.acting.near_by_joint(near).items()
         }
         tau, motors = tau[..., : run.system.nv], run.acting.loop_forces(tau)
-        if driven:
-            besides = loads.Besides(motors, near=positions)
+        landing, besides = run.problem.landing, loads.Besides(motors, near=positions)
+        if driven and landing is None:
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
         made = Segment(
             system, times, q, v, tau, run.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(run.found), ended=run.ended, settings=self._settings(), held=run.held, loop_forces=motors,
             loop_positions=positions, kept=kept, tip_forces={name: x.f for name, x in passing.items()},
-            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, loads.Besides(motors, near=positions)),
+            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, besides),
         )  # fmt: skip
-        landing = run.problem.landing
-        return made if landing is None else landing.with_forces(made, carried[..., run.near_columns.stop :])
+        return (
+            made
+            if landing is None
+            else landing.with_forces(made, carried[..., run.near_columns.stop :], besides)
+        )
 
     def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""

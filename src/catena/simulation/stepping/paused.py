@@ -22,6 +22,7 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.implicit_modes import implicit_accelerations, lent_inertia
 from catena.simulation.stepping.integrators import ADAPTIVE
+from catena.simulation.stepping.methods.method import method_of
 from catena.simulation.stepping.methods.step import evaluation_times
 from catena.simulation.stepping.near_singular import accelerations_near_singular, are_near_singular
 from catena.simulation.turns import Count
@@ -47,6 +48,7 @@ class PausedSteps:
         self.target, self.controls = target, controls
         self.asks = controls or acting.is_python
         self.times = evaluation_times(method)
+        self.lands = method_of(method).lands
         self.is_implicit, self.is_adaptive = method == "implicit_leapfrog", method in ADAPTIVE
         self.start = tuple(program.tape.inputs)
         self.results = tuple(program.tape.outputs)
@@ -139,7 +141,7 @@ class PausedSteps:
     def _cut(self, stops: set[str], skip: bool) -> list[tuple[str, Piece]]:
         """Return the tape cut at the pauses `stops`; with `skip` without what closes loops."""
         reads = {
-            "forces": ("q", "qd", "dt"), "leading": ("q", "qd", "dt"), "closing": ("q", "qd", "error_0"),
+            "forces": ("q", "qd", "dt"), "leading": ("q", "qd", "dt"), "closing": ("t", "q", "qd", "error_0"),
             "decide": JUDGED,
             "accelerations": (
                 "q", "qd", "qdd", "dt", "doubt", self.target, *((NEAR,) if NEAR in self.start else ()),
@@ -279,7 +281,11 @@ class PausedSteps:
         q, v = b["q"], b["qd"]
         b["error_0"][:] = np.where(np.isfinite(q).all() and np.isfinite(v).all(), b["error_0"], np.inf)
         if self.acting.asks_motion:
-            q[:], v[:], _ = self.acting.prescribed.imposed(self._time(b, 1.0), q, v)
+            # A step that lands has told the time that it has come to.
+            ends = b["t"][:, 0] + (0.0 if self.lands else b["dt"][:, 0])
+            for end in np.unique(ends):
+                own = ends == end
+                q[own], v[own], _ = self.acting.prescribed.imposed(float(end), q[own], v[own])
         if self.acting.tips is not None and np.isfinite(q).all() and np.isfinite(v).all():
             v[:] = self.acting.tips.fitted(self._time(b, 1.0), q, v)
         if not (closes and self.drift.projects) or (self.careful is None and not self.drift.in_python):

@@ -38,6 +38,10 @@ class SingleSteps:
         if len(active) > 1:
             now, until = t[active].min(), ends[active][np.argmin(t[active])]
             who = active[(t[active] == now) & (ends[active] == until)]
+            if steps.landing is not None:
+                # What is left of a step that was cut where something landed is another step.
+                alike = [steps.kept[name][who, 0] == steps.kept[name][who[0], 0] for name in ("part", "hit")]
+                who = who[alike[0] & alike[1]]
             for name in ("h", "cap") if steps.sticks else ("h",):
                 steps.kept[name][who] = steps.kept[name][who].min()
         out, paused = self._step(who, t, q, v, tau, ends, None)

@@ -45,7 +45,7 @@ def _dynamics(variant: StepVariant) -> Algorithm:
     if variant.supplied:
         return supplied_accelerations
     if variant.method == "time_stepping":
-        return damped_dynamics
+        return damped_dynamics(variant.driven)
     if variant.sort is not None:
         if variant.feedback:
             return elimination_with_feedback(variant.sort, variant.holds, implicit)
@@ -175,7 +175,7 @@ class Stages:
             sweeps += pulling_sweeps(self.method.is_implicit)
         sweeps.append(Pause("accelerations"))
         if variant.counts and self.method.lands:
-            sweeps += work.count_damped(variant.forces)
+            sweeps += work.count_damped(variant.forces, variant.driven)
         elif variant.counts:
             sweeps += work.count(
                 variant.forces, variant.driven, variant.sort is not None, variant.sticks, variant.bears

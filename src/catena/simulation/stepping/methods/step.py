@@ -301,9 +301,11 @@ def _forgetting(stages: Stages) -> list[Sweep]:
 
 def _ahead(stages: Stages) -> list[Sweep]:
     """Return what puts driven joints where they are at the end of the step, and judges works."""
-    sweeps: list[Sweep] = [follow(1.0)] if stages.variant.paths else []
+    # A step that lands has told the time that it has come to.
+    at = 0.0 if stages.method.lands else 1.0
+    sweeps: list[Sweep] = [follow(at)] if stages.variant.paths else []
     if stages.formulas.guide is not None:
-        sweeps += follow_formulas(stages.formulas.guide, 1.0)
+        sweeps += follow_formulas(stages.formulas.guide, at)
     if stages.judged and stages.method.tableau is not None:
         sweeps.append(work.judge(len(stages.method.tableau.errors)))
     return sweeps

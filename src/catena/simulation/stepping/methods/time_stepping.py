@@ -26,6 +26,7 @@ from catena.simulation.stepping.methods.adams import scaled
 from catena.simulation.stepping.methods.evaluation import Stages
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
+from catena.spatial import Force
 from catena.spatial.scalars import absolute, array, where
 
 CONTACT_NUMBERS = ("part", "hit", "cuts")
@@ -90,6 +91,25 @@ def _limits(body: Any) -> list[Any]:
 def gain(body: Any, parent: Any) -> None:
     """Joints gain speed by impulses."""
     body.gained = contact_forces.yielded(body, parent)
+
+
+@base_to_tip
+def gain_beside_drives(body: Any, parent: Any) -> None:
+    """The same, and what drives joints along a given motion bears impulses."""
+    gain.step(body, parent)
+    felt = [
+        body.gives_way.dot(Force(array(row[6:12]))) - pull[0]
+        for row, pull in zip(body.ways, body.pulls, strict=True)
+    ]
+    body.borne = array([d * x for d, x in zip(body.driven, felt, strict=True)])
+
+
+@with_ground
+def count_borne(body: Any, ground: Any) -> None:
+    """Add the work of the impulses that drives bear."""
+    means = body.v0 + scaled(0.5, scaled(ground.dt, body.qdd) + body.gained)
+    more, at = sum((x * y for x, y in zip(body.borne, means, strict=True)), 0.0), SOURCES.index("motion")
+    ground.gain = array([g + (more if k == at else 0.0) for k, g in enumerate(ground.gain)])
 
 
 @each_body
@@ -179,7 +199,10 @@ def sweeps(stages: Stages) -> list[Sweep]:
     variant = stages.variant
     found = [*([keep_held] if variant.rows else []), go_to_middle, *stages.accelerations(0.5)]
     if variant.rows:
-        found += [come_back(variant), contact_forces.see, OnMatrices(StepImpulses(variant.rows)), gain]
+        gains: list[Sweep] = [gain]
+        if variant.driven:
+            gains = [gain_beside_drives, *([count_borne] if variant.counts else [])]
+        found += [come_back(variant), contact_forces.see, OnMatrices(StepImpulses(variant.rows)), *gains]
     else:
         found.append(gain_nothing)
     return [*found, close_step(bool(variant.rows)), *([correct_damper] if variant.counts else []), land]

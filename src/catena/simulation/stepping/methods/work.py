@@ -79,30 +79,37 @@ def _count_joint(driven: bool, beside_forces: bool, sticks: bool, bears: bool) -
         if sticks and is_dry(body):
             rubbing = rubbing - beyond_smooth(body, driven, bears)
         ground.power_friction = ground.power_friction - rubbing @ body.qd
-        if not driven:
-            return
-        own = (body.prescribed if sticks else body.driven) * body.qd
-        if beside_forces:
-            ground.power_actuators = ground.power_actuators - body.given @ own
-            ground.power_motion = ground.power_motion + (body.drive - body.tau + body.given) @ own
-        else:
-            ground.power_actuators = ground.power_actuators - body.tau @ own
-            ground.power_motion = ground.power_motion + body.drive @ own
+        if driven:
+            _count_drive(body, ground, body.prescribed if sticks else body.driven, beside_forces)
 
     return with_ground(but_particles(count))
 
 
-@with_ground
-@but_particles
-def _count_damper(body: Any, ground: Any) -> None:
-    """Add the power of the damper of a joint."""
-    ground.power_friction = ground.power_friction - (body.damping * body.qd) @ body.qd
+def _count_drive(body: Any, ground: Any, driven: Any, beside_forces: bool) -> None:
+    own = driven * body.qd
+    if beside_forces:
+        ground.power_actuators = ground.power_actuators - body.given @ own
+        ground.power_motion = ground.power_motion + (body.drive - body.tau + body.given) @ own
+    else:
+        ground.power_actuators = ground.power_actuators - body.tau @ own
+        ground.power_motion = ground.power_motion + body.drive @ own
 
 
-def count_damped(forces: bool) -> list[Sweep]:
+def _count_damped_joint(driven: bool, beside_forces: bool) -> Sweep:
+    """Add the power of the damper of a joint and, where joints are `driven`, that of its drive."""
+
+    def count(body: Any, ground: Any) -> None:
+        ground.power_friction = ground.power_friction - (body.damping * body.qd) @ body.qd
+        if driven:
+            _count_drive(body, ground, body.driven, beside_forces)
+
+    return with_ground(but_particles(count))
+
+
+def count_damped(forces: bool, driven: bool) -> list[Sweep]:
     """Return the sweeps that find the powers of a step whose dry friction is counted elsewhere."""
     begun: list[Sweep] = [] if forces else [forget_power, _count_given("tau")]
-    return [*begun, _no_drive, _count_damper]
+    return [*begun, _no_drive, _count_damped_joint(driven, forces)]
 
 
 @at_ground
