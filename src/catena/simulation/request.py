@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -134,15 +135,19 @@ class SimulationRequest:
             )
         if isinstance(system, System):
             with_drives_in_tree(system, q, v, self.motion, False)
-        batch, states = single_states(system, *initial_state(system, q, v), self.near)
+        q, v = initial_state(system, q, v)
+        if self.varied:
+            own = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in self.varied.values()))
+            q = np.broadcast_to(q, (*own, q.shape[-1]))
+        batch, states = single_states(system, q, v, self.near)
         if not batch:
-            return self._one(states[0], ())
+            return self._one(states[0], (), batch)
         found, failed = list[Trajectory](), dict[tuple[int, ...], str]()
         for index, state in zip(np.ndindex(batch), states, strict=True):
             # Ctrl-C in one of the states is meant for all of them.
             raise_in_loop()
             try:
-                found.append(self._one(state, index))
+                found.append(self._one(state, index, batch))
             except CatenaError as error:
                 if not records:
                     raise
@@ -150,7 +155,7 @@ class SimulationRequest:
         require_some(len(found), failed)
         return StateByState(found, (len(found),) if failed else batch, failed)
 
-    def _one(self, state: SingleState, index: tuple[int, ...]) -> Trajectory:
+    def _one(self, state: SingleState, index: tuple[int, ...], batch: tuple[int, ...]) -> Trajectory:
         kept, samples, control = self.kept, self.samples, self.controls[0]
         if kept is not None:
             samples = None if kept.signals else list(self.span)
@@ -158,7 +163,10 @@ class SimulationRequest:
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
             self.followed(index, Headway(self.span, control)), self.check, state.near,
         )  # fmt: skip
-        by_law = self.contacts or self.rubs
+        if self.landing:
+            varied = {name: np.broadcast_to(x, batch)[index] for name, x in self.varied.items()}
+            asked.landing = partial(Landing.of, given=self.contacts, varied=varied)
+        by_law = (self.contacts or self.rubs) and not self.landing
         made = (ContactRun(self.contacts, asked) if by_law else asked).go(state.q, state.v)
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)

@@ -210,7 +210,7 @@ def simulate(
     records = is_one_of(on_error, ("record",))
     _require_possible(on_error, observe, is_list or len(controls) > 1)
     if lands:
-        _require_landing(changing, records, varied, tips)
+        _require_landing(records, varied, tips)
     # What contacts of tips pass on is found for one mechanism at a time.
     differs = bool(tips) and (parameters is not None or any(_is_varied(one) for one in systems))
     by_state = (bool(touching) and not lands) or changing or differs
@@ -243,18 +243,11 @@ def _is_varied(system: Any) -> bool:
     return isinstance(system, System) and system.variants.shape != ()
 
 
-def _require_landing(
-    changing: bool, records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]
-) -> None:
+def _require_landing(records: bool, varied: Mapping[Any, Any], tips: Sequence[TipContact]) -> None:
     """Raise an error where steps that find impulses are asked for what they do not give."""
     if tips:
         raise StateError(
             f"time_stepping does not take contacts of tips, such as {tips[0].label!r}; choose an integrator such as "
-            "dopri5."
-        )
-    if changing:
-        raise StateError(
-            "time_stepping does not take events and changes that change the structure; choose an integrator such as "
             "dopri5."
         )
     if records and varied:

@@ -8,6 +8,7 @@ from typing import Any
 
 from catena.simulation.arguments import event_list, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop
+from catena.simulation.contacts.landing import Landing
 from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
@@ -35,7 +36,8 @@ def begun(
     with contacts and events."""
     span = time_span(start, max(AHEAD, STEPS * step))
     quiet = Following(span, False)
-    if problem.landing is not None or (not contacts and not is_changing(events)):
+    lands = problem.landing is not None
+    if not is_changing(events) and (lands or not contacts):
         return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
     options = {
         name: getattr(problem, name)
@@ -47,7 +49,9 @@ def begun(
             state.system, span, problem.control, problem.motion, problem.forces, options,
             distinct(event_list(events)), None, quiet, False, state.near,
         )  # fmt: skip
-        timeline = ContactRun(contacts, changing) if contacts else changing
+        if lands:
+            changing.landing = partial(Landing.of, given=contacts)
+        timeline = ContactRun(contacts, changing) if contacts and not lands else changing
         timeline.begin(state.q, state.v)
         return timeline
 

@@ -113,8 +113,6 @@ class Stepper:
                 "Stepper: implicit_leapfrog remembers its last step, which contacts and changes of the structure take "
                 "from it; choose another integrator."
             )
-        if lands and is_changing(events):
-            raise StateError("Stepper: time_stepping does not take events that change the structure.")
         self.problem = Problem(
             system, control, {} if motion is None else motion, {} if forces is None else forces, integrator,
             None if adaptive else float(step), rtol, atol, drift, near={} if near is None else near,

@@ -86,6 +86,8 @@ class ChangingRun:
     following: Following
     check: bool
     near: Mapping[str, Any] = field(default_factory=dict)
+    landing: Callable[[System], Any] | None = None
+    """What steps find impulses for by themselves, for a structure; None where they do not."""
     wound: Wound = field(default_factory=lambda: Wound({}))
     """Where joints are with all their turns."""
     last: Run | None = None
@@ -291,7 +293,10 @@ class ChangingRun:
                 for event in self.events
             ]
             near = {joint: x for joint, x in self.wound.positions.items() if joint in system.loops}
-            problem = Problem(system, control, motion, dict(self.forces), **self.options, near=near)
+            landing = None if self.landing is None else self.landing(system)
+            problem = Problem(
+                system, control, motion, dict(self.forces), **self.options, near=near, landing=landing
+            )
             self.following.through(self._new_of)
             self.last = Run(problem, q, v, TimeSpan(t, until), events, None, self.following, False, beginning)
             found = self.last.go()

@@ -19,6 +19,7 @@ from catena.simulation.contacts.standing import Standing
 from catena.simulation.contacts.stretch import ContactStretch
 from catena.simulation.following import Following
 from catena.simulation.problem import Problem
+from tests.simulation.contacts.test_pairs_of_contacts import leg, start
 
 G = 9.81
 
@@ -376,6 +377,38 @@ def test_joints_of_points_that_stick_begin_at_rest():
     assert np.abs(made.run.v[-1]).max() < 1e-12 and np.abs(made.run.q[-1] - q).max() < 1e-12
 
 
+def test_structures_change_where_feet_stand():
+    """Legs whose knees are locked while their feet slide or stick, each state by itself; steppers as well."""
+    s = leg().system()
+    q, v = start(s)
+
+    def locks(here):
+        return here.system.mechanism.lock("knee", here.q[-1])
+
+    def options(mu):
+        touch = ct.Contact("foot", on="floor", friction=mu)
+        return {"contacts": [touch], "events": [ct.at_time(0.12, then=locks)]}
+
+    errors = []
+    for h in (2e-3, 1e-3):
+        varied = {"foot.friction": [0.3, 1.0]}
+        run = stepped(s, q, v, 0.25, step=h, samples=6, parameters=varied, **options(0.0))
+        errors.append([])
+        for k, mu in enumerate((0.3, 1.0)):
+            exact = ct.simulate(s, q, v, 0.25, rtol=1e-8, atol=1e-10, samples=6, check=False, **options(mu))
+            own = run.state(k)
+            assert len(own.segments) == 2 and own.segments[-1].system.nv == exact.segments[-1].system.nv == 4
+            assert own.contact_forces["foot"][-1, 2] == pytest.approx(
+                exact.contact_forces["foot"][-1, 2], rel=0.02
+            )
+            errors[-1].append(np.abs(own.position("foot")[-1] - exact.position("foot")[-1]).max())
+    assert np.max(errors[1]) < 1e-4 and np.max(errors[1]) < 0.5 * np.max(errors[0])
+    stepper = ct.Stepper(s, q, v, step=1e-3, integrator="time_stepping", **options(1.0))
+    for _ in range(250):
+        found = stepper.step()
+    assert np.abs(found[0] - run.state(1).segments[-1].q[-1]).max() < 5e-5
+
+
 def test_what_there_is_of_a_batch_is_kept_where_a_state_fails():
     s, contacts = slider(), [ct.Contact("b")]
     with pytest.raises(ct.SimulationError, match="state 1") as raised:
@@ -396,8 +429,5 @@ def test_what_is_not_taken_is_said():
         stepped(s, q, np.zeros(6), 0.1, contacts=[contact])
     with pytest.raises(StateError, match="numbers, 0 to 1"):
         stepped(s, None, None, 0.1, contacts=[contact], parameters={"b.restitution": [2.0]})
-    with pytest.raises(StateError, match="change the structure"):
-        event = ct.Event(lambda t, q, v: t - 0.05, then=lambda m, q, v: m)
-        stepped(s, None, None, 0.1, contacts=[contact], events=[event])
     with pytest.raises(StateError, match="fixed steps: give step"):
         ct.simulate(s, None, None, 0.1, contacts=[contact], integrator="time_stepping")
