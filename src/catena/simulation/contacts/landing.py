@@ -193,8 +193,10 @@ class Landing:
     def require_outside(self, q: np.ndarray, length: float) -> None:
         """Raise an error if a contact of a state q (states, nq) begins inside the other side, by more than steps before
         may have left."""
-        for gaps in self.places.gaps(q) if self.sides else ():
-            require_outside(self.sides, gaps + BEHIND_STEPS * length, length)
+        if self.sides:
+            # The one that is deepest inside tells it.
+            gaps = self.places.gaps(q)
+            require_outside(self.sides, gaps[np.argmin(gaps.min(axis=-1))] + BEHIND_STEPS * length, length)
 
     def finished(
         self, problem: Problem, state: int, span: TimeSpan, q: np.ndarray, v: np.ndarray, tau: np.ndarray

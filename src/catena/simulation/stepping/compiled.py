@@ -313,7 +313,9 @@ class CompiledSteps:
             order = np.argsort((until - t[active]) / self.kept["h"][active, 0])
             active, until, is_whole = active[order], until[order], False
         who: Any = slice(None) if is_whole else active
-        plays, soon = self._worth_playing(who, t, until, plays)
+        # Of fixed steps that nobody asks for, only the last is recorded.
+        sparse = nodes is None and self.law is None and not self.adaptive
+        plays, soon = self._worth_playing(who, t, until, plays, sparse)
         if self.chosen.variant.bent_rows:
             # What is told of floors holds for one step.
             plays = 1
@@ -322,8 +324,6 @@ class CompiledSteps:
             inputs |= self.law.given(active, float(t[active].min()), float(self.kept["h"][0, 0]), plays)
         every = 1 if self.adaptive else self.every
         rare = ONLY_FIRST if self.chosen.reuses else (every, self.since % every)
-        # Of fixed steps that nobody asks for, only the last is recorded.
-        sparse = nodes is None and self.law is None and not self.adaptive
         # Only a call that does much tells how much may be done in one.
         begun = time.thread_time() if 2 * plays > soon else None
         status, out = self.program.run(
@@ -352,9 +352,11 @@ class CompiledSteps:
             self._go_on_behind(active, t, q, v, tau, ends, nodes, out, sparse)
         return min(2 * plays, LONGEST_CALL)
 
-    def _worth_playing(self, who: Any, t: np.ndarray, until: np.ndarray, plays: int) -> tuple[int, int]:
+    def _worth_playing(
+        self, who: Any, t: np.ndarray, until: np.ndarray, plays: int, sparse: bool
+    ) -> tuple[int, int]:
         """Return how many steps the states `who` are to take in one call, at most so many, on their way to the times
-        `until`, and how many are soon over."""
+        `until`, and how many are soon over; where the record is `sparse` it does not grow with them."""
         left, steps = until - t[who], self.kept["h"][who, 0]
         ahead = float((left / steps).max()) if len(left) > 1 else float(left[0] / steps[0])
         ahead += self._samples_ahead(t[who], until)
@@ -362,7 +364,7 @@ class CompiledSteps:
             # Some states take steps more, where contacts land; others then have nothing to do.
             ahead += SPARE + SPARED * ahead
         blocks = -(-len(left) // self.program.tape.lanes)
-        numbers = len(left) * (self.system.nq + self.system.nv)
+        numbers = 1 if sparse else len(left) * (self.system.nq + self.system.nv)
         most, soon = self.length.chosen(ahead, numbers, blocks * self.program.tape.work)
         return min(LONGEST_CALL, most, plays), soon
 
