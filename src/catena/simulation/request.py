@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from catena.errors import CatenaError, StateError
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
 from catena.simulation.contacts.dry_component import needs_law
-from catena.simulation.contacts.landing import Landing
+from catena.simulation.contacts.landing import Landing, stepping
 from catena.simulation.failing_states import FailingStates, require_some
 from catena.simulation.following import Following
 from catena.simulation.guards.events import Event, distinct
@@ -163,11 +162,13 @@ class SimulationRequest:
             state.system, self.span, control, self.motion, self.forces, self.settings, distinct(self.events), samples,
             self.followed(index, Headway(self.span, control)), self.check, state.near,
         )  # fmt: skip
+        moves: ChangingRun | ContactRun = asked
         if self.landing:
             varied = {name: np.broadcast_to(x, batch)[index] for name, x in self.varied.items()}
-            asked.landing = partial(Landing.of, given=self.contacts, varied=varied)
-        by_law = (self.contacts or self.rubs) and not self.landing
-        made = (ContactRun(self.contacts, asked) if by_law else asked).go(state.q, state.v)
+            moves = stepping(asked, self.contacts, varied)
+        elif self.contacts or self.rubs:
+            moves = ContactRun(self.contacts, asked)
+        made = moves.go(state.q, state.v)
         if kept is not None and kept.signals:
             return keeping(made, kept, self.named, self.samples)
         return made

@@ -12,7 +12,7 @@ from catena.errors import StateError
 from catena.kernels.teams.blas import by_one_blas_thread
 from catena.simulation.arguments import time_span
 from catena.simulation.contacts import Contact, Stop, tips_apart
-from catena.simulation.contacts.landing import varied_of
+from catena.simulation.contacts.landing import goes_in_lanes, varied_of
 from catena.simulation.following import EVERY, Cancellation, Following, check_followers
 from catena.simulation.guards.events import Event
 from catena.simulation.interrupting import raise_in_loop
@@ -141,7 +141,7 @@ def simulate(
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
     bounds) and "abm4" take steps of `step` seconds; "time_stepping" does so too and finds what contacts do, all states
-    of a batch in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how loops stay closed:
+    of a batch of trees of rigid bodies in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how loops stay closed:
     "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness, damping).
     `events` are located and reported, terminal ones end the motion of their state.
 
@@ -213,7 +213,12 @@ def simulate(
         _require_landing(records, varied, tips)
     # What contacts of tips pass on is found for one mechanism at a time.
     differs = bool(tips) and (parameters is not None or any(_is_varied(one) for one in systems))
-    by_state = (bool(touching) and not lands) or changing or differs
+    by_state = (
+        (bool(touching) and not lands)
+        or changing
+        or differs
+        or (lands and not all(map(goes_in_lanes, systems)))
+    )
     if by_state and (len(controls) > 1 or is_list):
         raise StateError("Events that change the structure are for one system and one controller at a time.")
     span = time_span(start, duration)

@@ -8,7 +8,7 @@ from typing import Any
 
 from catena.simulation.arguments import event_list, time_span
 from catena.simulation.contacts import Contact, ContactRun, Stop
-from catena.simulation.contacts.landing import Landing
+from catena.simulation.contacts.landing import goes_in_lanes, stepping
 from catena.simulation.following import Following
 from catena.simulation.guards.events import distinct
 from catena.simulation.problem import Problem
@@ -37,7 +37,7 @@ def begun(
     span = time_span(start, max(AHEAD, STEPS * step))
     quiet = Following(span, False)
     lands = problem.landing is not None
-    if not is_changing(events) and (lands or not contacts):
+    if not is_changing(events) and (goes_in_lanes(problem.system) if lands else not contacts):
         return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
     options = {
         name: getattr(problem, name)
@@ -49,9 +49,11 @@ def begun(
             state.system, span, problem.control, problem.motion, problem.forces, options,
             distinct(event_list(events)), None, quiet, False, state.near,
         )  # fmt: skip
+        timeline: ChangingRun | ContactRun = changing
         if lands:
-            changing.landing = partial(Landing.of, given=contacts)
-        timeline = ContactRun(contacts, changing) if contacts and not lands else changing
+            timeline = stepping(changing, contacts, {})
+        elif contacts:
+            timeline = ContactRun(contacts, changing)
         timeline.begin(state.q, state.v)
         return timeline
 

@@ -62,7 +62,8 @@ class _Taken:
 @dataclass(eq=False)
 class CarefulSteps:
     """Moves one state of a system of a size `length` [m] by steps of h seconds, `compiled` ones where they do; `watch`
-    says where these do not. Who follows the run is told by `tick` how far it is, and may cancel it."""
+    says where these do not. The first ones, so many as are `unasked`, are taken whatever hits. Who follows the run is
+    told by `tick` how far it is, and may cancel it."""
 
     free_motion: FreeMotion
     length: float
@@ -70,6 +71,7 @@ class CarefulSteps:
     compiled: ImpulseSteps | None
     watch: StiffnessWatch
     tick: Callable[[float], None] = nobody_follows
+    unasked: int = UNASKED
 
     def __post_init__(self) -> None:
         self.pushes = np.zeros((0, 0, 3))
@@ -105,7 +107,7 @@ class CarefulSteps:
             self.tick(times[-1])
             self.free_motion.keep_time(times[-1], q, v)
             h = min(self.h, self.free_motion.until(end) - times[-1])
-            looks = len(times) > UNASKED
+            looks = len(times) > self.unasked
             made, resists = None, self.watch.at(times[-1], q, v, h)
             if self.compiled is not None and resists is None:
                 made = self._quick_step(times[-1], q, v, gap, h, looks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +23,7 @@ from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.geometry import ContactPlaces, Touches, turned_from
-from catena.simulation.contacts.inside import Inside
+from catena.simulation.contacts.inside import Inside, is_rigid_tree
 from catena.simulation.contacts.run import ContactRun
 from catena.simulation.contacts.stop import Stop, StopSide
 from catena.simulation.following import Following
@@ -203,6 +203,18 @@ class Landing:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return one state of a batch, q (nq,) and v (nv,), at the end of a span by the law that locates what contacts
         do, with control forces tau (nv,) that are held unless a controller is always asked."""
+        held = problem.control if problem.control is None or problem.rate is None else _held(tau)
+        changing = ChangingRun(
+            self.system.variants.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
+            Following(span, False), False,
+        )  # fmt: skip
+        run = ContactRun(self.given(state), changing)
+        run.begin(q, v, INSIDE * extent(self.system.plan))
+        run.advance(span.end)
+        return run.q, run.v
+
+    def given(self, state: int) -> list[Contact | Stop]:
+        """Return the contacts and stops of one state of a batch."""
         mu, e = (
             self._with_varied(what, np.array([getattr(c, what) for c in self.contacts])) for what in VARIED
         )
@@ -211,15 +223,7 @@ class Landing:
             replace(c, friction=float(m), restitution=float(r))
             for c, m, r in zip(self.contacts, mu, e, strict=True)
         ]
-        held = problem.control if problem.control is None or problem.rate is None else _held(tau)
-        changing = ChangingRun(
-            self.system.variants.state(state), span, held, problem.motion, problem.forces, EXACT, (), None,
-            Following(span, False), False,
-        )  # fmt: skip
-        run = ContactRun([*contacts, *self.stops], changing)
-        run.begin(q, v, INSIDE * extent(self.system.plan))
-        run.advance(span.end)
-        return run.q, run.v
+        return [*contacts, *self.stops]
 
     def forces(self, held: np.ndarray) -> dict[str, np.ndarray]:
         """Return the forces (..., 3) of contacts and sides of stops, in the axes of contacts, from what was held (...,
@@ -323,6 +327,29 @@ def _held(tau: np.ndarray) -> Any:
         return tau
 
     return hold
+
+
+def goes_in_lanes(system: Any) -> bool:
+    """Return whether time stepping takes compiled steps, all states at once: of trees of rigid bodies."""
+    return not isinstance(system, System) or (is_rigid_tree(system) and not is_plain())
+
+
+def stepping(
+    asked: ChangingRun, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
+) -> ChangingRun | ContactRun:
+    """Return what moves one state by time stepping: compiled steps of a tree of rigid bodies, careful steps through
+    loops, couplings and flexible bodies, and steps of Runge and Kutta through these where nothing can touch. Each
+    contact has numbers (), those of the state."""
+    if goes_in_lanes(asked.system):
+        asked.landing = partial(Landing.of, given=contacts, varied=varied)
+        return asked
+    if not contacts:
+        asked.options = {**asked.options, "integrator": "rk4"}
+        return asked
+    own = Landing.of(asked.system, contacts, {name: x.reshape(1, 1) for name, x in varied.items()}).given(0)
+    step = asked.options["step"]
+    asked.options = {**asked.options, **EXACT, "drift": asked.options["drift"]}
+    return ContactRun(own, asked, step)
 
 
 def varied_of(

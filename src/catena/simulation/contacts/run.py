@@ -22,7 +22,7 @@ from catena.errors import SimulationError
 from catena.kinematics.extent import extent
 from catena.simulation.arguments import TimeWindow, initial_state
 from catena.simulation.contacts.bearing import bearing_of
-from catena.simulation.contacts.careful import CarefulSteps
+from catena.simulation.contacts.careful import UNASKED, CarefulSteps
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.coulomb import SLIDE, STICK, JammedError
@@ -76,12 +76,13 @@ DRY = 3
 # Careful steps of a row, at most.
 MOST = 400
 # Why careful steps were taken.
-CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED = (
+CHATTERS, STIFF, SLOWLY, STUCK, UNDECIDED, STEPPED = (
     "because contacts chattered",
     "because friction was stiff",
     "because friction was stiff for a moment",
     "because steps became too small",
     "because no forces were found",
+    "as time stepping",
 )
 # The first step of a stretch, in first steps of the one before.
 AGAIN = 2.0
@@ -90,9 +91,13 @@ CAREFUL = 1e-3
 
 
 class ContactRun:
-    """A motion of one state of a system with contacts. The arguments are those of `simulate`."""
+    """A motion of one state of a system with contacts. The arguments are those of `simulate`; with a `step` careful
+    steps of this size [s] are taken wherever something touches."""
 
-    def __init__(self, contacts: Sequence[Contact | Stop], changing: ChangingRun) -> None:
+    def __init__(
+        self, contacts: Sequence[Contact | Stop], changing: ChangingRun, step: float | None = None
+    ) -> None:
+        self.step, self.lands = step, False
         self.changing, self.duration = changing, changing.span.duration
         self.start, self.end = changing.span
         self.transitions: list[Transition] = []
@@ -264,6 +269,9 @@ class ContactRun:
     def _stretch(self) -> list[Happening]:
         """Move on with contacts as they are, and return what ends that."""
         t, q, v, standing = self.now, self.q, self.v, self._known
+        if self.step is not None and standing.closed and not self.lands:
+            return self._careful(STEPPED)
+        self.lands = False
         if standing.stiff:
             return self._careful(CHATTERS if self._is_hasty(t) else SLOWLY)
         holding = Holding(self.free_motion, standing, self.length, standing.slip)
@@ -408,19 +416,30 @@ class ContactRun:
     def _careful(self, why: str) -> list[Happening]:
         """Move on by some careful steps, and return what ends them; `why` says what made them necessary."""
         t, q, v, self.is_undecided = self.now, self.q, self.v, False
+        stepped = why == STEPPED
+        h = self.h if self.step is None else self.step
         until_steady = CarefulUntilSteady(
-            self.h,
+            h,
             self.length,
             self.deciding.weight,
             self.free_motion.places.friction,
             why in (SLOWLY, STUCK),
         )
         steps = CarefulSteps(
-            self.free_motion, self.length, self.h, self._impulses(), self.watch, self.changing.following.tick
-        )
+            self.free_motion, self.length, h, self._impulses(), self.watch, self.changing.following.tick,
+            0 if stepped else UNASKED,
+        )  # fmt: skip
+
+        def touches(p: np.ndarray, u: np.ndarray, yields: np.ndarray) -> bool:
+            until_steady.stays(p, u, yields)
+            return bool(p.any())
+
         self.watch.begin(v)
         gap = self.deciding.gaps(t, q, v)
-        run, forces = steps.go(t, q, v, min(self.end, t + MOST * self.h), until_steady.stays, gap)
+        stays = touches if stepped else until_steady.stays
+        run, forces = steps.go(t, q, v, min(self.end, t + MOST * h), stays, gap)
+        # What hits at once is landed on as it is without steps.
+        self.lands = len(run.t) == 1
         if len(run.t) > 1:
             times = run.t
             run = met(run, self._events(t, q, v), t == self.start)
