@@ -153,8 +153,9 @@ def rivals(
     def error(end: np.ndarray) -> np.ndarray:
         if not exact:
             exact.extend(_exactly(system, family, q[k], float(friction[k])) for k in chosen)
-        apart = np.linalg.norm(places(end[chosen]) - places(np.array(exact)), axis=-1)
-        return 1e3 * np.max(apart[np.isfinite(apart).all(axis=-1)], axis=-1)
+        there = np.isfinite(exact).all(axis=-1)
+        apart = places(end[chosen][there]) - places(np.array(exact)[there])
+        return 1e3 * np.max(np.linalg.norm(apart, axis=-1), axis=-1)
 
     sides: dict[str, Callable[[], Any]] = {f"{step:g}": catena(step) for step in steps} | {"mujoco": mujoco}
     errors = {f"{step:g}": lambda step=step: error(last[f"{step:g}"].q[:, -1]) for step in steps}
