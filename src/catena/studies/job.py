@@ -13,6 +13,7 @@ import numpy as np
 from catena.equations.parameters import find_parameters, with_values
 from catena.errors import CatenaError, StateError
 from catena.simulation import Scenario, Trajectory
+from catena.simulation.contacts.landing import goes_in_lanes
 from catena.simulation.keeping import Keep
 from catena.validation import real_array, shown
 
@@ -227,8 +228,9 @@ class Job:
     @cached_property
     def _has_lanes(self) -> bool:
         """Return whether variants run together: changes of structure go state by state, and so do contacts unless steps
-        of fixed size find them."""
-        contacts = self.scenario.contacts and self.scenario.integrator != "time_stepping"
+        of fixed size find them, as they do for trees of rigid bodies."""
+        steps = self.scenario.integrator == "time_stepping" and goes_in_lanes(self.scenario.system)
+        contacts = self.scenario.contacts and not steps
         return not contacts and not self.scenario.changes and SCENARIO not in self.names
 
     def _is_in_lanes(self, name: str) -> bool:

@@ -305,12 +305,13 @@ def test_a_stepper_goes_the_same_way():
     assert np.abs(found[0] - run.q[:, -1]).max() < 1e-9
 
 
-def test_a_scenario_says_it_in_a_file(tmp_path):
+@pytest.mark.parametrize("floor", [None, ct.HeightField(range(4), range(4), np.zeros((4, 4)))])
+def test_a_scenario_says_it_in_a_file(tmp_path, floor):
     m = ct.Mechanism("ball")
     m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
     m.add_joint("j", "ground", "b", ct.Prismatic("z"))
     scenario = ct.Scenario(
-        m, initial={"j": 0.5}, contacts=[ct.Contact("b", restitution=0.5)], duration=1.0,
+        m, initial={"j": 0.5}, contacts=[ct.Contact("b", restitution=0.5, floor=floor)], duration=1.0,
         integrator="time_stepping", step=1e-3,
     )  # fmt: skip
     scenario.save(tmp_path / "ball.toml")
