@@ -173,17 +173,17 @@ class FreeMotion:
         clock = self.acting.clock
         if clock is None or t < self.due - clock.slack:
             return False
-        control: Any = self.acting.control
-        if self.feels:
-            control.feel(*self._felt(t, q, v))
+        feels = self.feels
+        if feels is not None:
+            feels(*self._felt(t, q, v))
         self._told = self.acting.command(t, q[None], v[None])[0]
         self.due = clock.after(t)
         return True
 
-    @cached_property
-    def feels(self) -> bool:
-        """Return whether the controller wants to know what acts before it is asked."""
-        return hasattr(self.acting.control, "feel")
+    @property
+    def feels(self) -> Callable[..., None] | None:
+        """Return what tells the controller what acts before it is asked, None where it does not want to know."""
+        return getattr(self.acting.control, "feel", None)
 
     def rest_controls(self) -> None:
         """Let the controller give nothing as long as it has not been asked."""

@@ -117,7 +117,7 @@ class Holding:
         return np.concatenate([-self.mu[:, None] * w, np.ones((*w.shape[:-1], 1))], axis=-1)
 
     def forces(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, at_edge: bool = False
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *, at_edge: bool = False
     ) -> Forces:
         """Return the forces at the times t (states,) and states q (states, nq), v (states, nv), under control forces
         tau (states, nv). States may be `at_edge`, where modes end by as little as that is located to: redundant

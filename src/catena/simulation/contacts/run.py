@@ -383,7 +383,7 @@ class ContactRun:
         """Decide what contacts do from now on, because one of them changed, or none is decided about yet; friction
         stops those in `rests` at once."""
         t, q, v, before = self.now, self.q, self.v, self.standing
-        if before is None and self.free_motion.feels:
+        if before is None and self.free_motion.feels is not None:
             self._feel_first()
         self.free_motion.keep_time(t, q, v)
         parts = change.contact if change is not None and change.what == LIFTS else -1
@@ -412,7 +412,7 @@ class ContactRun:
         change = self._told(why, found)
         told = change.told if self.standing is not None else found.standing.holds(len(self.given))
         self.standing, self.q, self.v = found.standing, found.q, found.v
-        if self.free_motion.feels:
+        if self.free_motion.feels is not None:
             standing = found.standing
             self.free_motion.holding = Holding(self.free_motion, standing, self.length, standing.slip)
         return (change,) if change.impulse or told else ()
