@@ -47,7 +47,7 @@ Made = TypeVar("Made")
 # One state of a large mechanism is computed in so many lanes.
 LANES_OF_LARGE = 2
 # So many states are quicker one by one than together.
-FEW = 3
+FEW = 4
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -217,7 +217,9 @@ class Evaluator:
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
-        few = not (frame or forces or into or is_plain()) and self.by_state is self.plan.owner is None
+        few = not (
+            frame or forces or into or is_plain() or self.by_state is not None or self.plan.owner is not None
+        )
         if few and not self._checked and (found := self._of_few(algorithm, inputs)) is not None:
             return found
         given: dict[str, np.ndarray] = {}
