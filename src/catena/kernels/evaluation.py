@@ -302,10 +302,10 @@ class Evaluator:
         if absent - algorithm.optional:
             return None
         program = self.program(algorithm, absent)
-        if {*program.input_names} != {*names}:
+        looked_at = [start for _, start in self.plan.quaternions] if "q" in names else []
+        if {*program.input_names} != {*names} or (looked_at and program.input_names[0] != "q"):
             return None
         if made is None or made[0] is not program:
-            looked_at = [start for _, start in self.plan.quaternions] if program.input_names[0] == "q" else []
             made = known[names] = program, program.single(looked_at)
         return made
 
