@@ -47,7 +47,7 @@ Made = TypeVar("Made")
 # One state of a large mechanism is computed in so many lanes.
 LANES_OF_LARGE = 2
 # So many states are quicker one by one than together.
-FEW = 3
+FEW = 4
 # The names that users know the inputs by.
 _PUBLIC = {"qd": "v", "qdd": "vdot", "q_next": "q1", "a_base": "base_acceleration", CONSTANTS: "parameters"}
 
@@ -217,8 +217,8 @@ class Evaluator:
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
-        few = (
-            not (frame or forces or into or is_plain()) and self.by_state is None and self.plan.owner is None
+        few = not (
+            frame or forces or into or is_plain() or self.by_state is not None or self.plan.owner is not None
         )
         if few and not self._checked and (found := self._of_few(algorithm, inputs)) is not None:
             return found
@@ -228,9 +228,9 @@ class Evaluator:
                 given[name] = self._as_rows(algorithm, name, value, forces)
             elif name not in algorithm.optional:
                 raise StateError(f"{_PUBLIC.get(name, name)} is None; give {self._meaning(algorithm, name)}.")
-        width = self._width(algorithm, FORCE_INPUTS, forces)
-        if width and FORCE_INPUTS not in given:
-            given[FORCE_INPUTS] = np.zeros(width)
+        told = self._width(algorithm, FORCE_INPUTS, forces)
+        if told and FORCE_INPUTS not in given:
+            given[FORCE_INPUTS] = np.zeros(told)
         absent = frozenset({*algorithm.inputs, *algorithm.ground_inputs} - given.keys())
         if NEAR not in given and self._width(algorithm, NEAR, forces):
             # Nobody has counted turns, so that angles lie within one.
@@ -302,10 +302,10 @@ class Evaluator:
         if absent - algorithm.optional:
             return None
         program = self.program(algorithm, absent)
-        if {*program.input_names} != {*names}:
+        looked_at = [start for _, start in self.plan.quaternions] if "q" in names else []
+        if {*program.input_names} != {*names} or (looked_at and program.input_names[0] != "q"):
             return None
         if made is None or made[0] is not program:
-            looked_at = [start for _, start in self.plan.quaternions] if program.input_names[0] == "q" else []
             made = known[names] = program, program.single(looked_at)
         return made
 

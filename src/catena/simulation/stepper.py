@@ -16,6 +16,7 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.arguments import initial_state
 from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.contacts.landing import Landing
+from catena.simulation.following import nobody_follows
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.instant import Instant
 from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed, Problem
@@ -39,10 +40,6 @@ from catena.validation import is_finite, is_one_of, is_positive, real_array, sho
 METHODS = tuple(name for name in INTEGRATORS if name != "abm4")
 # Adaptive methods take the step they are told to, whatever its error.
 ANY_ERROR = 1e280
-
-
-def _ignore(t: float) -> None:
-    """Do nothing: a single step shows no progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +80,7 @@ class Stepper:
         step: float = 1e-3,
         integrator: str = "rk4",
         motion: Mapping[str, Prescribed | ArrayLike | str] | None = None,
-        forces: Mapping[str, Applied | Sequence[Any]] | None = None,
+        forces: Mapping[str, Applied | Sequence[float | str]] | None = None,
         drift: str | Remedy = "projection",
         near: Mapping[str, ArrayLike] | None = None,
         control: Control | Described | ForcesByFormula | None = None,
@@ -164,7 +161,7 @@ class Stepper:
 
     def _lay_out(self) -> None:
         """Lay out the step for what acts."""
-        self._mover = CompiledSteps(self._acting, self._drift, None, np.inf, _ignore)
+        self._mover = CompiledSteps(self._acting, self._drift, None, np.inf, nobody_follows)
         self._mover.begin(self._states, self.size)
         self._prepare()
         # What the step is told, until forces at loop joints are named.

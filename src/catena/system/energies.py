@@ -4,25 +4,19 @@ and how they change with the state."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from catena import dynamics
-from catena.kernels import arrays, plain
+from catena.kernels import arrays
 from catena.questions.derivatives import of_energies
 from catena.system.by_state import ask_each
 from catena.system.dynamics_calls import posed
 from catena.system.of_system import of_system
 
 if TYPE_CHECKING:
-    from catena.kernels.evaluation import Evaluator
     from catena.system.system import System
-
-
-# So many states are quicker one by one than together.
-FEW = 4
 
 
 def energies(
@@ -30,30 +24,8 @@ def energies(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the kinetic and the potential energy, each of shape (...), as `kinetic_energy` and `potential_energy` of
     the system tell them, in one pass over the bodies."""
-    T, V = _of_few(system, q, v) or system.mechanics.energies(q, v)
+    T, V = system.mechanics.energies(q, v)
     return with_loop_rotors(system, T, q, v), with_stored(system, V, q, near)
-
-
-def _of_few(system: System, q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the energies (states,) that bodies have of few states q (states, nq), v (states, nv), each the shortest
-    way; None where that is not possible."""
-    if not (isinstance(q, np.ndarray) and isinstance(v, np.ndarray)) or q.ndim != 2 or len(q) > FEW:
-        return None
-    if q.shape[:-1] != v.shape[:-1] or system.plan.owner is not None or plain.blocks:
-        return None
-    system.mechanics.evaluator.check_current()
-    one = system.mechanics.evaluator.once(_energies_of_one)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for state in zip(q, v, strict=True):
-        each = one(*state)
-        if each is None:
-            return None
-        found.append(each)
-    return np.array([T[0] for T, _ in found]), np.array([V[0] for _, V in found])
-
-
-def _energies_of_one(evaluator: Evaluator) -> Any:
-    return evaluator.shortest(dynamics.energies, frozenset())
 
 
 def with_loop_rotors(system: System, T: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:

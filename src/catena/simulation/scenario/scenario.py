@@ -20,7 +20,14 @@ from catena.simulation.arguments import event_list, initial_state, sample_times,
 from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
-from catena.simulation.problem import Applied, Control, Prescribed, check_coordinates, check_settings
+from catena.simulation.problem import (
+    Applied,
+    Control,
+    ForcesByFormula,
+    Prescribed,
+    check_coordinates,
+    check_settings,
+)
 from catena.simulation.references.protocol import is_reference
 from catena.simulation.scenario.changes import Change, change_list, check_changes
 from catena.simulation.scenario.contents import contents, digest, same
@@ -72,7 +79,7 @@ class Scenario:
     initial: ArrayLike | Mapping[str, ArrayLike] | None = None
     velocity: ArrayLike | Mapping[str, ArrayLike] | None = None
     drives: Mapping[str, Prescribed | ArrayLike | str] = field(default_factory=_nothing)
-    control: Control | Described | Mapping[str, Any] | Sequence[Described] | None = None
+    control: Control | Described | ForcesByFormula | Sequence[Described] | None = None
     wrenches: Mapping[str, Applied | Sequence[Any]] = field(default_factory=_nothing)
     contacts: Sequence[Contact | Stop | TipContact] | Contact | Stop | TipContact = ()
     events: Sequence[Event | Control] | Event | Control = ()

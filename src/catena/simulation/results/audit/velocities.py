@@ -83,7 +83,8 @@ def _motions(run: Segment, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     size = np.maximum(np.abs(moved), half * (np.abs(before) + np.abs(after)))
     # A joint that hardly moves, and a start from rest, are measured by the rest of the motion, and by what is nothing:
     # in the first step of a method of first order nothing moves at all.
-    least = STILL * scales_of(run.system.plan).units + PART * size.max(axis=(-1, -2), keepdims=True)
+    most = size.max(axis=(-1, -2), keepdims=True) if run.batch else size.max()
+    least = STILL * scales_of(run.system.plan).units + PART * most
     return moved, half * (before + after), size, least
 
 
