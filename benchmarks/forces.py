@@ -10,7 +10,7 @@ from benchmarks.table import Figure, figure_table
 from benchmarks.timing import best_of
 from catena.dynamics import articulated_body
 from catena.dynamics.elements.force_sweeps import with_forces
-from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination import loop_elimination, shape_for
 from catena.mechanism import Mechanism
 from catena.mechanism.generators import arm7, stewart
 
@@ -73,7 +73,7 @@ def evaluations(plain: Mechanism, pressed: dict[str, Mechanism]) -> dict[str, fl
         system = mechanism.system()
         states = closed_states if system.loops else random_states
         q, v, tau, _ = (np.ascontiguousarray(np.tile(x, (BATCH // 64, 1))) for x in states(system, 64, 0))
-        dynamics = loop_elimination(sort_for(system.plan)) if system.loops else articulated_body
+        dynamics = loop_elimination(shape_for(system.plan)) if system.loops else articulated_body
         if word:
             program = system.mechanics.program(
                 with_forces(dynamics),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.equations.derivation import Derivation
 from catena.equations.loop_rows import loop_constraints, require_formulas
 from catena.errors import EquationsError
@@ -52,7 +52,7 @@ def loop_opening(derivation: Derivation, near: Mapping[str, Any]) -> LoopOpening
             f"The loop joints {silent} of {plan.name!r} find their coordinates by an iteration, so there is no "
             f"expression of how far they are open: give their kind a `coordinates` that takes symbols, or cut others."
         )
-    found = derivation.play(loop_constraints(sort_for(plan)), ("q",))
+    found = derivation.play(loop_constraints(shape_for(plan)), ("q",))
     positions, errors = {}, []
     counted = {loop.name for loop in counted_positions(plan)}
     for loop in plan.loop_joints:

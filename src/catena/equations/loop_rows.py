@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import EliminationShape, loop_elimination, sort_for
+from catena.dynamics.loops.elimination import EliminationShape, loop_elimination, shape_for
 from catena.dynamics.loops.elimination.steps import drag, start, velocities
 from catena.dynamics.loops.elimination.ties import tell_loop
 from catena.dynamics.loops.formulations.certified_elimination import knows_joints
@@ -48,12 +48,12 @@ class RotorRow:
 
 
 @lru_cache(maxsize=8)
-def loop_constraints(sort: EliminationShape, poses: bool = False) -> Algorithm:
+def loop_constraints(shape: EliminationShape, poses: bool = False) -> Algorithm:
     """Return how tree joints stand and move, and how loops of up to so many constraints hold their bodies; with `poses`
     also how bodies stand and move."""
     outputs = {"pose": Transform, "v": Motion} if poses else {}
     return replace(
-        loop_elimination(sort), name=f"loop_constraints_{sort}",
+        loop_elimination(shape), name=f"loop_constraints_{shape}",
         sweeps=(velocities, start, drag, Schedule(_order)), ground_outputs=(),
         outputs={"X": Transform, "S": COLUMNS, "c": Motion, **outputs}, per_node=frozenset({"S"}),
         multiplier_outputs=("K_child", "K_parent", "gamma", "drag_child", "drag_parent"),
@@ -106,7 +106,7 @@ def loop_rows(derivation: Derivation, moving: bool = True) -> LoopRows:
 def told_of_loops(plan: Plan) -> Algorithm:
     """Return the algorithm that tells what rows of the loops of a plan are made of."""
     asked = any(term.loop >= 0 for coupling in plan.couplings for term in coupling.terms)
-    return loop_constraints(sort_for(plan), asked)
+    return loop_constraints(shape_for(plan), asked)
 
 
 def rows_of(

@@ -8,7 +8,7 @@ import numpy as np
 
 from catena import dynamics, kinematics
 from catena.dynamics.elements.force_report import force_report
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.least_change import closure as closure_algorithm
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.dynamics.loops.motion_problem import motion_problem
@@ -209,7 +209,7 @@ def _minimal_coordinates(request: Request) -> Outputs:
 def _closure(request: Request) -> Outputs:
     _require_loops(request)
     plan = request.plan
-    found = request.derivation.play(closure_algorithm(sort_for(plan)), ("q", "v"))
+    found = request.derivation.play(closure_algorithm(shape_for(plan)), ("q", "v"))
     parts = [
         np.concatenate([found[name][k, : loop.constraints] for k, loop in enumerate(plan.constraints)])
         for name in ("position", "velocity")

@@ -18,7 +18,7 @@ import numpy as np
 
 from catena import dynamics, sources
 from catena.dynamics.loops.elimination import loop_elimination
-from catena.dynamics.loops.elimination.blocks import SORTS
+from catena.dynamics.loops.elimination.blocks import SHAPES
 from catena.dynamics.loops.formulations.certified_elimination import elimination_of
 from catena.equations.building import unrolled_graph
 from catena.equations.lanes import lane_code, load
@@ -37,7 +37,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         dynamics.articulated_body,
         dynamics.newton_euler,
         dynamics.composite_body,
-        *(loop_elimination(sort) for sort in SORTS),
+        *(loop_elimination(shape) for shape in SHAPES),
     )
 }
 """The algorithms that can be specialised, by name; besides them there are those of flexible bodies, which are made for

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.loops.elimination import borrowers, loop_wrenches, sort_for
+from catena.dynamics.loops.elimination import borrowers, loop_wrenches, shape_for
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.dynamics.loops.loop_derivatives import loop_derivatives
 from catena.dynamics.mechanics import Mechanics
@@ -219,7 +219,7 @@ def _in_lanes(evaluator: Evaluator, rows: Mapping[str, np.ndarray], results: lis
     plan = evaluator.plan
     names = ("tau", "f_ext", "a_base")
     moved = evaluator.evaluate(
-        loop_wrenches(sort_for(plan)),
+        loop_wrenches(shape_for(plan)),
         {"q": rows["q"], "qd": rows["qd"], **{n: rows.get(n) for n in names}}, finite=False,
     )  # fmt: skip
     trusted = is_trusted(*(moved[name][:, 0] for name in ("defect", "change", "before", "size")))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from catena import dynamics
 from catena.dynamics.loops import closed_chains
-from catena.dynamics.loops.elimination import loop_wrenches, sort_for
+from catena.dynamics.loops.elimination import loop_wrenches, shape_for
 from catena.dynamics.loops.formulations import LoopProblem, LoopSolution
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
 from catena.errors import StateError
@@ -90,7 +90,7 @@ def coupling_forces(
     found = _unique(problem) if is_lanes else None
     if found is not None:
         first = len(plan.loop_joints)
-        forces = -found["total"].reshape(problem.states, -1, sort_for(plan).columns)[:, first:, 0]
+        forces = -found["total"].reshape(problem.states, -1, shape_for(plan).columns)[:, first:, 0]
         own = [(c, tied.name) for c, tied in enumerate(plan.couplings) if not tied.is_rotor]
         return {name: forces[:, c].reshape(problem.batch) for c, name in own}
     problem, solution = _with_all_constraints(system, problem)
@@ -152,15 +152,15 @@ def _unique(problem: LoopProblem) -> dict[str, np.ndarray] | None:
     plan = problem.plan
     if not is_for(plan):
         return None
-    sort = sort_for(plan)
-    result = problem.evaluator.evaluate(loop_wrenches(sort), problem.inputs, finite=False)
+    shape = shape_for(plan)
+    result = problem.evaluator.evaluate(loop_wrenches(shape), problem.inputs, finite=False)
     closing = [
         loop.constraints
         for loop in plan.loop_joints
         if loop.constraints and loop.parent_node != loop.child_node
     ]
     tied = [int(coupling.acts) for coupling in plan.couplings]
-    padding = sort.columns * len(closing + tied) - sum(closing + tied)
+    padding = shape.columns * len(closing + tied) - sum(closing + tied)
     trusted = is_trusted(*(result[name][:, 0] for name in ("defect", "change", "before", "size")))
     if not np.all(trusted & (result["stiffness"][:, 0] - padding < UNIQUE)) or not (
         len(closing) == len(plan.loop_joints) and all(tied)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from catena import dynamics
 from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree, settle
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.loops.least_holding import held_still, least_holding
@@ -565,6 +565,6 @@ def _algorithm(plan: Plan, loops_stick: bool, loaded: bool = False) -> Algorithm
     if not plan.loop_joints and not plan.couplings:
         tree = dynamics.tree_dynamics(plan, drives=True)
         return loaded_tree(tree) if loaded else tree
-    found = hybrid_elimination(sort_for(plan, loops_stick))
+    found = hybrid_elimination(shape_for(plan, loops_stick))
     found = loaded_elimination(found) if loaded else found
     return with_dry_loops(found, loaded) if loops_stick else found

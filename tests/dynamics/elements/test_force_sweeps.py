@@ -10,7 +10,7 @@ import catena as ct
 from benchmarks.states import closed_states, random_states
 from catena.dynamics import articulated_body, hybrid_dynamics, newton_euler
 from catena.dynamics.elements.force_sweeps import force_sweeps, with_forces
-from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination import loop_elimination, shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.errors import KernelError
 from catena.forces import KINDS, FrameForce, JointSpring, JointStop, PointSpring, Table
@@ -78,7 +78,7 @@ def test_loops_feel_forces_as_joint_forces_and_wrenches(agree):
     assert {force.site for force in s.mechanics.elements.placed} == {"frames", "tree", "loop"}
     q, v, tau = given_states(s, 5)
     e = s.forces.loads(q, v)
-    found = accelerations(s, with_forces(loop_elimination(sort_for(s.plan))), q, v, tau)["qdd"]
+    found = accelerations(s, with_forces(loop_elimination(shape_for(s.plan))), q, v, tau)["qdd"]
     agree(found, s.forward_dynamics(q, v, tau + e.tau, f_ext=e.f_ext, method="kkt", elements=False), 1e-11)
     agree(found, s.forward_dynamics(q, v, tau), 1e-11)
 
@@ -98,7 +98,7 @@ def test_prescribed_joints_among_forces(loops, agree):
         given[:, own] = 0.7
     mask = np.zeros(s.nv)
     mask[own] = 1.0
-    dynamics = hybrid_elimination(sort_for(s.plan)) if loops else hybrid_dynamics
+    dynamics = hybrid_elimination(shape_for(s.plan)) if loops else hybrid_dynamics
     found = accelerations(s, with_forces(dynamics), q, v, tau, driven=mask, qdd_given=given)
     prescribed = {driven: given[:, own]}
     vdot, drive = s.hybrid_dynamics(q, v, tau + e.tau, prescribed, f_ext=e.f_ext, elements=False)
@@ -111,7 +111,7 @@ def test_prescribed_joints_among_forces(loops, agree):
 def test_plain_numbers_and_compiled_ones_agree(loops, agree):
     s = pressed(loops=loops).system()
     q, v, tau = given_states(s, 2)
-    dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body, count=True)
+    dynamics = with_forces(loop_elimination(shape_for(s.plan)) if loops else articulated_body, count=True)
     compiled = accelerations(s, dynamics, q, v, tau)
     with plain_numbers():
         plain = accelerations(s, dynamics, q, v, tau)
@@ -123,7 +123,7 @@ def test_plain_numbers_and_compiled_ones_agree(loops, agree):
 def test_alone_and_in_a_batch_bits_are_equal(loops):
     s = pressed(loops=loops).system()
     q, v, tau = given_states(s, 11)
-    dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body)
+    dynamics = with_forces(loop_elimination(shape_for(s.plan)) if loops else articulated_body)
     many = accelerations(s, dynamics, q, v, tau)["qdd"]
     program = s.mechanics.program(
         dynamics, frozenset({"f_given", "a_base"}), lanes=2, forces=s.mechanics.elements.placed
@@ -138,7 +138,7 @@ def test_alone_and_in_a_batch_bits_are_equal(loops):
 def test_powers_are_counted_by_source(loops, agree):
     s = pressed(loops=loops).system()
     q, v, tau = given_states(s, 5)
-    dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body, count=True)
+    dynamics = with_forces(loop_elimination(shape_for(s.plan)) if loops else articulated_body, count=True)
     counted = accelerations(s, dynamics, q, v, tau)
     agree(counted["power_actuators"][:, 0], np.sum(tau * v, axis=-1), 1e-12)
     for source, power in s.forces.powers(q, v).items():
@@ -165,7 +165,7 @@ def test_friction_of_joints_is_counted_and_not_felt_twice(loops, agree):
         m.add_frame("end", "b2", ct.Pose(p=(1, 0, 0)))
     s = m.system()
     q, v, tau, _ = random_states(s, 4, 0)
-    dynamics = with_forces(loop_elimination(sort_for(s.plan)) if loops else articulated_body, count=True)
+    dynamics = with_forces(loop_elimination(shape_for(s.plan)) if loops else articulated_body, count=True)
     assert not s.mechanics.elements.placed and len(s.mechanics.elements.frictions) == (4 if loops else 3)
     counted, bare = (
         s.mechanics.evaluator.evaluate(dynamics, {"q": q, "qd": v, "given": tau}, forces=forces)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.mechanism.generators import arm7, chain, four_bar, random_mechanism
 from catena.simulation.stepping import compiled
 from catena.simulation.stepping.methods.step import reuses_last_stage
@@ -164,7 +164,7 @@ def test_where_the_first_stage_is_taken_over():
         assert not reuses_last_stage(
             StepVariant(
                 name,
-                sort_for(four_bar().system().mechanics.effective_plan),
+                shape_for(four_bar().system().mechanics.effective_plan),
             )
         )
     assert not any(reuses_last_stage(StepVariant(name, None)) for name in ("rk4", "abm4", "leapfrog"))

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from catena import dynamics
-from catena.dynamics.loops.elimination import loop_elimination, sort_for
+from catena.dynamics.loops.elimination import loop_elimination, shape_for
 from catena.dynamics.tree.open_chains import open_chains
 from catena.equations.building import unrolled_graph
 from catena.equations.counting import OperationCount, count_graph
@@ -233,7 +233,7 @@ def _solved(symbolic: SymbolicPlan) -> ExpressionGraph:
 
 
 def _eliminated(symbolic: SymbolicPlan) -> ExpressionGraph:
-    algorithm = loop_elimination(sort_for(symbolic.plan))
+    algorithm = loop_elimination(shape_for(symbolic.plan))
     return unrolled_graph(unroll(algorithm, symbolic, ("q", "qd", "tau")).only(("qdd",)))
 
 

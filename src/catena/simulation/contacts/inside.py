@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.dynamics import articulated_body
 from catena.dynamics.contacts.contact_forces import PLACES, SIZE, Pair
-from catena.dynamics.loops.elimination import borrowers, loop_elimination, sort_for
+from catena.dynamics.loops.elimination import borrowers, loop_elimination, shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.tree.hybrid_dynamics import hybrid_dynamics
 from catena.kernels import Algorithm, is_plain
@@ -57,7 +57,7 @@ def dynamics_of(system: System, driven: bool) -> Algorithm:
     loops, couplings and flexible bodies; some joints may be `driven`."""
     if is_rigid_tree(system):
         return hybrid_dynamics if driven else articulated_body
-    return (hybrid_elimination if driven else loop_elimination)(sort_for(system.mechanics.effective_plan))
+    return (hybrid_elimination if driven else loop_elimination)(shape_for(system.mechanics.effective_plan))
 
 
 @dataclass(frozen=True, eq=False)

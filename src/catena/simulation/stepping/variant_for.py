@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from catena.dynamics import most_modes
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_friction
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
@@ -40,7 +40,7 @@ def variant_for(
     eliminates = (drift.couples or bends) and not drift.in_python
     return StepVariant(
         method,
-        sort_for(system.mechanics.effective_plan, sticks) if eliminates else None,
+        shape_for(system.mechanics.effective_plan, sticks) if eliminates else None,
         bool(acting.placed),
         law.shape if law else None,
         projects=drift.projects,

@@ -10,7 +10,7 @@ import numpy as np
 from catena.dynamics.flexible.flexible_body import is_flexible
 from catena.dynamics.loops.closing.consistent_velocity import consistent_velocity
 from catena.dynamics.loops.closing.quick_assembly import kept_entries, quick_assembly
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.least_change import closure as compiled_closure
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.errors import CatenaError, LoopError, StateError, raise_for_states
@@ -136,7 +136,7 @@ def _compiled(evaluator: Evaluator) -> tuple[Algorithm, np.ndarray] | None:
     a kind of joint does not give its coordinates as formulas."""
     if not knows_all_coordinates(evaluator.plan):
         return None
-    return compiled_closure(sort_for(evaluator.plan)), evaluator.once(kept_entries)
+    return compiled_closure(shape_for(evaluator.plan)), evaluator.once(kept_entries)
 
 
 def _closure_of_user_kinds(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from catena.descent import Descent, largest, remembered
 from catena.dynamics.loops.closing.loop_closure import closure
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.least_change import position_correction, velocity_correction
 from catena.dynamics.loops.formulations.certified_elimination import is_trusted
 from catena.dynamics.loops.problem import LoopProblem, row_scales, typical_inertia
@@ -130,7 +130,7 @@ def correction(evaluator: Evaluator, q: Any, v: Any) -> tuple[np.ndarray, np.nda
 
 def _correcting(plan: Plan, of_positions: bool) -> Algorithm:
     """Return the least change of positions, or of velocities."""
-    return (position_correction if of_positions else velocity_correction)(sort_for(plan))
+    return (position_correction if of_positions else velocity_correction)(shape_for(plan))
 
 
 def project_holding(

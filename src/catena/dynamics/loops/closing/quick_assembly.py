@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from catena.descent import SLOW, Descent, largest
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.least_change import closure
 from catena.joints import JointKind
 from catena.joints.contract import HINGE
@@ -77,7 +77,7 @@ class QuickAssembly:
 
     @cached_property
     def _program(self) -> Program:
-        return self.evaluator.program(closure(sort_for(self.plan)), frozenset())
+        return self.evaluator.program(closure(shape_for(self.plan)), frozenset())
 
     @cached_property
     def _alone(self) -> Any:
@@ -319,7 +319,7 @@ class QuickAssembly:
 def kept_entries(evaluator: Evaluator) -> np.ndarray:
     """Return which entries (m,) of all columns that the elimination has for loops are constraints."""
     counts = np.array([each.constraints for each in evaluator.plan.constraints], dtype=int)
-    return np.flatnonzero(np.arange(sort_for(evaluator.plan).columns) < counts[:, None])
+    return np.flatnonzero(np.arange(shape_for(evaluator.plan).columns) < counts[:, None])
 
 
 def quick_assembly(evaluator: Evaluator) -> QuickAssembly | None:

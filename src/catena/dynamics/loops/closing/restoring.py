@@ -6,7 +6,7 @@ import numpy as np
 
 from catena.dynamics import composite_body
 from catena.dynamics.flexible.tree_accelerations import tree_accelerations
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.least_change import holds
 from catena.dynamics.tree.rotors import with_rotors
 from catena.kernels.evaluation import Evaluator
@@ -21,10 +21,10 @@ def suitable_strength(evaluator: Evaluator, q: np.ndarray) -> tuple[float, float
     (nq,): with the largest acceleration by unit forces x of either sort they are 1 / (T^2 x) and 2 / (T x), so that no
     error fades quicker than about exp(-4 t / T), whatever else follows more slowly."""
     plan = evaluator.plan
-    sort = sort_for(plan)
+    shape = shape_for(plan)
     rest = np.zeros((1, plan.nv))
-    found = evaluator.evaluate(holds(sort), {"q": q[None], "qd": rest})
-    turning = turning_parts(evaluator, found["K_child"], sort.columns)[0]
+    found = evaluator.evaluate(holds(shape), {"q": q[None], "qd": rest})
+    turning = turning_parts(evaluator, found["K_child"], shape.columns)[0]
     states = constraint_states(evaluator, q[None], rest)
     H = with_rotors(plan, evaluator.evaluate(composite_body, {"q": q[None]})["H"])[0]
     strength: list[float] = []
@@ -62,16 +62,16 @@ def restoring_acceleration(
     -k e - d e' along the constraints of q (states, nq), v (states, nv), with `strength` k and d for distances and then
     for angles."""
     plan = evaluator.plan
-    sort, states = sort_for(plan), len(q)
-    found = evaluator.evaluate(holds(sort), {"q": q, "qd": v})
+    shape, states = shape_for(plan), len(q)
+    found = evaluator.evaluate(holds(shape), {"q": q, "qd": v})
     k, d, k_turning, d_turning = strength
-    s = turning_parts(evaluator, found["K_child"], sort.columns)
+    s = turning_parts(evaluator, found["K_child"], shape.columns)
     force = -(k + s * (k_turning - k)) * found["position"] - (d + s * (d_turning - d)) * found["velocity"]
     f_ext = np.zeros((states, plan.n, 6))
     for k, loop in enumerate(plan.loop_joints):
         if loop.constraints:
             for node, side in ((loop.child_node, "K_child"), (loop.parent_node, "K_parent")):
-                K = found[side][:, k].reshape(states, sort.columns, 6)
+                K = found[side][:, k].reshape(states, shape.columns, 6)
                 f_ext[:, node] += np.einsum("sc,sci->si", force[:, k], K)
     f_ext[:, 0] = 0.0
     tau = np.zeros((states, plan.nv))

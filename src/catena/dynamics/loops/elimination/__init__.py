@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from catena.dynamics.loops.elimination.blocks import EliminationShape, sort_for, views
+from catena.dynamics.loops.elimination.blocks import EliminationShape, shape_for, views
 from catena.dynamics.loops.elimination.lending import borrowers as borrowers
 from catena.dynamics.loops.elimination.schedule import KEEPING, rewritten, schedule, steps_for
 from catena.dynamics.loops.elimination.steps import accelerating_ground
@@ -31,39 +31,39 @@ from catena.spatial import Force, Motion, Transform
 
 
 @lru_cache(maxsize=32)
-def loop_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
-    """Return the elimination of a sort; `sort_for` tells which a plan needs. With `implicit` modes have the inertia and
-    the force that a step implicit in them lends them."""
+def loop_elimination(shape: EliminationShape, implicit: bool = False) -> Algorithm:
+    """Return the elimination of a shape; `shape_for` tells which a plan needs. With `implicit` modes have the inertia
+    and the force that a step implicit in them lends them."""
     order = partial(schedule, implicit=True) if implicit else schedule
     return Algorithm(
-        f"loop_elimination_{sort}{'_implicit' * implicit}", accelerating_ground(sort.modes),
-        (*steps_for(sort, implicit), Schedule(order)),
+        f"loop_elimination_{shape}{'_implicit' * implicit}", accelerating_ground(shape.modes),
+        (*steps_for(shape, implicit), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY, "tau": VELOCITY, "f_ext": Force}, outputs={"qdd": VELOCITY},
         ground_inputs={"a_base": Motion}, ground_outputs=("defect", "change", "before", "size"),
-        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=rewritten(sort), views=views(sort),
-        columns=sort.columns, link_rows=sort.link_rows,
+        optional=frozenset({"tau", "f_ext", "a_base"}), rewritten=rewritten(shape), views=views(shape),
+        columns=shape.columns, link_rows=shape.link_rows,
     )  # fmt: skip
 
 
 @lru_cache(maxsize=8)
-def loop_wrenches(sort: EliminationShape) -> Algorithm:
+def loop_wrenches(shape: EliminationShape) -> Algorithm:
     """Return the same with the wrenches of all joints: of tree joints on their nodes, with the transforms X from the
     nodes' parents, and of loop joints on their children, all in node frames; `stiffness` tells whether they are
     unique."""
-    base = loop_elimination(sort)
+    base = loop_elimination(shape)
 
     def stiff_ground(ground: Any) -> None:
         base.ground(ground)
         ground.stiffness = 0.0
 
-    keeping = (*KEEPING, *KEEPING_TIES) if sort.coupled else KEEPING
+    keeping = (*KEEPING, *KEEPING_TIES) if shape.coupled else KEEPING
     return replace(
-        base, name=f"loop_wrenches_{sort}", ground=stiff_ground,
-        sweeps=(*steps_for(sort), *keeping, Schedule(partial(schedule, keep=True))),
+        base, name=f"loop_wrenches_{shape}", ground=stiff_ground,
+        sweeps=(*steps_for(shape), *keeping, Schedule(partial(schedule, keep=True))),
         outputs={"qdd": VELOCITY, "wrench": Force, "X": Transform},
         ground_outputs=(*base.ground_outputs, "stiffness"), multiplier_outputs=("on_child", "total"),
         rewritten=base.rewritten | {"wrench"},
     )  # fmt: skip
 
 
-__all__ = ["EliminationShape", "loop_elimination", "loop_wrenches", "sort_for"]
+__all__ = ["EliminationShape", "loop_elimination", "loop_wrenches", "shape_for"]

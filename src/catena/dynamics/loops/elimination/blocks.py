@@ -1,6 +1,6 @@
 """The blocks that an elimination is made of, for loops of up to so many constraints and bodies of up to so many modes.
 
-Every loop gets the same number of columns, and those that it does not need are zero: so there are only three sorts of
+Every loop gets the same number of columns, and those that it does not need are zero: so there are only three shapes of
 compiled elimination (3, 5 and 6 columns), whatever the mechanism, and as many that know couplings, besides one for
 trees with couplings. Among flexible bodies there are as many for each number of modes.
 """
@@ -21,7 +21,7 @@ from catena.structure import Plan
 
 @dataclass(frozen=True)
 class EliminationShape:
-    """A sort of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
+    """A shape of compiled elimination: for loops of up to so many constraints, which are the columns of their blocks,
     with couplings or without, and for bodies that have 6 + `modes` accelerations at most."""
 
     columns: int
@@ -42,7 +42,7 @@ class EliminationShape:
         return 6 + self.modes + max(6, self.modes)
 
 
-SORTS = (
+SHAPES = (
     EliminationShape(3),
     EliminationShape(5),
     EliminationShape(6),
@@ -53,8 +53,8 @@ SORTS = (
 )
 
 
-def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
-    """Return the sort with the fewest columns that serves all loops of a plan, its couplings, and the modes of its
+def shape_for(plan: Plan, sticks: bool = False) -> EliminationShape:
+    """Return the shape with the fewest columns that serves all loops of a plan, its couplings, and the modes of its
     bodies; where friction `sticks`, loop joints that have some may hold along all their motions besides."""
     held = [
         loop.kind.nv if sticks and any(x != 0.0 for x in loop.friction) else 0 for loop in plan.loop_joints
@@ -63,7 +63,7 @@ def sort_for(plan: Plan, sticks: bool = False) -> EliminationShape:
         (loop.constraints + more for loop, more in zip(plan.loop_joints, held, strict=True)), default=0
     )
     coupled = bool(plan.couplings)
-    found = next(sort for sort in SORTS if sort.columns >= most and sort.coupled is coupled)
+    found = next(shape for shape in SHAPES if shape.columns >= most and shape.coupled is coupled)
     return replace(found, modes=most_modes(plan))
 
 
@@ -89,22 +89,22 @@ class Columns:
         return ForceSpace.zero(self.n)
 
 
-def views(sort: EliminationShape) -> dict[str, Any]:
+def views(shape: EliminationShape) -> dict[str, Any]:
     """Return the records of loops, of their links to bodies, of their effects on each other, and of joints that are
     coupled."""
-    columns = sort.columns
+    columns = shape.columns
     block, vector, triangle = Columns(columns), ArrayView((columns,)), Triangle(columns)
     ends: dict[str, Any] = {"K_child": block, "E_child": block, "K_parent": block, "E_parent": block}
     link = {"K": block, "E": JointRows(columns)}
-    if sort.modes:
-        held, rows = ArrayView((sort.modes, columns)), ArrayView((max(6, sort.modes), columns))
+    if shape.modes:
+        held, rows = ArrayView((shape.modes, columns)), ArrayView((max(6, shape.modes), columns))
         ends = {
             "K_child": block, "Km_child": held, "E_child": rows, "K_parent": block, "Km_parent": held, "E_parent": rows,
         }  # fmt: skip
         link = {"K": block, "Km": held, "E": JointRows(columns)}
     term = {**ends, "w_child": Force, "w_parent": Force, "motion": ArrayView((3,))}
     return {
-        **({"term": term} if sort.coupled else {}),
+        **({"term": term} if shape.coupled else {}),
         "multiplier": {
             **ends, "gamma": vector, "l": vector, "L": triangle, "M": vector, "W": triangle, "w": vector, "lam": vector,
             "total": vector, "drag_child": Force, "drag_parent": Force, "on_child": Force, "position": vector,

@@ -68,14 +68,14 @@ def leave_with_feedback(multiplier: Any, child: Any) -> None:
 
 @lru_cache(maxsize=32)
 def elimination_with_feedback(
-    sort: EliminationShape, driven: bool = False, implicit: bool = False
+    shape: EliminationShape, driven: bool = False, implicit: bool = False
 ) -> Algorithm:
-    """Return the elimination of a sort with the ground input `feedback`; where joints are
+    """Return the elimination of a shape with the ground input `feedback`; where joints are
     `driven`, with the inputs of `hybrid_dynamics`."""
-    base = (hybrid_elimination if driven else loop_elimination)(sort, implicit)
+    base = (hybrid_elimination if driven else loop_elimination)(shape, implicit)
     plain, moving = (move_driven, move_driven_and_tell) if driven else (velocities, move_and_tell)
     instead: dict[Sweep, Sweep] = {plain: moving, start: start_with_feedback, stand_in: stand_in_and_tell}
-    ties = (leave_with_feedback,) if sort.coupled else ()
+    ties = (leave_with_feedback,) if shape.coupled else ()
     order = hybrid_schedule if driven else schedule
 
     def ground(ground: Any) -> None:

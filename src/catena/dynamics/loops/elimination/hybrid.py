@@ -81,13 +81,13 @@ hybrid_schedule = partial(
 
 
 @lru_cache(maxsize=32)
-def hybrid_elimination(sort: EliminationShape, implicit: bool = False) -> Algorithm:
-    """Return the elimination of a sort, with the inputs of `hybrid_dynamics`."""
-    base = loop_elimination(sort, implicit)
+def hybrid_elimination(shape: EliminationShape, implicit: bool = False) -> Algorithm:
+    """Return the elimination of a shape, with the inputs of `hybrid_dynamics`."""
+    base = loop_elimination(shape, implicit)
     instead = {
         velocities: move_driven, articulate: articulate_driven, accelerate: accelerate_driven, judge: judge_driven,
     }  # fmt: skip
-    steps = [instead.get(step, step) for step in steps_for(sort, implicit)]
+    steps = [instead.get(step, step) for step in steps_for(shape, implicit)]
     return replace(
         base, name=f"driven_{base.name}",
         sweeps=(*steps, Schedule(partial(hybrid_schedule, implicit=implicit))),

@@ -134,68 +134,68 @@ def _measuring(at: Any, look: OnCall = measure) -> list[Entry]:
 
 
 @lru_cache(maxsize=8)
-def closure(sort: EliminationShape) -> Algorithm:
+def closure(shape: EliminationShape) -> Algorithm:
     """Return the position and velocity errors of loops of up to so many constraints, and of couplings."""
-    sort = sort.rigid
+    shape = shape.rigid
     return Algorithm(
-        f"closure_{sort}", resting_ground, (stand, measure, *_ties(sort), Schedule(_measuring)),
+        f"closure_{shape}", resting_ground, (stand, measure, *_ties(shape), Schedule(_measuring)),
         inputs={"q": POSITION, "qd": VELOCITY},
         multiplier_outputs=("position", "velocity"), optional=frozenset({"qd"}), rewritten=frozenset({"e"}),
-        views=views(sort), columns=sort.columns,
+        views=views(shape), columns=shape.columns,
     )  # fmt: skip
 
 
 @lru_cache(maxsize=8)
-def holds(sort: EliminationShape) -> Algorithm:
+def holds(shape: EliminationShape) -> Algorithm:
     """Return the errors of loops, and the wrenches K_child and K_parent on the nodes of their two bodies that unit
     forces along the constraints make."""
-    base = closure(sort)
+    base = closure(shape)
     return replace(
-        base, name=f"holds_{sort.rigid}",
-        sweeps=(stand, measure_and_hold, *_ties(sort), Schedule(partial(_measuring, look=measure_and_hold))),
+        base, name=f"holds_{shape.rigid}",
+        sweeps=(stand, measure_and_hold, *_ties(shape), Schedule(partial(_measuring, look=measure_and_hold))),
         multiplier_outputs=("position", "velocity", "K_child", "K_parent"),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=32)
-def position_correction(sort: EliminationShape) -> Algorithm:
+def position_correction(shape: EliminationShape) -> Algorithm:
     """Return the least change of position that closes the loops, to first order, as `qdd`, and how far it can be
     trusted; changes are measured beside a turn of everything by a radian."""
     return _correction(
-        "position_correction", 1.0, accelerate, start_open, leave_open, sort, frozenset({"qd"})
+        "position_correction", 1.0, accelerate, start_open, leave_open, shape, frozenset({"qd"})
     )
 
 
 @lru_cache(maxsize=32)
-def velocity_correction(sort: EliminationShape) -> Algorithm:
+def velocity_correction(shape: EliminationShape) -> Algorithm:
     """Return the least change of velocity that stops the loops from opening, as `qdd`, and how far it can be
     trusted."""
-    return _correction("velocity_correction", 0.0, change, start_opening, leave_opening, sort, frozenset())
+    return _correction("velocity_correction", 0.0, change, start_opening, leave_opening, shape, frozenset())
 
 
-def _ties(sort: EliminationShape) -> tuple[OnCall, ...]:
-    return TELLING if sort.coupled else ()
+def _ties(shape: EliminationShape) -> tuple[OnCall, ...]:
+    return TELLING if shape.coupled else ()
 
 
 def _correction(
-    name: str, turn: float, come_back: OnCall, begin: OnCall, finish: OnCall, sort: EliminationShape,
+    name: str, turn: float, come_back: OnCall, begin: OnCall, finish: OnCall, shape: EliminationShape,
     optional: frozenset[str],
 ) -> Algorithm:  # fmt: skip
     instead = {velocities: stand, start: begin, accelerate: come_back}
     # Nothing acts, on particles neither.
-    steps = [instead.get(step, step) for step in steps_for(sort) if step is not flexible.weigh]
+    steps = [instead.get(step, step) for step in steps_for(shape) if step is not flexible.weigh]
     order = partial(
         schedule, move=stand, begin_loop=begin, rub=False, finish=finish, come_back=come_back, rests=True
     )
 
     def ground(ground: Any) -> None:
         rest(ground)
-        flexible.begin_rows(ground, sort.modes)
+        flexible.begin_rows(ground, shape.modes)
         ground.pace = Magnitudes(turn, 0.0)
 
     return Algorithm(
-        f"{name}_{sort}", ground, (*steps, *((finish,) if sort.coupled else ()), Schedule(order)),
+        f"{name}_{shape}", ground, (*steps, *((finish,) if shape.coupled else ()), Schedule(order)),
         inputs={"q": POSITION, "qd": VELOCITY}, outputs={"qdd": VELOCITY}, optional=optional,
         ground_outputs=("defect", "change", "before", "size"),
-        rewritten=rewritten(sort), views=views(sort), columns=sort.columns, link_rows=sort.link_rows,
+        rewritten=rewritten(shape), views=views(shape), columns=shape.columns, link_rows=shape.link_rows,
     )  # fmt: skip

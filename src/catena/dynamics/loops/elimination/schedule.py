@@ -138,19 +138,19 @@ SHARED: tuple[OnCall, ...] = (
 KEEPING: tuple[OnCall, ...] = (judge_and_keep, pass_on, pass_drag_on)
 
 
-def steps_for(sort: EliminationShape, implicit: bool = False) -> tuple[OnCall, ...]:
-    """Return what the elimination of a sort calls; each step comes behind those that write what it reads."""
-    weighing = (*(LENDING if implicit else ()), *WEIGHING) if sort.modes else ()
-    ties, at_frames = TIES if sort.coupled else (), AT_FRAMES.values() if sort.modes else ()
+def steps_for(shape: EliminationShape, implicit: bool = False) -> tuple[OnCall, ...]:
+    """Return what the elimination of a shape calls; each step comes behind those that write what it reads."""
+    weighing = (*(LENDING if implicit else ()), *WEIGHING) if shape.modes else ()
+    ties, at_frames = TIES if shape.coupled else (), AT_FRAMES.values() if shape.modes else ()
     return (velocities, *weighing, start, *SHARED, *ties, *at_frames)
 
 
 REWRITTEN = frozenset({"e", "u", "qdd", "last_change", "change_before", "pace"})
 
 
-def rewritten(sort: EliminationShape) -> frozenset[str]:
+def rewritten(shape: EliminationShape) -> frozenset[str]:
     """Return what more than one step of an elimination writes."""
-    return REWRITTEN | REWRITTEN_WITH_MODES if sort.modes else REWRITTEN
+    return REWRITTEN | REWRITTEN_WITH_MODES if shape.modes else REWRITTEN
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import borrowers, loop_elimination, sort_for
+from catena.dynamics.loops.elimination import borrowers, loop_elimination, shape_for
 from catena.dynamics.loops.elimination.magnitudes import TRUSTED_CHANGE, TRUSTED_DEFECT
 from catena.dynamics.loops.formulations.kkt import kkt, multipliers_of
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
@@ -109,7 +109,7 @@ def is_for(plan: Plan) -> bool:
 
 def elimination_of(plan: Plan) -> Algorithm:
     """Return the elimination for a plan, with modes where bodies are flexible."""
-    return loop_elimination(sort_for(plan))
+    return loop_elimination(shape_for(plan))
 
 
 def knows_joints(plan: Plan) -> bool:

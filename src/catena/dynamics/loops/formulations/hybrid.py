@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from catena.dynamics.loops.elimination import sort_for
+from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
 from catena.dynamics.loops.formulations.certified_elimination import in_doubt, is_for
 from catena.dynamics.loops.inertia_root import rooted
@@ -43,7 +43,7 @@ def hybrid(problem: LoopProblem, driven: np.ndarray, given: np.ndarray) -> Hybri
     if is_for(problem.plan):
         inputs = problem.inputs
         inputs |= {"driven": driven.astype(np.float64), "qdd_given": given}
-        algorithm = hybrid_elimination(sort_for(problem.plan))
+        algorithm = hybrid_elimination(shape_for(problem.plan))
         result = problem.evaluator.evaluate(algorithm, inputs, finite=False)
         vdot, tau = result["qdd"], result["drive"]
         if problem.loop_tau is not None:
