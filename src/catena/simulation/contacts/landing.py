@@ -344,7 +344,9 @@ def stepping(
         asked.landing = partial(Landing.of, given=contacts, varied=varied)
         return asked
     if not contacts:
-        asked.options = {**asked.options, "integrator": "rk4"}
+        # Other coordinates are for other integrators, which is said in words.
+        if asked.options["coordinates"] == "joint":
+            asked.options = {**asked.options, "integrator": "rk4"}
         return asked
     own = Landing.of(asked.system, contacts, {name: x.reshape(1, 1) for name, x in varied.items()}).given(0)
     step = asked.options["step"]
