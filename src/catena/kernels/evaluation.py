@@ -251,7 +251,8 @@ class Evaluator:
             for name, y in (into or {}).items():
                 y[...] = outputs[name].reshape(y.shape)
         else:
-            if few and (found := self._of_few(algorithm, given)) is not None:
+            # Where numbers need not be finite, the shortest way was declined above because some are not.
+            if few and (finite or self._checked) and (found := self._of_few(algorithm, given)) is not None:
                 return found
             program = self.program(algorithm, absent, frame, forces=forces)
             status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
