@@ -44,6 +44,18 @@ class Playable(Protocol):
         """Move on to where something happens, at most to a time, and return what does, in order."""
 
 
+class Waiting(Protocol):
+    """What moves in time, and waits for compiled steps on the way."""
+
+    transitions: list[Transition]
+
+    def goes_on(self, until: float) -> bool:
+        """Return whether there is something to move before a time."""
+
+    def moving(self, until: float) -> Going[Sequence[Happening]]:
+        """Do what `Playable.move` does, and wait for compiled steps."""
+
+
 class Timeline(Protocol):
     """What moves in time step by step, and is at the time `now`."""
 
@@ -89,4 +101,11 @@ def play(motion: Playable, until: float) -> None:
     """Advance time: move to where something happens, and let it happen, up to a time."""
     while motion.goes_on(until):
         for happens in motion.move(until):
+            motion.transitions += happens()
+
+
+def playing(motion: Waiting, until: float) -> Going[None]:
+    """Do what `play` does, and wait for compiled steps that several motions take together."""
+    while motion.goes_on(until):
+        for happens in (yield from motion.moving(until)):
             motion.transitions += happens()

@@ -67,7 +67,7 @@ from catena.simulation.structure_changes import (
     with_events,
     within,
 )
-from catena.simulation.timeline import Happened, Happening
+from catena.simulation.timeline import Happened, Happening, playing
 from catena.simulation.turns import Wound, near_rows
 from catena.system import System
 
@@ -223,9 +223,7 @@ class ContactRun:
         self.end, self.more = until, True
         for quick in self.quick.values():
             quick.window = self.window
-        while self.goes_on(until):
-            for happens in (yield from self._moving()):
-                self.transitions += happens()
+        yield from playing(self, until)
 
     def advance(self, until: float) -> None:
         """Do what `advancing` does, alone."""
@@ -235,7 +233,7 @@ class ContactRun:
         """Return whether something moves before a time."""
         return self.more and self.now < until - self.window.same
 
-    def _moving(self) -> Going[Sequence[Happening]]:
+    def moving(self, until: float) -> Going[Sequence[Happening]]:
         """Move on with contacts as they are, to where one of them cannot go on, or to an event."""
         happens = self._careful(UNDECIDED) if self.is_undecided else (yield from self._stretch())
         over = [self._jump_over] if self.more and self.changing.events else []

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catena.errors import StateError
+from catena.kinematics.kind_values import formula_rows
 from catena.simulation.references.protocol import ReferenceMotion, as_times
 from catena.spatial.on_symbols import on_symbols
 from catena.spatial.scalars import is_symbolic
@@ -107,17 +108,16 @@ def _differentiated(
         raise StateError(f"function: the position is {shown(value)}; give a number or a row of numbers.")
     x = casadi.vertcat(*entries)
     v = casadi.jacobian(x, t)
-    compute = casadi.Function("reference", [t], [casadi.densify(y) for y in (x, v, casadi.jacobian(v, t))])
-
-    formula = _of_one_time(compute)
+    parts = [casadi.densify(y) for y in (x, v, casadi.jacobian(v, t))]
+    formula = _of_one_time(casadi.Function("reference", [t], parts))
+    row, width = casadi.Function("row", [t], [casadi.vertcat(*parts)]), len(entries)
 
     def evaluate(times: np.ndarray) -> list[np.ndarray]:
         if not len(times):
-            return [np.zeros((0, len(entries)))] * 3
+            return [np.zeros((0, width))] * 3
         if len(times) == 1:
-            return [np.array([row]) for row in formula(float(times[0]))]
-        results = compute.map(len(times))(times[None, :])
-        return [np.array(y, dtype=np.float64).reshape(len(entries), len(times)).T for y in results]
+            return [np.array([part]) for part in formula(float(times[0]))]
+        return np.split(formula_rows(row, times[:, None]), 3, axis=1)
 
     return evaluate, formula
 
