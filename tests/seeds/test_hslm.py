@@ -190,5 +190,5 @@ def test_impossible_legs_are_refused():
         hslm(legs=2)
     with pytest.raises(ct.ModelError, match="above zero"):
         hslm(drop=0.0)
-    with pytest.raises(ct.ModelError, match="legs is 'many'; give a whole number"):
+    with pytest.raises(ct.ModelError, match="legs is 'many': give a whole number"):
         hslm(legs="many")
