@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from types import MappingProxyType
 from typing import Any
 
@@ -54,6 +55,9 @@ from catena.validation import shown
 
 # Steps of a single state after which it is looked for an event that ends it in any case.
 OFTEN = 512
+# Where all steps of a state are kept, there is room for so many times the steps that are expected, and for so many
+# more, up to so many.
+SPARE, FEWEST, MOST = 1.1, 64, 4_000_000
 # Methods that do not take all of their steps by themselves.
 UNOBSERVED = ("abm4", "time_stepping")
 # Parts of a long step, in which signals are taken for parabolas.
@@ -293,8 +297,12 @@ class Run:
     def _record(self) -> None:
         """Record what states pass from now on, for whoever looks at it."""
         before = None if self.times is None else self.times + self.same
+        step, nodes = self.problem.step, 0
+        if before is None and step is not None and len(self.q) == 1 and not self.terminal:
+            nodes = ceil(SPARE * self.duration / step) + FEWEST
+            nodes = nodes if nodes < MOST else 0
         self.nodes = StepRecord(
-            self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, waits=bool(self.events)
+            self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, bool(self.events), nodes
         )
         self.between, self.watch = BetweenSteps(self), EventWatch(self)
         self.new = NewPart(self) if self.following.observe is not None else None

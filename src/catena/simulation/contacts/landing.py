@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -245,30 +245,33 @@ class Landing:
     def with_forces(self, run: Segment, held: np.ndarray, besides: Besides) -> Segment:
         """Return a run with the forces of contacts and stops, from what was held (..., samples, n), and those with
         which joints are driven then, `besides` what acts in loops."""
-        forces, k = self.forces(held), len(self.contacts)
-        over = run.q.shape[:-1]
-        f = (
-            np.stack([forces[label] for label in self.labels], axis=-2)
-            if self.labels
-            else np.zeros((*over, 0, 3))
-        )
-        places = ContactPlaces(self.system, self.contacts)
-        given = wrenches = run.wrenches
+        k, places, given = len(self.contacts), ContactPlaces(self.system, self.contacts), run.wrenches
+        wrenches = given
+
+        @cache
+        def pushes() -> np.ndarray:
+            forces = self.forces(held)
+            return np.stack([forces[label] for label in self.labels], axis=-2)
+
+        def compute_forces() -> dict[str, np.ndarray]:
+            f = pushes()
+            if k and places.turns.any():
+                told = [touches.told(x) for touches, x in _each_sample(places, run, f[..., :k, :])]
+                f = np.concatenate([_arranged(np.concatenate(told), run), f[..., k:, :]], axis=-2)
+            return {label: f[..., i, :] for i, label in enumerate(self.labels)}
+
+        def compute_wrenches() -> dict[str, np.ndarray]:
+            pushed = pushes()[..., :k, :]
+            rows = [places.wrenches(touches, x) for touches, x in _each_sample(places, run, pushed)]
+            found = dict(given)
+            for body in rows[0]:
+                own = _arranged(np.concatenate([row[body] for row in rows]), run)
+                found[body] = own + found[body] if body in found else own
+            return found
+
         if k:
-            pushed = f[..., :k, :].copy()
-
-            def compute() -> dict[str, np.ndarray]:
-                rows = [places.wrenches(touches, x) for touches, x in _each_sample(places, run, pushed)]
-                found = dict(given)
-                for body in rows[0]:
-                    own = _arranged(np.concatenate([row[body] for row in rows]), run)
-                    found[body] = own + found[body] if body in found else own
-                return found
-
-            if places.turns.any():
-                told = [touches.told(x) for touches, x in _each_sample(places, run, pushed)]
-                f[..., :k, :] = _arranged(np.concatenate(told), run)
-            wrenches = OnDemand(tuple(dict.fromkeys((*given, *places.bodies_of(range(k))))), compute)
+            names = tuple(dict.fromkeys((*given, *places.bodies_of(range(k)))))
+            wrenches = OnDemand(names, compute_wrenches)
         tau = run.tau
         if run.driven:
             rubs = self.rubbing(held) + self.system.plan.friction * smooth_sign(run.v)
@@ -278,7 +281,7 @@ class Landing:
                 driven[self.system.slice_v(joint)] = True
             tau = np.where(driven, found, tau)
         return replace(
-            run, contacts=self.contacts, contact_forces={x: f[..., i, :] for i, x in enumerate(self.labels)},
+            run, contacts=self.contacts, contact_forces=OnDemand(tuple(self.labels), compute_forces),
             wrenches=wrenches, stop_forces=self._in_joints(held), tau=tau,
         )  # fmt: skip
 

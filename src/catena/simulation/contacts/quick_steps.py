@@ -416,10 +416,12 @@ class QuickSteps:
             end = b["end"].item()
             r, count, bad = yield from self._played((end - state.t) / h)
             self.steps += count
-            t, accepted, halts, met = r["t"], r["accepted"], r["halt"], r["met"]
-            taken = [k for k in range(count) if accepted.item(k) > 0.5]
-            is_good = not bad and taken and t.item(count - 1) >= end and halts.item(count - 1) < 0.5
-            if not is_good or max(map(met.item, taken)) > 0.5:
+            t, met = r["t"], r["met"]
+            if bad or t.item(count - 1) < end or r["halt"].item(count - 1) > 0.5:
+                break
+            # One step that came to the end was taken.
+            taken = [k for k in range(count) if r["accepted"].item(k) > 0.5] if count > 1 else [0]
+            if any(met.item(k) > 0.5 for k in taken):
                 break
             for k in taken:
                 row = slice(k, k + 1)

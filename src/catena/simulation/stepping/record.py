@@ -85,6 +85,32 @@ class Gatherer(Protocol):
         """Take note of nodes of the states `who` (n,), in order of states and times."""
 
 
+class Room:
+    """Columns with room for so many nodes of one state, like those of a part `like` it. Each column is one piece of
+    memory from the beginning, so that nothing has to be put together in the end."""
+
+    def __init__(self, like: Part, nodes: int) -> None:
+        # One row more, for the forces that act from the last node on.
+        self.columns = tuple(np.empty((nodes + 1, *x.shape[1:]), dtype=x.dtype) for x in like)
+        self.count = 0
+
+    def add(self, part: Part) -> Part | None:
+        """Return a part as rows of the columns, None where there is no room for it."""
+        rows = slice(self.count, self.count + len(part[0]))
+        if rows.stop >= len(self.columns[0]):
+            return None
+        for column, x in zip(self.columns, part, strict=True):
+            column[rows] = x
+        self.count = rows.stop
+        return tuple(column[rows] for column in self.columns)
+
+    def all(self, tau_now: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `StepRecord.all` does."""
+        self.columns[5][self.count] = tau_now[0]
+        t, q, v, work = (column[None, : self.count] for column in self.columns[1:5])
+        return t, q, v, work, self.columns[5][None, 1 : self.count + 1]
+
+
 class StepRecord:
     """Times, positions, velocities and works of a number of states, growing as they move on. With each node go the
     control forces and the accelerations at the start of the way that led to it. `work` (states, n) is what states
@@ -92,7 +118,7 @@ class StepRecord:
 
     Where only the nodes before some times `before` (n,) are asked for, others are left out when the record is settled,
     but for the last of each state, and a `tally` sees all of them then. Unless it `waits` until somebody has looked at
-    what was passed, it settles whenever nodes are added."""
+    what was passed, it settles whenever nodes are added. Of a single state `nodes` may be expected."""
 
     def __init__(
         self,
@@ -104,12 +130,16 @@ class StepRecord:
         before: np.ndarray | None = None,
         tally: Gatherer | None = None,
         waits: bool = False,
+        nodes: int = 0,
     ) -> None:
         self.states, self.before, self.tally, self.waits = len(q), before, tally, waits
         self.ended = np.zeros(self.states, dtype=bool)
         still = t.copy(), q.copy(), v.copy(), work.copy()
         self._start = still[0]
         self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros(v.shape))]
+        # As long as parts are nothing but rows of it.
+        self._room = Room(self._parts[0], nodes) if nodes else None
+        self._use_room(0)
         # How many parts are settled; the last of them are the last nodes of states. How many need not be gathered.
         self._settled = self._gathered = 1
 
@@ -147,13 +177,24 @@ class StepRecord:
             going = ~self.ended[who]
             part = tuple(x[going] for x in part)
         self._parts.append(part)
+        self._use_room(-1)
         if not self.waits:
             self.settle()
+
+    def _use_room(self, k: int) -> None:
+        """Let a part be rows of the room, if there is some."""
+        if self._room is not None:
+            part = self._room.add(self._parts[k])
+            if part is None:
+                self._room = None
+            else:
+                self._parts[k] = part
 
     def gather(self) -> None:
         """Make one of many small parts, so that all of them are put together soon at the end. Marks of parts that were
         passed hold no longer."""
-        if len(self._parts) - self._gathered > SMALL and self.before is None and self.tally is None:
+        needs_none = self._room is not None or self.before is not None or self.tally is not None
+        if len(self._parts) - self._gathered > SMALL and not needs_none:
             self._parts[self._gathered :] = [_together(self._parts[self._gathered :])]
             self._gathered += 1
 
@@ -188,6 +229,7 @@ class StepRecord:
 
     def forget(self, state: int) -> None:
         """Forget what one state has passed since the start, where it stays."""
+        self._room = None
         for k, part in enumerate(self._parts):
             others = (part[0] != state) | (part[1] <= self._start[state])
             if not others.all():
@@ -235,6 +277,7 @@ class StepRecord:
     ) -> None:
         """End the motions of states `who` (n,), in order, at the times t_end (n,) with the states q (n, nq), v (n, nv)
         and the works (n, sources) done; all of them are later than what was added before the mark."""
+        self._room = None
         ends = np.full(self.states, np.inf)
         ends[who] = t_end
         later = list[Part]()
@@ -254,7 +297,15 @@ class StepRecord:
         """Return t (states, nodes), q, v, the works, and the control force tau that acts from each node on (`tau_now`
         (states, nv) from the last); states with fewer nodes repeat their last."""
         if self.states == 1:
-            t = np.concatenate([part[1] for part in self._parts])
+            # What is handed out is not written to any more.
+            room, self._room = self._room, None
+            t = (
+                np.concatenate([part[1] for part in self._parts])
+                if room is None
+                else room.columns[1][: room.count]
+            )
+            if room is not None and np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
+                return room.all(tau_now)
             if np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
                 q, v, work = (np.concatenate([part[k] for part in self._parts]) for k in (2, 3, 4))
                 # Forces are told with the node behind the one from which they act on.
