@@ -55,9 +55,9 @@ from catena.validation import shown
 
 # Steps of a single state after which it is looked for an event that ends it in any case.
 OFTEN = 512
-# Where all steps of a state are kept, there is room for so many times the steps that are expected, and for so many
-# more, up to so many.
-SPARE, FEWEST, MOST = 1.1, 64, 4_000_000
+# Where all steps of a state are kept, and are so many at least and at most, there is room from the beginning for so
+# many times the steps that are expected.
+FEWEST, MOST, SPARE = 4096, 4_000_000, 1.1
 # Methods that do not take all of their steps by themselves.
 UNOBSERVED = ("abm4", "time_stepping")
 # Parts of a long step, in which signals are taken for parabolas.
@@ -299,8 +299,8 @@ class Run:
         before = None if self.times is None else self.times + self.same
         step, nodes = self.problem.step, 0
         if before is None and step is not None and len(self.q) == 1 and not self.terminal:
-            nodes = ceil(SPARE * self.duration / step) + FEWEST
-            nodes = nodes if nodes < MOST else 0
+            nodes = ceil(SPARE * self.duration / step)
+            nodes = nodes if FEWEST < nodes < MOST else 0
         self.nodes = StepRecord(
             self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, bool(self.events), nodes
         )
