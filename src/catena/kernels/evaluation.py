@@ -265,6 +265,9 @@ class Evaluator:
     def _of_few(self, algorithm: Algorithm, inputs: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
         """Return the outputs of few states, each computed the shortest way; None where something is out of the
         ordinary, as inputs that are no arrays of doubles with the same batch dimension, or none."""
+        lead = next(iter(inputs.values()), None)
+        if type(lead) is np.ndarray and lead.ndim > 1 and (lead.ndim > 2 or len(lead) > FEW):
+            return None
         named = {n: x for n, x in inputs.items() if x is not None}
         shapes = {x.shape[:-1] if type(x) is np.ndarray else None for x in named.values()}
         batch = shapes.pop() if len(shapes) == 1 else None
