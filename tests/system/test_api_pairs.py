@@ -37,7 +37,9 @@ CALLS = {
     "integrate": lambda s, x: s.integrate(x.q, x.v, 0.1),
     "inverse_dynamics": lambda s, x: s.inverse_dynamics(x.q, x.v, x.vdot),
     "inverse_dynamics_derivatives": lambda s, x: s.inverse_dynamics_derivatives(x.q, x.v, x.vdot),
-    "inverse_dynamics_interval": lambda s, x: s.inverse_dynamics_interval(x.q, x.v, x.vdot),
+    "inverse_dynamics_interval": lambda s, x: s.inverse_dynamics_interval(
+        x.q, x.v, x.vdot, actuated=["A"] if "A" in s.joints else None
+    ),
     "jacobian": lambda s, x: s.jacobian(x.q, x.frame),
     "joint_position": lambda s, x: s.joint_position(x.q, x.joint),
     "joint_velocity": lambda s, x: s.joint_velocity(x.q, x.v, x.joint),
@@ -57,7 +59,7 @@ CALLS = {
 # Calls that are not for trees, or for nothing but trees; and those that answer for one configuration, look something
 # up, or are compared with others where they are tested.
 LOOPS_ONLY = {"closure", "closure_jacobian", "project", "velocity"}
-TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives", "inverse_dynamics_interval"}
+TREES_ONLY = {"articulated_inertias", "inverse_dynamics_derivatives"}
 ELSEWHERE = {
     "configuration", "coupling_forces", "ct.contact_dynamics", "ct.contact_velocity", "diagnose", "linearise", "modes",
     "parameter_derivatives", "regressor", "resultants", "view",

@@ -19,7 +19,7 @@ from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.tree.composite_body import accelerations
 from catena.errors import StateError
 from catena.kernels import arrays
-from catena.questions.inverse_dynamics import by_actuated, by_named, taken_by
+from catena.questions.inverse_dynamics import ActuatedForces, actuated_components, named, smallest, taken_by
 from catena.structure.stations import has_many_modes
 from catena.system.by_name import Given, as_arrays
 from catena.system.by_state import ask_each, ask_together
@@ -160,15 +160,19 @@ def inverse_with_loops(
 ) -> np.ndarray | dict[str, np.ndarray]:  # fmt: skip
     """Return the forces (..., nv) of the actuated joints of the tree that produce vdot (..., nv), or those of the
     joints called `actuated` by name, {joint: (..., nv of the joint)}."""
-    names = None if actuated is None else arrays.as_list("actuated", actuated, str, "joints")
-    own = system._with_own(q, v, None)
-    problem = posed(system, q, v, own, f_ext, base_acceleration, vdot)
+    problem = posed(system, q, v, system._with_own(q, v, None), f_ext, base_acceleration, vdot)
     motion = system.mechanics.evaluator.checked(dynamics.newton_euler, "qdd", vdot)
-    rows = arrays.rows(motion, problem.batch)
-    if names is None:
-        return by_actuated(problem, rows).reshape(*problem.batch, system.nv)
-    forces = by_named(problem, rows, system.mechanism, names)
-    return {name: x.reshape(*problem.batch, x.shape[-1]) for name, x in forces.items()}
+    acting = acting_joints(system, problem, actuated)
+    forces = smallest(problem, arrays.rows(motion, problem.batch), acting)
+    return acting.told(forces, system.nv, problem.batch)
+
+
+def acting_joints(system: System, problem: LoopProblem, actuated: Sequence[str] | None) -> ActuatedForces:
+    """Return whose forces inverse dynamics tells: those of the actuated joints of the tree, or of joints by name."""
+    if actuated is None:
+        return actuated_components(problem)
+    names = arrays.as_list("actuated", actuated, str, "joints")
+    return named(problem, system.mechanism, names)
 
 
 def hybrid_dynamics(

@@ -19,10 +19,9 @@ from catena.dynamics.bearing_loads import loaded_elimination, loaded_tree, settl
 from catena.dynamics.loops.elimination import shape_for
 from catena.dynamics.loops.elimination.dry_loops import COMPONENTS, dry_loops, with_dry_loops
 from catena.dynamics.loops.elimination.hybrid import hybrid_elimination
-from catena.dynamics.loops.least_holding import held_still, least_holding
+from catena.dynamics.loops.least_holding import component_rows, held_still, least_holding
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.prescribed import prescribed_accelerations
-from catena.dynamics.loops.problem import LoopProblem
 from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces.dry import slip_friction
 from catena.forces.load_friction import NUMBERS
@@ -185,6 +184,11 @@ def at_rest(rates: np.ndarray, v: np.ndarray) -> np.ndarray:
     return np.where(np.abs(rates) > still, rates, 0.0)
 
 
+def still_beside(vdot: np.ndarray) -> np.ndarray:
+    """Return accelerations (..., 1) that are rounding beside those of the tree (..., nv)."""
+    return STILL * (1.0 + np.max(np.abs(vdot), axis=-1, initial=0.0, keepdims=True))
+
+
 def loop_senses(
     system: System, q: np.ndarray, v: np.ndarray, dry: DryFriction, before: np.ndarray | None
 ) -> np.ndarray:
@@ -319,8 +323,9 @@ class SenseSearch:
                     raise SimulationError(no_load_message(self.system))
                 force = np.where(stuck, held, -self.slipping * sense)
                 if self.system.mechanics.constrained:
-                    rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= self._still(vdot))
+                    rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= still_beside(vdot))
                     force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
+                    vdot = np.where(np.abs(vdot) <= still_beside(vdot), 0.0, vdot)
                 return self._told(vdot, force, sense)
             if turn >= TOGETHER:
                 wrong &= np.cumsum(wrong, axis=-1) == 1
@@ -431,10 +436,6 @@ class SenseSearch:
         rises, held, bearing = (np.concatenate(pair, axis=-1) for pair in wide)
         return vdot, rises, held, bearing
 
-    def _still(self, vdot: np.ndarray) -> np.ndarray:
-        """Return accelerations (..., 1) that are rounding beside those of the tree."""
-        return STILL * (1.0 + np.max(np.abs(vdot), axis=-1, initial=0.0, keepdims=True))
-
     def _shared(self, rests: np.ndarray, force: np.ndarray) -> np.ndarray:
         """Return the forces of friction where those components that rest share what they hold in the least way."""
         chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
@@ -443,7 +444,7 @@ class SenseSearch:
         problem = motion_problem(self.system.mechanics.evaluator, self.inputs["q"])
         flat = [x[..., chosen].reshape(problem.states, -1) for x in (rests, force, self.limit)]
         found = np.array(force)
-        least = least_holding(problem, _rows(problem, chosen), *flat)
+        least = least_holding(problem, component_rows(problem, chosen)[0], *flat)
         found[..., chosen] = least.reshape(rests[..., chosen].shape)
         return found
 
@@ -453,18 +454,6 @@ class SenseSearch:
             vdot, force[..., :nv], sense[..., :nv], np.array(self.limit[..., :nv]), self._by_loop(force[..., nv:]),
             self._by_loop(sense[..., nv:]),
         )  # fmt: skip
-
-
-def _rows(problem: LoopProblem, components: np.ndarray) -> np.ndarray:
-    """Return the rows (states, c, nv) that give the velocities of components, those of the tree counted first."""
-    nv, rows = problem.plan.nv, []
-    for component in components.tolist():
-        if component < nv:
-            rows.append(np.broadcast_to(np.eye(nv)[component], (problem.states, nv)))
-        else:
-            loop, own = divmod(component - nv, COMPONENTS)
-            rows.append(problem.joint_rows(-1, loop)[:, own])
-    return np.stack(rows, axis=1)
 
 
 _still: WeakKeyDictionary[System, np.ndarray] = WeakKeyDictionary()
@@ -513,7 +502,7 @@ def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndar
     at, rng = q, np.random.default_rng(0)
     for _ in range(LOOKS):
         problem = motion_problem(system.mechanics.evaluator, at)
-        looked = looked[held_still(problem, _rows(problem, looked))[0]]
+        looked = looked[held_still(problem, component_rows(problem, looked)[0])[0]]
         if not len(looked):
             return still
         try:
@@ -524,26 +513,6 @@ def never_moving(system: System, q: np.ndarray, friction: np.ndarray) -> np.ndar
             break
     still[looked] = True
     return still
-
-
-def interval(system: System, q: Any, v: Any, vdot: Any, f_ext: Mapping[str, ArrayLike] | None) -> np.ndarray:
-    """Return the least and the largest joint forces, (..., nv, 2), that produce the accelerations vdot (..., nv) of a
-    tree: friction of what moves, or begins to, has one value, and of what stays at rest any within its limits."""
-    q, v, _, _ = as_arrays(system, q, v)
-    taken = np.asarray(system.inverse_dynamics(q, v, vdot, f_ext=f_ext))
-    v, vdot = (
-        np.broadcast_to(system.mechanics.evaluator.checked(dynamics.newton_euler, name, x), taken.shape)
-        for name, x in (("qd", v), ("qdd", vdot))
-    )
-    dry = DryFriction.of(system)
-    sense = np.where(v == 0.0, np.sign(vdot), np.sign(v))
-    load = np.zeros(())
-    if bears(system):
-        load = tree_loads(system, q, v, vdot, f_ext, None)
-        taken = taken - load * smooth_sign(v)
-    least = taken - dry.friction * smooth_sign(v) + dry.of_slip(v, load) * sense
-    free = np.where(sense == 0.0, dry.limit_under(load), 0.0)
-    return np.stack([least - free, least + free], axis=-1)
 
 
 def tree_loads(

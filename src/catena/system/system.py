@@ -53,6 +53,7 @@ from catena.system.by_name import Given, State, as_arrays
 from catena.system.by_state import States, ask_each, ask_together, by_state, in_lanes, one_by_one
 from catena.system.driving import Drive, drive
 from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
+from catena.system.force_intervals import force_interval
 from catena.system.forces import ForcesOfSystem
 from catena.system.frame_axes import in_axes, require_axes
 from catena.system.load_friction import with_load_friction
@@ -67,7 +68,7 @@ from catena.system.own_forces import (
 )
 from catena.system.reaching import inverse_kinematics
 from catena.system.reaction_forces import beam_resultants
-from catena.system.sticking import Sticking, bears, interval, sticking
+from catena.system.sticking import Sticking, bears, sticking
 from catena.system.variants import Variants
 from catena.validation import is_one_of, shown
 
@@ -687,15 +688,35 @@ class System:
         require_near(near)
         return sticking(self, q, v, tau, f_ext, prescribed, near)
 
+    @overload
+    def inverse_dynamics_interval(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        actuated: None = None,
+    ) -> np.ndarray: ...  # fmt: skip
+
+    @overload
+    def inverse_dynamics_interval(
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None, *,
+        actuated: Sequence[str],
+    ) -> dict[str, np.ndarray]: ...  # fmt: skip
+
     @by_state
     def inverse_dynamics_interval(
-        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None
-    ) -> np.ndarray:
+        self, q: State, v: State, vdot: ArrayLike, f_ext: Mapping[str, ArrayLike] | None = None,
+        actuated: Sequence[str] | None = None,
+    ) -> np.ndarray | dict[str, np.ndarray]:  # fmt: skip
         """Return the least and the largest joint forces, (..., nv, 2), that produce the accelerations `vdot` with dry
-        friction as it is in runs. Of a component that stays at rest they lie apart by twice its friction; of others
-        they are the same. It is for trees; the arguments are those of `inverse_dynamics`."""
-        self._require_tree("inverse_dynamics_interval")
-        return interval(self, q, v, vdot, f_ext)
+        friction as it is in runs; the arguments are those of `inverse_dynamics`, and with names of `actuated` joints
+        the bounds are {joint: (..., nv of the joint, 2)}.
+
+        A component that stays at rest holds with anything up to its limit; one that moves, or begins to, rubs with one
+        value. In a tree each force lies in its interval whatever the others are, as far apart as twice what friction
+        holds. With loops or couplings it is those of actuated joints that are told, and friction in all joints holds
+        together: the interval is of one force while the others give whatever keeps the motion the same. Where too many
+        are actuated they may hold against each other, and bounds are infinite; a LoopError tells when actuators and
+        friction together cannot do it. Friction by load is known in trees.
+        """
+        return force_interval(self, q, v, vdot, f_ext, actuated)
 
     def hybrid_dynamics(
         self, q: State, v: State, tau: State | None, prescribed: Given,
@@ -1038,6 +1059,7 @@ class System:
         """Return where the mechanism stays at rest under gravity, its own forces and constant joint forces tau (nv,),
         as far as its actuators can give them, loops closed; and whether it is stable.
 
+        Dry friction has nothing to hold there; whether it holds some configuration `sticking` at rest tells.
         `guess` (nq,) is where to begin, the neutral configuration if None. `seek` is "any" for the equilibrium that
         Newton's method comes to, or "stable" to go downhill. A SimulationError tells when none is found. With
         `elements=False` the forces of the mechanism are left out.

@@ -10,9 +10,10 @@ basis N of what constraints leave free; h may change by whatever that does not s
 
 import numpy as np
 
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS
 from catena.dynamics.loops.problem import LoopProblem
 from catena.dynamics.loops.square_root import divide_lower, effective
-from catena.kinematics.stacks import transposed
+from catena.kinematics.stacks import apply, transposed
 from catena.thresholds import RANK_MOVING
 
 # Friction at its limit, up to rounding.
@@ -35,6 +36,24 @@ def least_holding(
         open_shares = Vt[int((s > RANK_MOVING).sum()) :].T / (size[k, held] * limit[k, held])[:, None]
         found[k, held] = limit[k, held] * _least(force[k, held] / limit[k, held], open_shares)
     return found
+
+
+def component_rows(problem: LoopProblem, components: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows (states, c, nv) that give the velocities of components of joints, and their accelerations
+    (states, c) when vdot is zero. Components of the tree are counted first, then `COMPONENTS` for each loop."""
+    nv = problem.plan.nv
+    rows, drifts = (
+        np.zeros((problem.states, len(components), nv)),
+        np.zeros((problem.states, len(components))),
+    )
+    for k, component in enumerate(components.tolist()):
+        if component < nv:
+            rows[:, k, component] = 1.0
+        else:
+            loop, own = divmod(component - nv, COMPONENTS)
+            rows[:, k] = problem.joint_rows(-1, loop)[:, own]
+            drifts[:, k] = apply(problem.loops[loop].S_inv, problem.loops[loop].drift)[:, own]
+    return rows, drifts
 
 
 def held_still(problem: LoopProblem, rows: np.ndarray) -> np.ndarray:
