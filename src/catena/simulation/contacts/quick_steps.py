@@ -338,7 +338,9 @@ class QuickSteps:
             plays = self._plays[MANY]
             return plays.results, *plays()
         # Where control forces change soon, a call takes about as many steps as there are up to then.
-        count = MANY if ahead > 0.5 * MANY else 1 << (max(1, ceil(ahead - 1e-9)) - 1).bit_length()
+        count = (
+            MANY if ahead > 0.5 * MANY else 1 << (ceil(ahead - 1e-9) - 1).bit_length() if ahead > 1.0 else 1
+        )
         told, bad = yield Play(self, count)
         return told, count, bad
 
@@ -425,10 +427,10 @@ class QuickSteps:
                 break
             for k in taken:
                 row = slice(k, k + 1)
-                work = r["work"][row].copy() if counts else path.parts[-1][2][-1:]
-                rows = r["q"][row].copy(), r["qd"][row].copy(), work
-                path.go_over(t.item(k), rows, r["told"][k].reshape(shape).copy(), self.tau)
-            state = path.state(-1)
+                work = r["work"][row].copy() if counts else state.work[None]
+                q, v = r["q"][row].copy(), r["qd"][row].copy()
+                path.go_over(t.item(k), (q, v, work), r["told"][k].reshape(shape).copy(), self.tau)
+                state = ContactState(t.item(k), q[0], v[0], work[0], None, None)
             h = max(self.h, r["h"].item(count - 1))
             path.ahead = ahead = r["told_now"][count - 1].reshape(shape).copy(), self.tau
             self.tick(state.t)
