@@ -10,7 +10,8 @@ bodies that meet in i, and modes, elimination and least forces are those of tree
 wrenches that are given do, and the accelerations are refined, and vouched for, with them.
 
 Stops of joints and components with dry friction push along the motion of their joint, by wrenches on both its bodies
-whose power is that of the joint force.
+whose power is that of the joint force. In a joint that closes a loop that is a pair of wrenches as of any contact of
+two bodies, of one direction.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from catena.dynamics.contacts.contact_forces import (
     SIZE,
     Nodes,
     Pushing,
+    are_cut,
     have_stops,
     push_dry,
     push_stop,
@@ -30,6 +32,7 @@ from catena.dynamics.contacts.contact_forces import (
     stand_still,
     three,
     touch,
+    touch_cut,
     touch_dry,
     touch_floor,
     touch_stop,
@@ -144,12 +147,13 @@ def _is_plain(body: Any) -> bool:
 
 def called(nodes: Nodes) -> tuple[OnCall, ...]:
     """The steps by which contacts are felt through an elimination."""
-    bodies = (see_body, leave_over, push_body, answer_of_body, add_to_body)
-    if not have_stops(nodes):
-        return (*bodies, stand_still, touch, touch_floor)
-    joints = (see_joint, leave_over_at_joint, push_joint, answer_of_joint, add_to_joint)
-    own = (stand_still, touch, touch_floor, touch_stop, push_stop, touch_dry, push_dry, stand_alone)
-    return (*bodies, *joints, *own)
+    bodies: tuple[OnCall, ...] = (see_body, leave_over, push_body, answer_of_body, add_to_body)
+    own: tuple[OnCall, ...] = (stand_still, touch, touch_floor)
+    if have_stops(nodes):
+        bodies += (see_joint, leave_over_at_joint, push_joint, answer_of_joint, add_to_joint)
+        own += (touch_stop, push_stop, touch_dry, push_dry)
+    own += (touch_cut,) if are_cut(nodes) else ()
+    return (*bodies, *own, *((stand_alone,) if have_stops(nodes) or are_cut(nodes) else ()))
 
 
 def fields(nodes: Nodes) -> dict[str, str]:
@@ -184,7 +188,7 @@ class ThroughElimination(Pushing):
 
     def _directions(self, i: int) -> range:
         """The directions in which a contact has forces."""
-        return range(3) if self.stopped[i] < 0 else range(1) if self.rubs[i] else range(2, 3)
+        return range(1) if self.rubs[i] else range(3) if self.stopped[i] < 0 else range(2, 3)
 
     def without(self, passes: Passes) -> list[Entry]:
         """The accelerations without contacts, and how bodies and joints stand and move."""

@@ -83,7 +83,7 @@ FIELD_SIZE = 16
 class Pair(NamedTuple):
     """Who meets in a contact: the node that touches, the one that it is on, and whether that is round there; or, in a
     stop, a node, ground, and which component of the node's joint it holds; `rubs` says that friction
-    does."""
+    does. If it holds none and `rubs`, it is friction of a joint between both nodes that closes a loop."""
 
     node: int
     on: int
@@ -178,6 +178,11 @@ def see_coordinates(body: Any, parent: Any) -> None:
 def have_stops(nodes: Nodes) -> bool:
     """Whether some of the contacts are stops of joints, or friction in them."""
     return any(pair.stopped >= 0 for pair in nodes)
+
+
+def are_cut(nodes: Nodes) -> bool:
+    """Whether some of the contacts are friction in joints that close loops."""
+    return any(pair.rubs and pair.stopped < 0 for pair in nodes)
 
 
 def fields(nodes: Nodes) -> dict[str, str]:
@@ -400,14 +405,29 @@ def push_stop(contact: Any, single: Any) -> None:
 def touch_dry(contact: Any, coordinate: Any, pushed: Any) -> None:
     """How a component with dry friction moves, whose numbers are in `on_a` and `on_b`, and what its mode demands. Where
     no mode is told, what is not at rest slips."""
-    v, qdd = coordinate.qd[0], coordinate.qdd[0]
+    pushed.T, pushed.back = np.zeros(18), np.zeros(18)
+    _rub(contact, coordinate.qd[0], coordinate.qdd[0], pushed)
+
+
+@on_call
+def touch_cut(contact: Any, node: Any, other_node: Any, pushed: Any) -> None:
+    """The same of a joint that closes a loop: its child is `node`, to which the unit wrench in `reference` (moment) and
+    `across` (force) is fixed."""
+    w = node.stands.pull(Force(array([*contact.reference, *contact.across])))
+    pushed.T = array([*w.entries(), *[0.0] * 12])
+    pushed.back = array([-x for x in pushed.T])
+    rises = node.a - other_node.a + cross(node.v, other_node.v) + node.d - other_node.d
+    _rub(contact, (node.v - other_node.v).dot(w), rises.dot(w), pushed)
+
+
+def _rub(contact: Any, v: Any, qdd: Any, pushed: Any) -> None:
+    """Write what a component with dry friction does that moves by v and accelerates by qdd."""
     (friction, excess, fading), (fall, alone, whole), (rest, _) = contact.on_a, contact.on_b, contact.radii
     slides, along = contact.slides[0], contact.along[0]
     moves = where(absolute(v) > rest, 1.0 - contact.sticks[0], 0.0)
     slips = where(slides > 0.5, 1.0, moves)
     sense = where(slides > 0.5, along, where(v < 0.0, -1.0, 1.0))
     most = pressure(friction, excess, fading, fall, v, slips, sense, whole)
-    pushed.T, pushed.back = np.zeros(18), np.zeros(18)
     pushed.bias, pushed.driven = np.zeros(3), array([qdd, 0.0, -alone * most])
     pushed.turned, u, mu = array([1.0, 0.0]), array([v, 0.0, 0.0]), contact.friction[0]
     push = -mu * _slip(contact, u)[1][0], 0.0
@@ -726,6 +746,8 @@ class Felt:
             if self.stopped[i] >= 0:
                 step = touch_dry if self.rubs[i] else touch_stop
                 work.step(step, contact, work.component("moving", pair[0], self.stopped[i]), found[-1])
+            elif self.rubs[i]:
+                work.step(touch_cut, contact, *sides, found[-1])
             elif self.floor[i]:
                 work.step(touch_floor, contact, sides[0], found[-1])
             else:
@@ -1152,10 +1174,11 @@ def holding(inputs: Mapping[str, Scalars], told: int) -> Sweep:
 
 def code(nodes: Nodes) -> str:
     """A name for what is compiled for contacts, which differs with their number, with whether some are stops
-    and with how many are dry friction."""
+    and with how many are dry friction, in joints of the tree and in others."""
     dry = sum(pair.rubs for pair in nodes)
-    stops = "_with_stops" if sum(pair.stopped >= 0 for pair in nodes) > dry else ""
-    return f"{len(nodes)}{stops}{f'_{dry}_dry' if dry else ''}"
+    stops = "_with_stops" if any(pair.stopped >= 0 and not pair.rubs for pair in nodes) else ""
+    cut = "_cut" if are_cut(nodes) else ""
+    return f"{len(nodes)}{stops}{f'_{dry}_dry' if dry else ''}{cut}"
 
 
 def meeting(nodes: Nodes) -> tuple[OnCall, ...]:

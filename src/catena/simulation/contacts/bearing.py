@@ -26,7 +26,7 @@ class Bearing:
     def __init__(self, system: System, places: ContactPlaces) -> None:
         self.system, self.places = system, places
         self.columns = np.array([column for _, column in places.dry_columns], dtype=int)
-        self.of = np.array([k for k, _ in places.dry], dtype=int)
+        self.of = np.array([k for k, _ in places.dry_columns], dtype=int)
         self.load = np.zeros(len(places.contacts))
 
     def at(
@@ -45,9 +45,9 @@ class Bearing:
 
         def bears(forces: np.ndarray) -> np.ndarray:
             touching, inside = forces.copy(), np.zeros_like(acting)
-            for k, column, row, sign in places.in_joints:
+            for k, row in places.in_joints:
                 touching[:, k] = 0.0
-                inside[:, column] += sign * forces[:, k, row]
+                inside[:] += forces[:, k, row, None] * touches.A[:, k, row]
             pushed = places.wrenches(touches, touching) if touching.any() else {}
             found = np.zeros(forces.shape[:2])
             found[:, self.of] = search.smooth_loads(inside, pushed)[:, self.columns]

@@ -148,7 +148,7 @@ class CarefulSteps:
         tau = free_motion.command(t, q, v)
         middle = free_motion.integrated(q, 0.5 * h * v)
         touches = free_motion.places.at(middle[None], v[None])
-        acting = tau + free_motion.places.smooth_friction(v)
+        acting = tau + free_motion.places.smooth_friction(middle[None], v[None])[1][0]
         vdot, response, W = (
             x[0]
             for x in free_motion.both(np.array([t + 0.5 * h]), middle[None], v[None], acting[None], touches)
@@ -278,7 +278,7 @@ class CarefulSteps:
                 pushed = self.free_motion.with_contacts(given, q, v, forces)
                 tau = loads.with_drives(system, q, v, tau, pushed, driven, besides)
             powers = loads.powers(system, q, mean, tau, given, driven, besides)
-            besides_contacts = self.free_motion.places.smooth_friction(v)
+            besides_contacts = self.free_motion.places.smooth_friction(q, v)[1]
             powers["friction"] = system.mechanics.elements.power_against(q, v, mean)
             powers["friction"] += (besides_contacts * mean).sum(axis=-1)
             total[1:] = np.stack([h * powers[name] for name in SOURCES], axis=-1)
@@ -296,9 +296,9 @@ class CarefulSteps:
         places, system = self.free_motion.places, self.free_motion.system
         q, v = np.array([x for x, _ in states]), np.array([x for _, x in states])
         given, driven = self.free_motion.outside(t, q, v)
-        for k, column in places.dry_columns:
+        if places.dry:
             # The dynamics have friction that goes smoothly through rest, and what is told acts besides.
-            forces[:, k, 0] += places.smooth_friction(v)[:, column]
+            forces[..., 0] += places.smooth_friction(q, v)[0]
 
         def wrenches() -> dict[str, np.ndarray]:
             return self.free_motion.with_contacts(given, q, v, forces)

@@ -5,20 +5,25 @@ It has one direction, that of the component, and sticks or slides as every conta
 the pressure P in place of a normal force. So that one law finds the forces of all, its normal is a motion that nothing
 else takes part in: with a mobility w and the acceleration -w P that motion is held by the force P and by no other one.
 The dynamics have friction that goes smoothly through rest; what is found here acts besides.
+
+A joint that closes a loop has no coordinate, and its component is seen as a contact of two bodies: its direction is the
+wrench that does work along this component and along no other one, which is fixed to the child where the motions of the
+joint are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_friction
 from catena.forces.dry import pressure
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.system import System
-from catena.system.sticking import dry_friction
+from catena.system.sticking import DryFriction, dry_friction
 
 
 @dataclass(frozen=True)
@@ -52,25 +57,39 @@ def needs_law(system: object, integrator: str, coordinates: str) -> bool:
     SciPy's, they cannot change senses (`stepping.methods.sticking`)."""
     if coordinates != "joint" or integrator not in (*SOLVERS, "abm4"):
         return False
-    return isinstance(system, System) and bool(np.any(system.plan.friction > 0.0))
+    return isinstance(system, System) and has_dry_friction(system.mechanics.evaluator.plan)
 
 
 def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:
-    """Return the components with dry friction of the joints of the tree of a system whose motion begins at q (nq,), but
-    those of joints that are `driven` along given motions."""
-    if not np.any(system.plan.friction > 0.0):
+    """Return the components with dry friction of the joints of a system whose motion begins at q (nq,), but those of
+    joints that are `driven` along given motions, in an order that does not depend on which joints close loops. Where
+    one of these does not keep its motions (`has_constant_motion_space`), its friction stays smooth."""
+    plan = system.mechanics.evaluator.plan
+    if not has_dry_friction(plan):
         return ()
-    dry, _ = dry_friction(system, q)
-    found = []
+    of_tree, of_loops = dry_friction(system, q)
+    found = list[DryComponent]()
     for joint in system.joints:
         own = system.slice_v(joint)
-        size = len(range(system.nv)[own])
-        for k in range(size if joint not in driven else 0):
-            friction, excess, fading, fall = (
-                float(x[own][k]) for x in (dry.friction, dry.excess, dry.fading, dry.fall)
-            )
-            if dry.limit[own][k] > 0.0:
-                label = f"friction of {joint}" if size == 1 else f"friction of {joint} [{k}]"
-                of_load = (0.0, 0.0) if dry.bearing is None else tuple(dry.bearing[5:, own][:, k].tolist())
-                found.append(DryComponent(joint, k, friction, excess, fading, fall, label, 0.0, *of_load))
+        if joint not in driven:
+            found += _rubbing(of_tree, joint, [(k,) for k in range(system.nv)[own]])
+    for k in dry_loops(plan):
+        loop = plan.loop_joints[k]
+        if loop.kind.has_constant_motion_space:
+            found += _rubbing(of_loops, loop.name, [(k, i) for i in range(loop.kind.nv)])
+    if of_loops.limit.any():
+        order = list(system.mechanism.joints)
+        found.sort(key=lambda dry: order.index(dry.of))
     return tuple(found)
+
+
+def _rubbing(dry: DryFriction, joint: str, places: Sequence[tuple[int, ...]]) -> Iterator[DryComponent]:
+    """Return the components of a joint that rub, whose numbers are at these places."""
+    for index, at in enumerate(places):
+        if dry.limit[at] > 0.0:
+            label = f"friction of {joint}" if len(places) == 1 else f"friction of {joint} [{index}]"
+            friction, excess, fading, fall = (
+                float(x[at]) for x in (dry.friction, dry.excess, dry.fading, dry.fall)
+            )
+            more = () if dry.bearing is None else tuple(float(x[at]) for x in dry.bearing[5:])
+            yield DryComponent(joint, index, friction, excess, fading, fall, label, 0.0, *more)

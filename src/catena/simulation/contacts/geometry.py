@@ -23,12 +23,13 @@ import numpy as np
 from catena.forces.smooth import smooth_sign
 from catena.kinematics.extent import extent
 from catena.kinematics.ground_motions import ground_motions
-from catena.kinematics.stacks import crossed, skew
+from catena.kinematics.stacks import cross, crossed, from_entries, skew, to_frame
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.dry_component import DryComponent
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stop import StopSide
 from catena.spatial import Pose
+from catena.structure.plan import Loop
 from catena.system import System
 
 # Slips slower than this [sizes/s] are none, of contacts and of components with dry friction.
@@ -97,6 +98,14 @@ class ContactPlaces:
         self.R = np.array([0.0 if c is None else c.on_radius or 0.0 for c in touching])
         self.stops = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, StopSide)]
         self.dry = [(k, c) for k, c in enumerate(self.contacts) if isinstance(c, DryComponent)]
+        self.cut = [k for k, c in self.dry if c.of not in system.joints]
+        """The components with dry friction of joints that close loops."""
+        self.unit = np.zeros((count, 6))
+        """The unit forces of these as wrenches, in the axes of the child's node at its origin."""
+        for k, c in ((k, c) for k, c in self.dry if k in self.cut):
+            loop = _loop(system, c.of)
+            S = loop.kind.motion_space(loop.kind.neutral()).array
+            self.unit[k] = np.linalg.pinv(S)[c.index] @ to_frame(loop.child_pose)
         self.is_dry = np.array([isinstance(c, DryComponent) for c in self.contacts], dtype=bool)
         self.alone = 1.0 * self.is_dry if alone is None else alone
         # A point that sticks stays where it is on the other side, whatever is round there; a ball on a ball rolls.
@@ -257,10 +266,24 @@ class ContactPlaces:
                 T[:, k, 2] = stop.sign * np.linalg.pinv(S)[:, :, stop.index]
         for k, dry in self.dry:
             gap[:, k], u[:, k], A[:, k], b[:, k], T[:, k] = 0.0, 0.0, 0.0, 0.0, 0.0
-            column = self._column(dry)
+            if k in self.cut:
+                u[:, k, 0], A[:, k, 0], b[:, k, 0], T[:, k, 0] = self._across(found, k)
+                continue
+            column = self.system.slice_v(dry.of).start + dry.index
             S = found["S_rows"][:, self.system.plan.rows(self.system.plan.joint.index(dry.of))]
             u[:, k, 0], A[:, k, 0, column] = v[:, column], 1.0
             T[:, k, 0] = np.linalg.pinv(S)[:, :, dry.index]
+
+    def _across(self, found: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, ...]:
+        """Return how a component of a joint that closes a loop moves (states,), by the velocities of the tree (states,
+        nv), how it accelerates without them (states,), and its unit wrench (states, 6), which turns with the child."""
+        first, second = self.a[k], self.b[k]
+        V_a, V_b = found["v"][:, first], found["v"][:, second]
+        w = self.unit[k] @ from_entries(found["stands"][:, first])
+        turns = found["a"][:, first] - found["a"][:, second] + cross(V_a, V_b)
+        A = (found["S_rows"] @ w[..., None])[..., 0] * self.sign[k]
+        A = A if self.shares is None else A @ self.shares
+        return (w * (V_a - V_b)).sum(axis=-1), A, (w * turns).sum(axis=-1), w
 
     def pressed(
         self, u: np.ndarray, slips: np.ndarray, sense: np.ndarray, load: np.ndarray, whole: bool = False
@@ -279,21 +302,18 @@ class ContactPlaces:
         return self.pressed(u, 1.0 * (np.abs(u) > self.still), np.sign(u), load, whole)
 
     @cached_property
-    def in_joints(self) -> list[tuple[int, int, int, float]]:
-        """Return the contacts that are forces inside joints, stops and dry friction: which contact, which of the
-        velocities, which row of its force, and in which sense."""
-        stops = [(k, x) for k, x in self.stops if x.of in self.system.joints]
-        found = [(k, int(self.system.slice_v(x.of).start) + x.index, 2, x.sign) for k, x in stops]
-        return found + [(k, column, 0, 1.0) for k, column in self.dry_columns]
+    def in_joints(self) -> list[tuple[int, int]]:
+        """Return the contacts that are forces inside joints, stops and dry friction: which contact, and which row of
+        its force."""
+        stops = [(k, 2) for k, x in self.stops if x.of in self.system.joints]
+        return stops + [(k, 0) for k, _ in self.dry]
 
-    def _column(self, dry: DryComponent) -> int:
-        """Return which of the velocities a component is."""
-        return int(self.system.slice_v(dry.of).start) + dry.index
-
-    @property
+    @cached_property
     def dry_columns(self) -> list[tuple[int, int]]:
-        """Return the contacts that are components with dry friction, and which velocities these are."""
-        return [(k, self._column(dry)) for k, dry in self.dry]
+        """Return the contacts that are components with dry friction of joints of the tree, and which velocities these
+        are."""
+        of_tree = ((k, x) for k, x in self.dry if k not in self.cut)
+        return [(k, int(self.system.slice_v(x.of).start) + x.index) for k, x in of_tree]
 
     @cached_property
     def stops_of(self) -> dict[int, list[int]]:
@@ -318,14 +338,20 @@ class ContactPlaces:
         """Return the same as plain numbers."""
         return self.still.tolist()
 
-    def smooth_friction(self, v: np.ndarray) -> np.ndarray:
-        """Return what the dynamics take off joint forces (..., nv) at velocities v (..., nv) for friction that goes
-        smoothly through rest, of components whose friction contacts have."""
-        found = np.zeros_like(v)
-        for _, dry in self.dry:
-            column = self._column(dry)
-            found[..., column] = dry.friction * smooth_sign(v[..., column])
-        return found
+    def smooth_friction(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the dynamics take for friction that goes smoothly through rest, of components whose friction
+        contacts have, at states q (states, nq), v (states, nv): of each contact (states, contacts), and off joint
+        forces (states, nv)."""
+        own, at_tree = np.zeros((len(v), len(self.contacts))), np.zeros_like(v)
+        rubs = {k: dry.friction for k, dry in self.dry}
+        for k, column in self.dry_columns:
+            own[:, k] = at_tree[:, column] = rubs[k] * smooth_sign(v[:, column])
+        if self.cut:
+            touches = self.at(q, v)
+            for k in self.cut:
+                own[:, k] = rubs[k] * smooth_sign(touches.u[:, k, 0])
+                at_tree += own[:, k, None] * touches.A[:, k, 0]
+        return own, at_tree
 
     def centres(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where the frames that touch are from those that they are on, and how that changes, (states, contacts,
@@ -389,8 +415,16 @@ def _sides(
     plan = system.plan
     if isinstance(contact, Contact):
         return plan.body_pose[contact.frame], plan.body_pose[contact.on]
+    if isinstance(contact, DryComponent) and contact.of not in system.joints:
+        loop = _loop(system, contact.of)
+        return (loop.child_node, Pose()), (loop.parent_node, Pose())
     if contact.of not in system.joints:
         # A joint that is locked now needs no stops.
         return (0, Pose()), (0, Pose())
     node = plan.joint.index(contact.of)
     return (node, Pose()), (int(plan.parent[node]), Pose())
+
+
+def _loop(system: System, joint: str) -> Loop:
+    """Return a joint that closes a loop as the plan has it."""
+    return next(loop for loop in system.plan.loop_joints if loop.name == joint)

@@ -40,7 +40,8 @@ class ImpulseSteps:
         gaps up to `none` are none. None if impulses were not found."""
         b = self.b
         # All of the dry friction of joints is found here, together with contacts.
-        self.loads.put(b, t + 0.5 * h, q, v, tau + self.places.smooth_friction(v))
+        smooth = self.places.smooth_friction(q[None], v[None])[1][0]
+        self.loads.put(b, t + 0.5 * h, q, v, tau + smooth)
         b["q"][0], b["qd"][0], b["moment"][0, 0], b["moment"][0, 1] = q, v, h, none
         before = b["before"].reshape(-1, 4)
         before[:, :3], before[:, 3] = last, gap

@@ -75,6 +75,8 @@ class Inside:
             found[k] = Pair(found[k].node, 0, False, stop.index) if found[k].node else Pair(0, 0)
         for k, dry in p.dry:
             found[k] = Pair(found[k].node, 0, False, dry.index, True)
+        for k in p.cut:
+            found[k] = Pair(int(p.a[k]), int(p.b[k]), rubs=True)
         return tuple(found)
 
     @cached_property
@@ -99,6 +101,8 @@ class Inside:
             numbers[i, PLACES["on_b"]] = dry.fall, places.alone[i], 0.0
             numbers[i, PLACES["radii"]] = places.still[i], 0.0
             numbers[i, PLACES["held"]] = HELD
+        for i in places.cut:
+            numbers[i, PLACES["reference"]], numbers[i, PLACES["across"]] = places.unit[i].reshape(2, 3)
         return numbers
 
     @property

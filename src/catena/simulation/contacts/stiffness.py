@@ -154,7 +154,7 @@ def stiffness_at(free_motion: FreeMotion, t: float, q: np.ndarray, v: np.ndarray
     else:
         told = np.repeat(tau[None], 4 * r, axis=0)
     # Dry friction that is found together with contacts does not resist: careful steps are implicit in it anyway.
-    told = told + free_motion.places.smooth_friction(rates)
+    told = told + free_motion.places.smooth_friction(states, rates)[1]
     a = free_motion.accelerations(np.full(4 * r, t), states, rates, told, np.zeros((4 * r, 0, nv)))[:, 0]
     more = 0.5 * length / INCREMENT
     K = -((a[:r] - a[r : 2 * r]) * more[:, None]) @ inverse.T
