@@ -24,6 +24,8 @@ def assert_drives(m, joint, acceleration, cut=()):
     start = s.joint_position(q, joint)[0]
     path = lambda t: (start + 0.5 * acceleration * t * t, acceleration * t, acceleration)  # noqa: E731
     run = ct.simulate(s, q, np.zeros(s.nv), 0.3, motion={joint: path}, samples=7, check=False)
+    np.testing.assert_allclose(run.velocity(joint)[:, 0], acceleration * run.t, atol=1e-9)
+    assert run.audit().ok
     found = s.sticking(q, np.zeros(s.nv), prescribed={joint: acceleration})
     np.testing.assert_allclose(run.acceleration[0], found.vdot, rtol=1e-8, atol=1e-8)
     ends = s.inverse_dynamics_interval(run.q, run.v, run.acceleration, actuated=[joint])[joint]
