@@ -312,7 +312,10 @@ class SenseSearch:
 
     def found(self) -> Sticking:
         """Return which senses go on together, and how."""
-        sense = np.where(self.has_friction, np.sign(self.rates), 0.0)
+        begins = np.zeros(self.rates.shape)
+        begins[..., : self.system.nv] = np.sign(self.given) * self.driven
+        moves = np.where(self.rates == 0.0, begins, np.sign(self.rates))
+        sense = np.where(self.has_friction, moves, 0.0)
         for turn in range(PIVOTS):
             stuck = self.rubs & (sense == 0.0)
             vdot, rises, held = self._settled(sense, stuck) if self.bears else self._tried(sense, stuck)

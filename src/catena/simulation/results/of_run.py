@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -85,13 +85,15 @@ class RunResult:
         }
         tau, motors = tau[..., : run.system.nv], run.acting.loop_forces(tau)
         landing, besides = run.problem.landing, loads.Besides(motors, near=positions)
+        sticking = self._sticking(system, q, v, tau, wrenches, driven, besides)
         if driven and landing is None:
-            tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, besides)
+            holding = replace(besides, stops=sticking)
+            tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, holding)
         made = Segment(
             system, times, q, v, tau, run.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
             events=tuple(run.found), ended=run.ended, settings=self._settings(), held=run.held, loop_forces=motors,
             loop_positions=positions, kept=kept, tip_forces={name: x.f for name, x in passing.items()},
-            stop_forces=self._sticking(system, q, v, tau, wrenches, driven, besides),
+            stop_forces=sticking,
         )  # fmt: skip
         return (
             made

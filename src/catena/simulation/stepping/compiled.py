@@ -285,7 +285,9 @@ class CompiledSteps:
             before = self.kept["loop_sense"] if self.begun else None
             self.kept["loop_sense"] = loop_senses(self.system, q, v, self.loop_friction, before)
         assert self.dry is not None
-        rubs = self.dry.rubs
+        rubs = np.array(self.dry.rubs)
+        # What a drive moves from rest does not stick.
+        rubs[self.acting.driven] = False
         sense = np.where(v != 0.0, np.sign(v), np.where(self.begun, self.kept["sense"], 0.0))
         self.kept["sense"] = np.where(rubs, sense, 1.0)
         self.begun = True
