@@ -84,7 +84,7 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
                 )
         if not parts:
             raise StateError("A trajectory is made of segments or runs, at least one; found none.")
-        if before is None:
+        if before is None and len(parts) > 1:
             require_one_behind_the_other(parts)
         self._segments = tuple(parts)
         self.transitions: tuple[Transition, ...] = tuple(changes)
