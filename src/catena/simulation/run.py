@@ -136,7 +136,8 @@ class Run:
             problem = replace(problem, system=system)
         if landing is not None:
             landing.require_possible(problem)
-            problem = replace(problem, landing=landing.over(system, self.batch))
+            begins = q.reshape(-1, q.shape[-1])[0]
+            problem = replace(problem, landing=landing.over(system, self.batch, begins))
         self.system, self.problem = system, problem
         # A state is an array of its own already; of a batch, many may share theirs.
         self.q, self.v = (np.array(rows(x, self.batch)) if self.batch else x[None] for x in (q, v))
@@ -430,6 +431,10 @@ class Run:
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
+        landing, feels = self.problem.landing, getattr(self.acting.control, "feel", None)
+        if landing is not None and feels is not None:
+            held = self.mover.kept["held"] if held_size(landing.units) else np.zeros((len(self.q), 0))  # type: ignore[attr-defined]
+            feels(*landing.felt(self.acting, t, self.q, self.v, held))
         if np.all(self.going):
             self.tau = self.acting.command(t, self.q, self.v)
         else:

@@ -139,6 +139,14 @@ def test_dry_friction_of_joints_holds_and_slips():
     assert pulled.v[-1, 0] == pytest.approx(1.0, abs=1e-9)
 
 
+def test_what_is_told_of_joints_that_rub_adds_up():
+    """Friction of a slide, once: its accelerations are those of a formula, and of the exact way."""
+    s = slider("x", friction=2.0)
+    run = stepped(s, [0.0], [1.0], 0.2, samples=5)
+    np.testing.assert_allclose(run.acceleration[:, 0], -2.0, atol=1e-9)
+    np.testing.assert_allclose(run.v[:, 0], 1.0 - 2.0 * run.t, atol=1e-12)
+
+
 def test_two_balls_hit_and_keep_their_momentum():
     m = ct.Mechanism("two", gravity=(0.0, 0.0, 0.0))
     for name, mass in (("a", 1.0), ("b", 3.0)):
@@ -420,8 +428,7 @@ def test_steppers_step_through_loops():
     for _ in range(20):
         found = stepper.step()
     run = stepped(s, q, np.zeros(s.nv), 0.02, contacts=feet, samples=2)
-    assert np.abs(found[0] - run.q[-1]).max() < 1e-6
-    assert run.segments[-1].settings["integrator"] == "careful steps of 0.001 s"
+    assert np.abs(found[0] - run.q[-1]).max() < 1e-14
     s = n_four_bars(1).system()
     free = stepped(s, s.assemble(), np.zeros(s.nv), 0.1, samples=2)
     assert (
