@@ -431,10 +431,8 @@ class Run:
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
-        landing, feels = self.problem.landing, getattr(self.acting.control, "feel", None)
-        if landing is not None and feels is not None:
-            held = self.mover.kept["held"] if held_size(landing.units) else np.zeros((len(self.q), 0))  # type: ignore[attr-defined]
-            feels(*landing.felt(self.acting, t, self.q, self.v, held))
+        if self.problem.landing is not None:
+            self.problem.landing.let_feel(self.acting, t, self.q, self.v, getattr(self.mover, "kept", {}))
         if np.all(self.going):
             self.tau = self.acting.command(t, self.q, self.v)
         else:

@@ -228,7 +228,7 @@ class Job:
     @cached_property
     def _has_lanes(self) -> bool:
         """Return whether variants run together: changes of structure go state by state, and so do contacts unless steps
-        of fixed size find them, as they do for trees of rigid bodies."""
+        of fixed size find them."""
         steps = self.scenario.integrator == "time_stepping" and goes_in_lanes(self.scenario.system)
         contacts = self.scenario.contacts and not steps
         return not contacts and not self.scenario.changes and SCENARIO not in self.names

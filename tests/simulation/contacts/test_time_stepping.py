@@ -436,12 +436,13 @@ def test_steppers_step_through_loops():
     )
 
 
-def test_what_there_is_of_a_batch_is_kept_where_a_state_fails():
-    s, contacts = slider(), [ct.Contact("b")]
+@pytest.mark.parametrize("control", [None, lambda t, q, v: 0.0 * v])
+def test_what_there_is_of_a_batch_is_kept_where_a_state_fails(control):
+    s, given = slider(), {"contacts": [ct.Contact("b")], "control": control}
     with pytest.raises(ct.SimulationError, match="state 1") as raised:
-        stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, contacts=contacts)
+        stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, **given)
     assert list(raised.value.failed) == [(1,)] and raised.value.trajectory.q.shape[0] == 3
-    run = stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, contacts=contacts, on_error="record")
+    run = stepped(s, [[0.5], [0.5], [0.4]], [[0.0], [1e8], [0.0]], 0.1, on_error="record", **given)
     assert list(run.failed) == [(1,)] and run.q.shape[0] == 2
 
 

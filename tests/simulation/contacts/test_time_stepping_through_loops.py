@@ -5,6 +5,10 @@ import numpy as np
 import pytest
 
 import catena as ct
+from catena.errors import StateError
+from catena.simulation.arguments import TimeSpan
+from catena.simulation.contacts.landing import Landing
+from catena.simulation.problem import Problem
 from tests.simulation.contacts.test_cut_joints_that_rub import CONTACTS, linkage, on_a_rail
 from tests.simulation.contacts.test_through_elimination import dropped, on_a_beam, on_two_legs
 
@@ -82,6 +86,20 @@ def test_states_move_as_in_a_batch_and_gain_no_energy(kind):
     if s.loops:
         assert np.abs(s.closure(run.q)[0]).max() < 1e-12
         assert np.abs(s.closure_jacobian(run.q) @ run.v[..., None]).max() < 1e-9
+
+
+def test_what_is_not_found_goes_on_by_the_exact_law():
+    """The rest of a step of feet that slip, against steps that are a twentieth of it; loops stay closed in one way."""
+    s, q, feet = over_a_floor("looped")
+    contacts = [ct.Contact(foot, friction=0.2) for foot in feet]
+    begun = stepped(s, q, np.zeros(s.nv), 0.09, contacts=contacts, samples=2)
+    problem = Problem(s, integrator="time_stepping", step=2e-3)
+    q, v = begun.q[-1], begun.v[-1]
+    after = Landing.of(s, contacts).finished(problem, 0, TimeSpan(0.09, 0.092), q, v, np.zeros(s.nv))
+    fine = stepped(s, q, v, 0.002, 1e-4, contacts=contacts, samples=2)
+    assert np.abs(after[0] - fine.q[-1]).max() < 1e-5 and np.abs(after[1] - fine.v[-1]).max() < 2e-2
+    with pytest.raises(StateError, match="by projection, or not at all"):
+        stepped(s, q, v, 0.002, contacts=contacts, drift="baumgarte")
 
 
 def test_works_add_up_where_joints_are_driven_and_stop():

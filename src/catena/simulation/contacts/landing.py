@@ -306,23 +306,25 @@ class Landing:
             wrenches=wrenches, stop_forces=inside, tau=tau,
         )  # fmt: skip
 
-    def felt(
-        self, acting: ActingForces, t: float, q: np.ndarray, v: np.ndarray, held: np.ndarray
-    ) -> tuple[dict[str, np.ndarray], ...]:
-        """Return what acts at a time on states q (states, nq), v (states, nv) beside control forces: wrenches {frame:
-        (..., 6)}, with those of contacts from what was held (states, n) over the last step, how driven joints
-        accelerate, and forces inside joints."""
+    def let_feel(
+        self, acting: ActingForces, t: float, q: np.ndarray, v: np.ndarray, kept: Mapping[str, np.ndarray]
+    ) -> None:
+        """Tell a controller that wants to know what acts at a time on states q (states, nq), v (states, nv) beside
+        control forces: wrenches {frame: (..., 6)}, with those of contacts from what is `kept` of the last step, how
+        driven joints accelerate, and forces inside joints."""
+        feels = getattr(acting.control, "feel", None)
+        if feels is None:
+            return
+        held = kept.get("held", np.zeros((len(q), 0)))
         wrenches, places = acting.wrenches(t, q, v), ContactPlaces(self.system, self.contacts)
         if self.contacts:
             f = np.stack(list(self.forces(held).values()), axis=-2)[:, : len(self.contacts)]
             for body, wrench in places.wrenches(places.at(q, v), f).items():
                 wrenches[body] = wrenches[body] + wrench if body in wrenches else wrench
-        driven = acting.prescribed.accelerations(np.array([t])) if acting.motion else {}
-        rows = ({name: np.broadcast_to(x, (len(q), x.shape[-1])) for name, x in driven.items()},)
-        found = (wrenches, *rows, self._in_joints(held, q, v))
-        return tuple(
-            {name: x.reshape(*acting.batch, x.shape[-1]) for name, x in each.items()} for each in found
-        )
+        moving = acting.prescribed.accelerations(np.array([t])) if acting.motion else {}
+        driven = {name: np.broadcast_to(x, (len(q), x.shape[-1])) for name, x in moving.items()}
+        found = (wrenches, driven, self._in_joints(held, q, v))
+        feels(*({name: x.reshape(*acting.batch, x.shape[-1]) for name, x in each.items()} for each in found))
 
     def _in_joints(self, held: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the forces (..., nv of the joint) of stops in joints at states q (..., nq), v (..., nv), and by how
