@@ -394,7 +394,8 @@ def goes_in_lanes(system: Any) -> bool:
         return not is_plain()
     if is_rigid_tree(system):
         return True
-    plan = system.mechanics.effective_plan
+    # Which constraints count is not looked at before it is known where the motion begins.
+    plan = system.plan
     varies = system.variants.origin is not system and bool(dry_loops(plan))
     if varies or has_many_modes(plan) or bears(system):
         return False
