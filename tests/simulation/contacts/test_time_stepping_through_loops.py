@@ -82,7 +82,7 @@ def test_states_move_as_in_a_batch_and_gain_no_energy(kind):
         alone = stepped(s, q[k], np.zeros(s.nv), 0.24, **given)
         assert np.array_equal(alone.q, run.q[k]) and np.array_equal(alone.v, run.v[k])
     assert np.diff(run.energy, axis=-1).max() < 1e-12 and np.all(np.ptp(run.energy, axis=-1) > 0.1)
-    assert min(run.contact(foot).gap.min() for foot in feet) > -1e-6
+    assert min(run.contact(foot).gap.min() for foot in feet) > -2e-6
     if s.loops:
         assert np.abs(s.closure(run.q)[0]).max() < 1e-12
         assert np.abs(s.closure_jacobian(run.q) @ run.v[..., None]).max() < 1e-9
@@ -143,14 +143,32 @@ def test_python_is_asked_for_all_states_and_numbers_differ_between_them():
         assert np.abs(alone.q[-1] - run.q[k, -1]).max() < 1e-12
 
 
+def askew_on_a_rail(friction, cut, of_cut=0.5):
+    """A trunk over a four-bar that is to land, whose joints rub, and its configuration."""
+    s = on_a_rail(friction).with_joint(cut, friction=of_cut).system(cut=[cut])
+    q = s.assemble({"A": -1.0}, guess={"A": -1.0, "B": 0.7, "D": -1.2})
+    q[s.slice_q("rail")] += 0.02 - s.pose(q, "foot").p[2]
+    return s, q
+
+
+def test_friction_of_joints_that_close_loops_differs_from_state_to_state():
+    given, frictions = {"contacts": [ct.Contact("foot", friction=0.3)], "samples": 2}, [0.2, 1.0]
+    s, q = askew_on_a_rail(0.5, "A")
+    run = stepped(s, q, 0.0 * q, 0.2, parameters={"A.friction": frictions}, **given)
+    for k, friction in enumerate(frictions):
+        alone = stepped(askew_on_a_rail(0.5, "A", friction)[0], q, 0.0 * q, 0.2, **given)
+        assert np.abs(alone.q - run.q[k]).max() < 1e-12
+    assert np.abs(np.subtract(*run.q)).max() > 1e-3
+    with pytest.raises(StateError, match="some states have friction in 'A'"):
+        stepped(s, q, 0.0 * q, 0.2, parameters={"A.friction": [0.0, 1.0]}, **given)
+
+
 def test_joints_that_close_loops_rub_as_others_do():
     """A trunk over a four-bar that lands, slips and comes to rest, whatever joint the plan cuts, against the exact
     way."""
     ends, friction = [], 0.5
     for cut in "AC":
-        s = on_a_rail(friction).system(cut=[cut])
-        q = s.assemble({"A": -1.0}, guess={"A": -1.0, "B": 0.7, "D": -1.2})
-        q[s.slice_q("rail")] += 0.02 - s.pose(q, "foot").p[2]
+        s, q = askew_on_a_rail(friction, cut)
         given = {"contacts": [ct.Contact("foot", friction=0.3)], "samples": 2}
         run = stepped(s, q, 0.0 * q, 0.3, **given)
         exact = ct.simulate(s, q, 0.0 * q, 0.3, rtol=1e-8, atol=1e-10, **given)

@@ -13,7 +13,6 @@ import numpy as np
 from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
 from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit
-from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import StateError
 from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
@@ -156,9 +155,28 @@ class Landing:
         if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
             found |= self.dry.tree_inputs
         if self.cut.contacts:
-            rubs = np.array([(x.friction, x.excess, x.fading, x.fall) for _, x in self.cut.dry])
-            found["cut_joints"] = np.concatenate([self.cut.unit, rubs], axis=-1).reshape(-1)
+            found["cut_joints"] = self._cut_numbers()
         return found
+
+    def _cut_numbers(self) -> np.ndarray:
+        """Return what joints that close loops and rub are (numbers,), or (states, numbers) where that differs."""
+        variants, cut = self.system.variants, {dry.of for _, dry in self.cut.dry}
+        varied = variants.parameters if variants.origin is not self.system else {}
+        if any(name.split(".")[0] in cut for name in varied):
+            states = range(int(np.prod(variants.shape, dtype=int)))
+            own = [replace(self, system=variants.state(k)).cut for k in states]
+        else:
+            own = [self.cut]
+        rows = []
+        for places in own:
+            limits = [(x.friction, x.excess, x.fading, x.fall) for _, x in places.dry]
+            rows.append(np.concatenate([places.unit, np.reshape(limits, (-1, 4))], axis=-1).ravel())
+            if len(rows[-1]) != len(rows[0]):
+                raise StateError(
+                    f"time_stepping: some states have friction in {', '.join(map(repr, sorted(cut)))} and others none; "
+                    "give all of them some, or keep these joints in the tree (m.system(keep=[...]))."
+                )
+        return rows[0] if len(rows) == 1 else np.stack(rows)
 
     def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
         """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
@@ -388,16 +406,13 @@ def _held(tau: np.ndarray) -> Any:
 
 def goes_in_lanes(system: Any) -> bool:
     """Return whether time stepping takes compiled steps, all states at once: unless a loop is closed by a kind of joint
-    that only Python knows, or by one that rubs where numbers differ from state to state, friction comes from loads, or
-    bodies have so many modes that code for their number would be long."""
+    that only Python knows, friction comes from loads beside loops, or bodies have so many modes that code for their
+    number would be long."""
     if not isinstance(system, System) or is_plain():
         return not is_plain()
     if is_rigid_tree(system):
         return True
-    # Which constraints count is not looked at before it is known where the motion begins.
-    plan = system.plan
-    varies = system.variants.origin is not system and bool(dry_loops(plan))
-    if varies or has_many_modes(plan) or bears(system):
+    if has_many_modes(system.plan) or bears(system):
         return False
     return not system.mechanics.is_closed or loops_compile(system)
 
