@@ -140,7 +140,8 @@ class Run:
             problem = replace(problem, system=system)
         if landing is not None:
             landing.require_possible(problem)
-            problem = replace(problem, landing=landing.over(system, self.batch))
+            begins = q.reshape(-1, q.shape[-1])[0]
+            problem = replace(problem, landing=landing.over(system, self.batch, begins))
         self.system, self.problem = system, problem
         # A state is an array of its own already; of a batch, many may share theirs.
         self.q, self.v = q[None], v[None]
@@ -436,6 +437,8 @@ class Run:
 
     def _ask(self, t: float) -> None:
         """Ask for the control forces of all states that still go on."""
+        if self.problem.landing is not None:
+            self.problem.landing.let_feel(self.acting, t, self.q, self.v, getattr(self.mover, "kept", {}))
         if np.all(self.going):
             self.tau = self.acting.command(t, self.q, self.v)
         else:

@@ -140,7 +140,7 @@ def simulate(
     `integrator`: "dopri5" or "dop853" choose their steps by `rtol` and `atol`, each state of a batch its own; "rk4",
     "midpoint", "euler", "semi_implicit", "leapfrog", "implicit_leapfrog" (whose steps no mode of a flexible body
     bounds) and "abm4" take steps of `step` seconds; "time_stepping" does so too and finds what contacts do, all states
-    of a batch of trees of rigid bodies in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
+    of a batch in lanes; "radau", "bdf" and "lsoda" are for stiff problems. `drift` says how
     loops stay closed: "projection", "baumgarte", "corrective", "none", or ct.Baumgarte(time), ct.Corrective(stiffness,
     damping).
     `events` are located and reported, terminal ones end the motion of their state.

@@ -152,11 +152,6 @@ def four_bar_on_a_foot():
     return m
 
 
-def whole_push(run, feet):
-    """What the floor bears of all feet at the end of a run."""
-    return sum(run.contact_forces[foot][-1, 2] for foot in feet)
-
-
 def dropped(s, height, feet, q):
     """The configuration (nq,) with the lowest of the feet at a height [m]."""
     base = "rail" if "rail" in s.joints else "base"
@@ -178,38 +173,6 @@ def test_every_cut_of_a_loop_gives_the_same_motion():
         assert ways == {INSIDE} if cut != "A" else INSIDE not in ways
         found.append(np.array([s.pose(run.q[-1], body).p for body in ("trunk", "crank", "rocker", "foot")]))
     assert max(np.abs(x - found[0]).max() for x in found) < 1e-8
-
-
-@pytest.mark.parametrize(
-    "kind", ["looped", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("geared", "flexible"))]
-)
-def test_time_stepping_comes_to_the_exact_way(kind):
-    """Feet that land, slip and stick, by careful steps of a fixed size, with friction that differs from state to state:
-    of first order in the step, or better."""
-    if kind == "flexible":
-        s, feet, duration = on_a_beam().system(), ["foot"], 0.15
-        q = s.neutral()
-        q[s.slice_q("hip")] = 1.0
-    else:
-        s, feet, duration = on_two_legs(kind == "geared").system(), ["left/foot", "right/foot"], 0.12
-        turn = np.zeros(s.nv)
-        turn[s.slice_v("base")][:3] = 0.05, 0.08, 0.0
-        q = s.integrate(s.assemble(), turn)
-    q, v, mu, errors = dropped(s, 0.01, feet, q), np.zeros(s.nv), (0.2, 0.8), []
-    own = [[ct.Contact(foot, friction=x) for foot in feet] for x in mu]
-    exact = [ct.simulate(s, q, v, duration, contacts=x, rtol=1e-7, samples=2, check=False) for x in own]
-    for h in (1e-3, 5e-4):
-        run = ct.simulate(
-            s, q, v, duration, contacts=own[0], parameters={f"{foot}.friction": mu for foot in feet},
-            integrator="time_stepping", step=h, samples=2, check=False,
-        )  # fmt: skip
-        pairs = [(run.state(k), exact[k]) for k in range(2)]
-        errors.append([
-            max(np.abs(a.position(foot)[-1] - b.position(foot)[-1]).max() for foot in feet for a, b in pairs),
-            max(abs(a.energy[-1] - b.energy[-1]) for a, b in pairs),
-            max(abs(whole_push(a, feet) - whole_push(b, feet)) for a, b in pairs),
-        ])  # fmt: skip
-    assert np.all(np.less(errors[1], (2e-4, 1e-3, 0.3))) and np.all(np.divide(*errors) > 1.5)
 
 
 @pytest.mark.slow

@@ -145,6 +145,12 @@ def _is_plain(body: Any) -> bool:
     return not is_flexible(body.joint) and bool(body.joint.nv)
 
 
+ASKING: tuple[OnCall, ...] = (
+    leave_over, leave_over_at_joint, push_body, push_joint, answer_of_body, answer_of_joint, add_to_body, add_to_joint,
+)  # fmt: skip
+"""The steps by which contacts and joints push and are told answers."""
+
+
 def called(nodes: Nodes) -> tuple[OnCall, ...]:
     """The steps by which contacts are felt through an elimination."""
     bodies: tuple[OnCall, ...] = (see_body, leave_over, push_body, answer_of_body, add_to_body)
@@ -161,19 +167,20 @@ def fields(nodes: Nodes) -> dict[str, str]:
     return {"seen": "node", **({"moving": "coordinate"} if have_stops(nodes) else {})}
 
 
-class ThroughElimination(Pushing):
-    """The forces of contacts with known modes within an elimination, in parts of its schedule and the work between
-    them."""
+class UnitAnswers:
+    """What bodies and joints answer to unit forces of contacts, whose `nodes` meet, of components `stopped` (-1: of
+    bodies), as entries of a schedule. Who derives from it sets these, the places of unit forces (`of`), and the rows of
+    a contact among all (`rows_of`)."""
 
-    def sweeps(self, order: Any) -> list[Sweep]:
-        """The sweeps in place of a schedule that `order` lists the calls of. Contacts that are open do not ask what
-        their forces would do."""
-        found: list[Sweep] = [part(order, self.without), OnMatrices(self.meet), tell_who_holds]
-        for i, pair in enumerate(self.nodes):
-            # Stops of joints that are locked now are open contacts of ground.
-            if any(pair):
-                found += [LeaveOut(f"holds_{i}", 1), part(order, partial(self.answers, i))]
-        return [*found, OnMatrices(self), part(order, self._with)]
+    nodes: tuple[tuple[int, int], ...]
+    stopped: tuple[int, ...]
+    work: Any
+    slot: int
+    of: Callable[..., MatrixPanel]
+
+    def rows_of(self, i: int) -> range:
+        """The rows of a contact among those of all, one for each direction in which it has forces."""
+        raise NotImplementedError
 
     @property
     def _joints(self) -> list[tuple[int, int]]:
@@ -186,41 +193,27 @@ class ThroughElimination(Pushing):
         pairs = (pair for pair, k in zip(self.nodes, self.stopped, strict=True) if k < 0)
         return sorted({node for pair in pairs for node in pair} - {0})
 
-    def _directions(self, i: int) -> range:
-        """The directions in which a contact has forces."""
-        return range(1) if self.rubs[i] else range(3) if self.stopped[i] < 0 else range(2, 3)
+    def solution(self, passes: Passes) -> list[Entry]:
+        """The accelerations without contacts; what is left to refine is taken up with the first unit force."""
+        return [*passes.solution, *(passes.often - 1) * passes.refinement]
 
-    def without(self, passes: Passes) -> list[Entry]:
-        """The accelerations without contacts, and how bodies and joints stand and move."""
-        at = passes.at
-        entries = [*passes.solution, *(passes.often - 1) * passes.refinement]
-        entries += [Entry(see_body, i, (at.body(i), at.flows(i), at.flows(0))) for i in self._touching]
-        return entries + [Entry(see_joint, i, _own(at, i)) for i in sorted({i for _, i in self._joints})]
-
-    def meet(self, work: Any) -> None:
-        """Find the unit forces of all contacts, and make room for answers."""
-        self.work, self.slot = work, work.slot
-        self.pushed = self.touched()
+    def make_room(self) -> None:
+        """Make room for unit forces at joints, and for answers: before the first is nothing."""
+        work = self.work
         self.unit_of = {i: work.matrix(1, 6) for i, _ in self._joints}
-        for i, unit in self.unit_of.items():
-            if self.rubs[i]:
-                work.step(push_dry, unit.at(0, self.stopped[i]))
-            else:
-                work.step(push_stop, self._contact(i), unit.at(0, self.stopped[i]))
-        # Answers of bodies and of joints to each contact; before the first is nothing.
-        sizes = [(1 + len(self._directions(i)), 6) for i in range(len(self.nodes))]
+        sizes = [(1 + len(self.rows_of(i)), 6) for i in range(len(self.nodes))]
         self.of_bodies = [{node: work.matrix(*size) for node in self._touching} for size in sizes]
         self.of_joints = [{node: work.matrix(*size) for _, node in self._joints} for size in sizes]
 
     def answers(self, i: int, passes: Passes) -> list[Entry]:
         """What the unit forces of a contact do."""
         entries, at, again = list[Entry](), passes.at, 2 + passes.often - REFINEMENTS
-        for column, row in enumerate(self._directions(i)):
+        for column in range(len(self.rows_of(i))):
             for k in range(again):
                 # An answer begins with the one before it, and others are added to it.
                 first = 6 * (column + bool(k)) * self.slot
                 own = (add_to_body, add_to_joint) if k else (answer_of_body, answer_of_joint)
-                entries += [*self._left_over(at, i, row), *passes.refinement]
+                entries += [*self._left_over(at, i, column), *passes.refinement]
                 for step, places in zip(own, (self.of_bodies[i], self.of_joints[i]), strict=True):
                     entries += [
                         Entry(step, node, (*_own(at, node), panel.place + first))
@@ -231,11 +224,95 @@ class ThroughElimination(Pushing):
 
     def _left_over(self, at: Any, i: int, row: int) -> list[Entry]:
         """A unit force of a contact is left over."""
-        a, b = self.nodes[i]
         if self.stopped[i] >= 0:
-            return [Entry(leave_over_at_joint, a, (*_own(at, a), self.unit_of[i].place))]
-        places = ((node, self.of(i, name, 3, 6).at(row, 0)) for node, name in ((a, "T"), (b, "back")) if node)
-        return [Entry(leave_over, node, (*_own(at, node), place)) for node, place in places]
+            node = self.nodes[i][0]
+            return [Entry(leave_over_at_joint, node, (*_own(at, node), self.unit_of[i].place))]
+        return [Entry(leave_over, node, (*_own(at, node), T.at(row, 0))) for node, T in self._sides(i)]
+
+    def _sides(self, i: int) -> list[tuple[int, MatrixPanel]]:
+        """The nodes that meet in a contact, and its unit forces on them."""
+        ends = zip(self.nodes[i], ("T", "back"), strict=False)
+        return [(node, self.of(i, name, 3, 6)) for node, name in ends if node]
+
+    def respond(self, i: int, j: int, out: MatrixPanel) -> None:
+        """Write how a contact answers to the unit forces of another one."""
+        work, start = self.work, None
+
+        def answer(panel: MatrixPanel) -> MatrixPanel:
+            return panel.part(range(1, panel.rows), range(6)).T
+
+        if self.stopped[i] >= 0:
+            work.product(out, self.unit_of[i], answer(self.of_joints[j][self.nodes[i][0]]))
+            return
+        for node, T in self._sides(i):
+            rows = T.part(range(out.rows), range(6))
+            work.product(out, rows, answer(self.of_bodies[j][node]), start=start)
+            start = out
+
+    def push_along(self, forces: Sequence[MatrixPanel]) -> None:
+        """Make wrenches, and forces of joints, of the forces (1, directions) of all contacts."""
+        work = self.work
+        self.acting = list[tuple[bool, int, int]]()
+        """Whether a joint is pushed, not a body, at which node, and the place of six numbers."""
+        for i, f in enumerate(forces):
+            is_joint = self.stopped[i] >= 0
+            for node, unit in [(self.nodes[i][0], self.unit_of[i])] if is_joint else self._sides(i):
+                six = work.matrix(1, 6)
+                work.product(six, f, unit.part(range(f.columns), range(6)))
+                self.acting.append((is_joint, node, six.place))
+
+    def acts(self, at: Any, on_bodies: OnCall, on_joints: OnCall) -> list[Entry]:
+        """The calls by which what was pushed acts on bodies and joints."""
+        return [
+            Entry(on_joints if is_joint else on_bodies, node, (*_own(at, node), place))
+            for is_joint, node, place in self.acting
+        ]
+
+    def pushed_on(self, passes: Passes) -> list[Entry]:
+        """The accelerations with contacts."""
+        pushed = self.acts(passes.at, push_body, push_joint)
+        return [*pushed, *passes.often * passes.refinement, *passes.residuals]
+
+
+class ThroughElimination(UnitAnswers, Pushing):
+    """The forces of contacts with known modes within an elimination, in parts of its schedule and the work between
+    them."""
+
+    def sweeps(self, order: Any) -> list[Sweep]:
+        """The sweeps in place of a schedule that `order` lists the calls of. Contacts that are open do not ask what
+        their forces would do."""
+        found: list[Sweep] = [part(order, self.without), OnMatrices(self.meet), tell_who_holds]
+        for i, pair in enumerate(self.nodes):
+            # Stops of joints that are locked now are open contacts of ground.
+            if any(pair):
+                found += [LeaveOut(f"holds_{i}", 1), part(order, partial(self.answers, i))]
+        return [*found, OnMatrices(self), part(order, self.pushed_on)]
+
+    def _directions(self, i: int) -> range:
+        """The directions in which a contact has forces."""
+        return range(1) if self.rubs[i] else range(3) if self.stopped[i] < 0 else range(2, 3)
+
+    def rows_of(self, i: int) -> range:
+        """The rows of a contact among all, three for each."""
+        own = self._directions(i)
+        return range(3 * i + own.start, 3 * i + own.stop)
+
+    def without(self, passes: Passes) -> list[Entry]:
+        """The accelerations without contacts, and how bodies and joints stand and move."""
+        at, entries = passes.at, self.solution(passes)
+        entries += [Entry(see_body, i, (at.body(i), at.flows(i), at.flows(0))) for i in self._touching]
+        return entries + [Entry(see_joint, i, _own(at, i)) for i in sorted({i for _, i in self._joints})]
+
+    def meet(self, work: Any) -> None:
+        """Find the unit forces of all contacts, and make room for answers."""
+        self.work, self.slot = work, work.slot
+        self.pushed = self.touched()
+        self.make_room()
+        for i, unit in self.unit_of.items():
+            if self.rubs[i]:
+                work.step(push_dry, unit.at(0, self.stopped[i]))
+            else:
+                work.step(push_stop, self._contact(i), unit.at(0, self.stopped[i]))
 
     def __call__(self, work: Any) -> None:
         """Write the work between answers and forces."""
@@ -247,6 +324,12 @@ class ThroughElimination(Pushing):
             work.product(f, self.of(i, "P_T", 3, 3).T, self.x.part(three(i), range(1)))
         self.push([f.place for f in forces])
 
+    def push(self, forces: Sequence[int]) -> None:
+        """Make wrenches, and forces of joints, of the three numbers at each of these places."""
+        slot = self.slot
+        rows = (MatrixPanel(place, 1, 3, 3 * slot, slot, 2 * slot) for place in forces)
+        self.push_along([f.part(range(1), self._directions(i)) for i, f in enumerate(rows)])
+
     def weigh(self, work: Any) -> None:
         """Write what contacts do to each other, from what they answered."""
         self.work = work
@@ -254,29 +337,11 @@ class ThroughElimination(Pushing):
         self.W = work.matrix(n, n)
         work.clear(self.W)
         for j, pair in enumerate(self.nodes):
-            rows = self._directions(j)
             for i in range(len(self.nodes)) if any(pair) else ():
-                self._respond(i, j, self.W.part(three(i), range(3 * j + rows.start, 3 * j + rows.stop)))
+                self.respond(i, j, self.W.part(self.rows_of(i), self.rows_of(j)))
         for i, rubs in enumerate(self.rubs):
             for across in (1, 2) if rubs else ():
                 work.step(stand_alone, self._contact(i), self.W.at(3 * i + across, 3 * i + across))
-
-    def _respond(self, i: int, j: int, out: MatrixPanel) -> None:
-        """Write how a contact answers to the unit forces of another one."""
-        work, (a, b) = self.work, self.nodes[i]
-
-        def answer(panel: MatrixPanel) -> MatrixPanel:
-            return panel.part(range(1, panel.rows), range(6)).T
-
-        if self.stopped[i] >= 0:
-            out = out.part(self._directions(i), range(out.columns))
-            work.product(out, self.unit_of[i], answer(self.of_joints[j][a]))
-            return
-        start = None
-        for node, name in ((a, "T"), (b, "back")):
-            if node:
-                work.product(out, self.of(i, name, 3, 6), answer(self.of_bodies[j][node]), start=start)
-                start = out
 
     def apart(self) -> list[list[int]]:
         """All contacts together: loops lead from each to each."""
@@ -289,33 +354,6 @@ class ThroughElimination(Pushing):
             self.work.product(
                 G.part(every, three(i)), self.W.part(every, three(i)), self.of(i, "P_T", 3, 3).T
             )
-
-    def push(self, forces: Sequence[int]) -> None:
-        """Make wrenches, and forces of joints, of the three numbers at each of these places."""
-        work, slot = self.work, self.slot
-        self.acting = list[tuple[bool, int, int]]()
-        """Whether a joint is pushed, not a body, at which node, and the place of six numbers."""
-        for i, ((a, b), place) in enumerate(zip(self.nodes, forces, strict=True)):
-            f = MatrixPanel(place, 1, 3, 3 * slot, slot, 2 * slot)
-            sides = [(node, self.of(i, name, 3, 6)) for node, name in ((a, "T"), (b, "back")) if node]
-            if self.stopped[i] >= 0:
-                f, sides = f.part(range(1), self._directions(i)), [(a, self.unit_of[i])]
-            for node, unit in sides:
-                six = work.matrix(1, 6)
-                work.product(six, f, unit)
-                self.acting.append((self.stopped[i] >= 0, node, six.place))
-
-    def acts(self, at: Any, on_bodies: OnCall, on_joints: OnCall) -> list[Entry]:
-        """The calls by which what was pushed acts on bodies and joints."""
-        return [
-            Entry(on_joints if is_joint else on_bodies, node, (*_own(at, node), place))
-            for is_joint, node, place in self.acting
-        ]
-
-    def _with(self, passes: Passes) -> list[Entry]:
-        """The accelerations with contacts."""
-        pushed = self.acts(passes.at, push_body, push_joint)
-        return [*pushed, *passes.often * passes.refinement, *passes.residuals]
 
 
 @at_ground

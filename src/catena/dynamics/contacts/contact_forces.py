@@ -1150,12 +1150,12 @@ def where_some_hold(sweeps: list[Sweep]) -> list[Sweep]:
     return [LeaveOut("holds", len(sweeps)), *sweeps]
 
 
-def begun_with_contacts(ground: Callable[[Any], None]) -> Callable[[Any], None]:
+def begun_with_contacts(begins: Callable[[Any], None]) -> Callable[[Any], None]:
     """The ground function of a dynamics that begins what contacts are seen by as well."""
 
-    def begin_both(each: Any) -> None:
-        ground(each)
-        start(each)
+    def begin_both(ground: Any) -> None:
+        begins(ground)
+        start(ground)
 
     return begin_both
 

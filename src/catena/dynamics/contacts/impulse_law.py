@@ -23,9 +23,10 @@ from functools import partial
 from typing import Any
 
 from catena.dynamics.contacts.contact_forces import SIZE
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit, UnitRows
+from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit, UnitRows
 from catena.kernels import Scalars, on_call
 from catena.kernels.matrices import MatrixPanel
+from catena.spatial import Force, cross
 from catena.spatial.scalars import absolute, array, reciprocal, sqrt, where
 
 # What is added to the mobility of each unit, as a part of it.
@@ -47,12 +48,13 @@ LATE, TOGETHER = 1e-3, 1e-6
 BIG = 1e300
 
 MOMENT = (
-    "dt", "h", "hits", "going", "rushed", "left", "gives", "cut", "size", "worst", "goes", "work", "rubbed",
+    "dt", "h", "hits", "going", "rushed", "left", "gives", "cut", "size", "worst", "goes", "work", "rubbed", "closed",
 )  # fmt: skip
 """What the ground tells units, and what it is told: the step, the one that is asked for, whether this one is an impact
 of no duration, whether the state goes on, whether too much landed in the last one, what may be left of the law, how
 much contacts give more, when the first contact lands, the largest velocity without impulses, what is left of the law,
-whether impulses are not found yet, and the works of contacts and of rows at joints."""
+whether impulses are not found yet, the works of contacts and of rows at joints, and how many units may have an impulse
+but those that rub."""
 FLOOR, LANDING = 1.0, 2.0
 """What is known of a unit from step to step: it is closed, or about to land."""
 
@@ -79,12 +81,18 @@ LAW_VIEWS: dict[str, dict[str, Any]] = {
     "share_row": {"numbers": Scalars(2)},
     "choice": {"numbers": Scalars(12)},
     "choice_row": {"numbers": Scalars(4)},
+    "cut": {"moment": Scalars(3), "force": Scalars(3), "limits": Scalars(4)},
     "joint_state": {"q": Scalars(1), "v": Scalars(1), "a": Scalars(1), "limit": Scalars(1)},
     "block": {"numbers": Scalars(9)},
     "row_value": {"numbers": Scalars(1)},
     "three": {"numbers": Scalars(3)},
 }  # fmt: skip
-"""`shares` are pairs p, r of each row; a choice is what `solve` is told of each row."""
+"""`shares` are pairs p, r of each row; a choice is what `solve` is told of each row. A joint that is `cut` has a unit
+wrench fixed to its child, and dry friction: that of a slip, by how much more holds at rest, how much of this fades with
+the slip and how fast."""
+CUT_SIZE = 10
+# Joints slower than this [rad/s or m/s] rub as those at rest do.
+REST = 1e-9
 LAW_FIELDS = {"joint_rows": "joint_state"}
 
 
@@ -121,6 +129,7 @@ def _come(landing: Any, u: Any, free: Any, flag: Any, moment: Any) -> None:
     closed = where(flag > 0.5, 1.0, 0.0)
     near = where(moment.hits[0] > 0.5, closed, where(closed > 0.5, 1.0, lands))
     landing.near, landing.gap = array([near * moment.going[0]]), array([gap])
+    moment.closed = moment.closed + landing.near
 
 
 def _falls(landing: Any, moment: Any) -> Any:
@@ -142,6 +151,34 @@ def come_row(joint_state: Any, moment: Any, landing_row: Any) -> None:
     landing_row.u, landing_row.mid = array([u]), array([joint_state.q[0]])
     landing_row.free, landing_row.gains = array([u + dt * joint_state.a[0]]), array([joint_state.a[0]])
     landing_row.limit = joint_state.limit
+
+
+@on_call
+def touch_cut(cut: Any, node: Any, other_node: Any, pushed: Any) -> None:
+    """How a component of a joint that closes a loop moves, and its unit force."""
+    w = node.stands.pull(Force(array([*cut.moment, *cut.force])))
+    pushed.T = array([*w.entries(), *[0.0] * 12])
+    pushed.back = array([-x for x in pushed.T])
+    turns = node.a - other_node.a + cross(node.v, other_node.v)
+    pushed.motion = array([(node.v - other_node.v).dot(w), 0.0, 0.0, 0.0])
+    pushed.bias = array([turns.dot(w), 0.0, 0.0])
+    pushed.driven = array([(node.d - other_node.d).dot(w), 0.0, 0.0])
+
+
+@on_call
+def come_cut(cut: Any, pushed: Any, moment: Any, landing_row: Any) -> None:
+    """How that component would move without impulses."""
+    dt, bias, driven = moment.dt[0], pushed.bias[0], pushed.driven[0]
+    u = pushed.motion[0] - 0.5 * dt * bias
+    landing_row.u, landing_row.mid = array([u]), array([0.0])
+    landing_row.free, landing_row.gains = array([u + dt * (driven + bias)]), array([driven + bias])
+    landing_row.limit = array([most_friction(cut.limits, u)])
+
+
+def most_friction(limits: Any, v: Any) -> Any:
+    """Return with how much a component rubs at most that moves at v."""
+    friction, excess, fading, fall = limits
+    return where(absolute(v) > REST, friction + fading / (1.0 + fall * v * v), friction + excess)
 
 
 @on_call
@@ -428,8 +465,9 @@ def _within(x: Any, lo: Any, hi: Any) -> Any:
 
 
 LAW_STEPS = (
-    come, come_row, meet_stop, weigh_unit, weigh_row, aim, aim_stop, aim_dry, begin_share, begin_row, forget_verdict,
-    choose, choose_row, conclude, soften, give, go_on, sweep, sweep_row, foresee, foresee_row, leave, leave_row,
+    come, come_row, touch_cut, come_cut, meet_stop, weigh_unit, weigh_row, aim, aim_stop, aim_dry, begin_share,
+    begin_row, forget_verdict, choose, choose_row, conclude, soften, give, go_on, sweep, sweep_row, foresee,
+    foresee_row, leave, leave_row,
 )  # fmt: skip
 
 
@@ -440,43 +478,65 @@ class StepImpulses(UnitRows):
     def __call__(self, work: Any) -> None:
         """Write the work."""
         self.begin(work)
+        self.come()
+        self.find()
+        self.press(self.p)
+
+    def come(self) -> None:
+        """Find how all units come."""
+        work, contacts, stops, cuts = self.work, 0, 0, 0
+        self.moment, held = work.ground("moment"), work.ground("held")
+        self.landing, self.law, self.held, self.number = [], [], [], []
+        for i, unit in enumerate(self.units):
+            self.held.append(held)
+            held += (1 + unit.width) * work.slot
+            views = ("landing", "law") if isinstance(unit, TouchingUnit) else ("landing_row", "law_row")
+            self.landing.append(work.reserve(_size(views[0])))
+            self.law.append(work.reserve(_size(views[1])))
+            if isinstance(unit, TouchingUnit):
+                self.number.append(contacts)
+                contacts += 1
+                work.step(come, self.pushed[i], self.held[i], self.moment, self.landing[i])
+                continue
+            if isinstance(unit, CutUnit):
+                self.number.append(cuts)
+                cuts += 1
+                work.step(come_cut, self._cut(i), self.pushed[i], self.moment, self.landing[i])
+                continue
+            self.number.append(stops)
+            state = work.component("joint_rows", unit.node, unit.component)
+            work.step(come_row, state, self.moment, self.landing[i])
+            if unit.is_stop:
+                stops += 1
+                work.step(meet_stop, self._span(i), self.held[i], self.moment, self.landing[i])
+
+    def find(self) -> None:
+        """Find the impulses of all units that have come, and tell what comes of them."""
         self._begin_law()
         self._choose(CHOICES, partial(self._give, TENFOLD))
         self._end()
-        self.press(self.p)
 
     def _begin_law(self) -> None:
         """Find the mobility and what units do without impulses, and begin with the forces that they had."""
-        work, slot, units = self.work, self.work.slot, self.units
-        self.moment, held = work.ground("moment"), work.ground("held")
+        work, slot = self.work, self.work.slot
         self.W, self.c = self.mobility(), work.matrix(self.count, 1)
         shares, self.choices = work.reserve(2 * self.count), work.reserve(4 * self.count)
         self.p, self.r = (
             MatrixPanel(shares + k * slot, self.count, 1, 2 * slot, slot, slot) for k in range(2)
         )
-        self.landing, self.law, self.held = [], [], []
-        contact = stop = 0
-        for i, unit in enumerate(units):
-            self.held.append(held)
-            held += (1 + unit.width) * slot
-            views = ("landing", "law") if isinstance(unit, TouchingUnit) else ("landing_row", "law_row")
-            self.landing.append(work.reserve(_size(views[0])))
-            self.law.append(work.reserve(_size(views[1])))
+        for i, unit in enumerate(self.units):
             if isinstance(unit, TouchingUnit):
-                self._begin_contact(i, contact)
-                contact += 1
+                self._begin_contact(i)
             else:
-                self._begin_joint(i, unit, stop)
-                stop += unit.is_stop
+                self._begin_joint(i, unit)
 
-    def _begin_contact(self, i: int, number: int) -> None:
-        work, slot, rows = self.work, self.work.slot, self.rows(i)
+    def _begin_contact(self, i: int) -> None:
+        work, slot, rows, number = self.work, self.work.slot, self.rows(i), self.number[i]
         landing, law = self.landing[i], self.law[i]
         contact, bounce = (
             work.ground("contacts") + number * SIZE * slot,
             work.ground("bounces") + number * slot,
         )
-        work.step(come, self.pushed[i], self.held[i], self.moment, landing)
         own, block = work.matrix(3, 3), self.W.part(rows, rows)
         work.copy(own, block)
         work.step(weigh_unit, contact, own.place, law)
@@ -485,20 +545,23 @@ class StepImpulses(UnitRows):
         work.copy(self.c.part(rows, range(1)), self._of_law(i, "law", 3))
         work.step(begin_share, self.held[i], landing, self.moment, self._share(i))
 
-    def _begin_joint(self, i: int, unit: JointUnit, number: int) -> None:
-        work, slot, rows = self.work, self.work.slot, self.rows(i)
-        landing, law = self.landing[i], self.law[i]
-        state = work.component("joint_rows", unit.node, unit.component)
-        work.step(come_row, state, self.moment, landing)
+    def _begin_joint(self, i: int, unit: JointUnit | CutUnit) -> None:
+        work, rows, landing, law = self.work, self.rows(i), self.landing[i], self.law[i]
         work.step(weigh_row, self.W.part(rows, rows).place, law)
         if unit.is_stop:
-            span = work.ground("spans") + 3 * number * slot
-            work.step(meet_stop, span, self.held[i], self.moment, landing)
-            work.step(aim_stop, span, landing, self.moment, law)
+            work.step(aim_stop, self._span(i), landing, self.moment, law)
         else:
             work.step(aim_dry, landing, self.moment, law)
         work.copy(self.c.part(rows, range(1)), self._of_law(i, "law_row", 1))
         work.step(begin_row, self.held[i], law, self.moment, self._share(i))
+
+    def _cut(self, i: int) -> int:
+        """Return the place of what a joint that closes a loop is."""
+        return int(self.work.ground("cut_joints")) + CUT_SIZE * self.number[i] * int(self.work.slot)
+
+    def _span(self, i: int) -> int:
+        """Return the place of what a stop is."""
+        return int(self.work.ground("spans")) + 3 * self.number[i] * int(self.work.slot)
 
     def _of_law(self, i: int, view: str, rows: int) -> MatrixPanel:
         """Return what a unit does without impulses, as its law has it."""

@@ -49,7 +49,18 @@ class JointUnit:
     width = 1
 
 
-Unit = TouchingUnit | JointUnit
+@dataclass(frozen=True)
+class CutUnit:
+    """A component of a joint that closes a loop between the nodes a, its child, and b, which dry friction acts on."""
+
+    a: int
+    b: int
+
+    width = 1
+    is_stop = False
+
+
+Unit = TouchingUnit | JointUnit | CutUnit
 PUSHED = sum(extent.size for extent in VIEWS["pushed"].values())
 AT = {name: sum(e.size for e in list(VIEWS["pushed"].values())[:k]) for k, name in enumerate(VIEWS["pushed"])}
 
@@ -142,7 +153,7 @@ class UnitRows:
     def _touch(self) -> None:
         """Find how contacts stand and move, and their unit forces."""
         work, slot = self.work, self.work.slot
-        ground = work.reserve(30)
+        ground = self.still = work.reserve(30)
         work.step(stand_still, ground)
         self.unit = MatrixPanel(ground, 3, 3, 3 * slot, slot, 2 * slot)
         self.pushed: dict[int, int] = {}
@@ -170,7 +181,7 @@ class UnitRows:
     def _felt_by(self, i: int) -> list[int]:
         """Return the nodes whose joints feel a unit."""
         unit = self.units[i]
-        ends = (unit.a, unit.b) if isinstance(unit, TouchingUnit) else (unit.node,)
+        ends = (unit.node,) if isinstance(unit, JointUnit) else (unit.a, unit.b)
         found: set[int] = set()
         for node in ends:
             while node:
@@ -229,10 +240,10 @@ class UnitRows:
     def _carry(self, i: int) -> None:
         """Carry the unit forces of a unit to the base."""
         work, unit = self.work, self.units[i]
-        if isinstance(unit, TouchingUnit):
-            here = {node: self.of(i, name, 3, 6) for node, name in ((unit.a, "T"), (unit.b, "back")) if node}
-        else:
+        if isinstance(unit, JointUnit):
             here = self._begun_at_joint(i, unit)
+        else:
+            here = {node: self.of(i, name, 3, 6) for node, name in ((unit.a, "T"), (unit.b, "back")) if node}
         while here:
             node = max(here)
             F = here.pop(node)

@@ -23,7 +23,16 @@ def friction_force(body: Any) -> Any:
 def passive_force(body: Any) -> Any:
     """Return the joint force, shape (nv,), that overcomes friction and the stiffness that the joint's kind has by
     itself."""
-    force, joint = friction_force(body), body.joint
+    return _beside_stiffness(body, friction_force(body))
+
+
+def damped_force(body: Any) -> Any:
+    """Return the same without dry friction."""
+    return _beside_stiffness(body, body.damping * body.qd)
+
+
+def _beside_stiffness(body: Any, force: Any) -> Any:
+    joint = body.joint
     if joint.restoring(joint.neutral()) is None:
         # Positions that nobody reads need not be kept until here.
         return force

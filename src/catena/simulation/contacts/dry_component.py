@@ -64,14 +64,21 @@ def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tu
         own = system.slice_v(joint)
         if joint not in driven:
             found += _rubbing(of_tree, joint, [(k,) for k in range(system.nv)[own]])
-    for k in dry_loops(plan):
-        loop = plan.loop_joints[k]
-        if loop.kind.has_constant_motion_space:
-            found += _rubbing(of_loops, loop.name, [(k, i) for i in range(loop.kind.nv)])
+    found += components_of_loops(system, of_loops)
     if of_loops.limit.any():
         order = list(system.mechanism.joints)
         found.sort(key=lambda dry: order.index(dry.of))
     return tuple(found)
+
+
+def components_of_loops(system: System, dry: DryFriction) -> list[DryComponent]:
+    """Return the components with dry friction of joints that close loops and keep their motions."""
+    plan, found = system.mechanics.evaluator.plan, list[DryComponent]()
+    for k in dry_loops(plan):
+        loop = plan.loop_joints[k]
+        if loop.kind.has_constant_motion_space:
+            found += _rubbing(dry, loop.name, [(k, i) for i in range(loop.kind.nv)])
+    return found
 
 
 def _rubbing(dry: DryFriction, joint: str, places: Sequence[tuple[int, ...]]) -> Iterator[DryComponent]:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import PLACES
 from catena.dynamics.contacts.impulse_law import BIG
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit
 from catena.errors import StateError
 from catena.forces.smooth import smooth_sign
 from catena.kernels import is_plain
@@ -22,6 +22,7 @@ from catena.simulation.acting.loads import Besides, with_drives_or_nan
 from catena.simulation.arguments import TimeSpan
 from catena.simulation.contacts.checking import require_contacts, require_outside
 from catena.simulation.contacts.contact import Contact
+from catena.simulation.contacts.dry_component import components_of_loops
 from catena.simulation.contacts.geometry import ContactPlaces, Touches, turned_from
 from catena.simulation.contacts.inside import Inside, is_rigid_tree
 from catena.simulation.contacts.run import ContactRun
@@ -30,10 +31,15 @@ from catena.simulation.following import Following
 from catena.simulation.problem import Problem
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
+from catena.simulation.stepping.drift import loops_compile, name_of
 from catena.simulation.structure_changes import ChangingRun
+from catena.structure.stations import has_many_modes
 from catena.system import System
-from catena.system.sticking import DryFriction
+from catena.system.sticking import DryFriction, bears, dry_friction
 from catena.validation import real_array, shown
+
+if TYPE_CHECKING:
+    from catena.simulation.acting.acting_forces import ActingForces
 
 # How states go on whose impulses were not found, and how far contacts may be in the other side then, as a part of the
 # size of the mechanism.
@@ -54,6 +60,8 @@ class Landing:
     contacts: tuple[Contact, ...]
     stops: tuple[Stop, ...]
     varied: Mapping[tuple[str, str], np.ndarray] = field(default_factory=lambda: MappingProxyType({}))
+    begins: np.ndarray | None = None
+    """The configuration (nq,) with which a motion begins, which says what loops hold still."""
 
     @staticmethod
     def of(
@@ -72,19 +80,12 @@ class Landing:
         return found
 
     def require_possible(self, problem: Problem) -> None:
-        """Raise an error where something acts that these steps do not take."""
-        plan, name = self.system.plan, self.system.mechanism.name
-        refused = (
-            (plan.loop_joints or plan.couplings, "loops or couplings"),
-            (plan.owner is not None, "flexible bodies"),
-            (is_plain(), "plain numbers"),
-        )
-        for is_there, what in refused:
-            if is_there:
-                raise StateError(
-                    f"time_stepping takes trees of rigid bodies, and {name!r} has {what}: choose an integrator such as "
-                    "dopri5, which takes contacts of all mechanisms, one state after the other."
-                )
+        """Raise an error where loops are to be kept closed in a way that these steps do not have."""
+        if not is_rigid_tree(self.system) and name_of(problem.drift) not in ("projection", "none"):
+            raise StateError(
+                f"time_stepping leads loops back by projection, or not at all: drift is {name_of(problem.drift)!r}; "
+                "leave it out, or give 'none'."
+            )
 
     @cached_property
     def sides(self) -> tuple[Contact | StopSide, ...]:
@@ -103,8 +104,21 @@ class Landing:
 
     @cached_property
     def dry(self) -> DryFriction:
-        """Return the dry friction of joints."""
-        return DryFriction.of(self.system)
+        """Return the dry friction of joints of the tree."""
+        return self._both_dry[0]
+
+    @cached_property
+    def _both_dry(self) -> tuple[DryFriction, DryFriction]:
+        """Return the dry friction of joints of the tree and of those that close loops, but where these hold joints
+        still."""
+        if self.begins is None or is_rigid_tree(self.system):
+            return DryFriction.of(self.system), DryFriction.of_loops(self.system)
+        return dry_friction(self.system, self.begins)
+
+    @cached_property
+    def cut(self) -> ContactPlaces:
+        """Return the components with dry friction of joints that close loops."""
+        return ContactPlaces(self.system, components_of_loops(self.system, self._both_dry[1]))
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -117,6 +131,7 @@ class Landing:
         for node in range(1, plan.n):
             own = range(int(plan.v_start[node]), int(plan.v_start[node]) + int(plan.v_size[node]))
             found += [JointUnit(node, k, False) for k, c in enumerate(own) if self.dry.limit[c] > 0.0]
+        found += [CutUnit(a, b) for a, b in zip(self.cut.a.tolist(), self.cut.b.tolist(), strict=True)]
         return tuple(found)
 
     @cached_property
@@ -139,7 +154,29 @@ class Landing:
             found["spans"] = np.array(spans).reshape(-1)
         if any(isinstance(unit, JointUnit) and not unit.is_stop for unit in self.units):
             found |= self.dry.tree_inputs
+        if self.cut.contacts:
+            found["cut_joints"] = self._cut_numbers()
         return found
+
+    def _cut_numbers(self) -> np.ndarray:
+        """Return what joints that close loops and rub are (numbers,), or (states, numbers) where that differs."""
+        variants, cut = self.system.variants, {dry.of for _, dry in self.cut.dry}
+        varied = variants.parameters if variants.origin is not self.system else {}
+        if any(name.split(".")[0] in cut for name in varied):
+            states = range(int(np.prod(variants.shape, dtype=int)))
+            own = [replace(self, system=variants.state(k)).cut for k in states]
+        else:
+            own = [self.cut]
+        rows = []
+        for places in own:
+            limits = [(x.friction, x.excess, x.fading, x.fall) for _, x in places.dry]
+            rows.append(np.concatenate([places.unit, np.reshape(limits, (-1, 4))], axis=-1).ravel())
+            if len(rows[-1]) != len(rows[0]):
+                raise StateError(
+                    f"time_stepping: some states have friction in {', '.join(map(repr, sorted(cut)))} and others none; "
+                    "give all of them some, or keep these joints in the tree (m.system(keep=[...]))."
+                )
+        return rows[0] if len(rows) == 1 else np.stack(rows)
 
     def fields(self, q: np.ndarray, v: np.ndarray, ahead: np.ndarray) -> np.ndarray:
         """Return what height fields are near the places (states, numbers) where contacts come to in times `ahead`
@@ -182,13 +219,14 @@ class Landing:
             found[:, k] = x
         return found
 
-    def over(self, system: System, batch: tuple[int, ...]) -> Landing:
-        """Return the same for a system with the parameters of a batch, each state by itself."""
+    def over(self, system: System, batch: tuple[int, ...], begins: np.ndarray) -> Landing:
+        """Return the same for a system with the parameters of a batch, each state by itself, whose motions begin about
+        the configuration (nq,)."""
         varied = {
             name: np.ascontiguousarray(np.broadcast_to(x, batch)).reshape(-1)
             for name, x in self.varied.items()
         }
-        return Landing(system, self.contacts, self.stops, varied)
+        return Landing(system, self.contacts, self.stops, varied, begins)
 
     def require_outside(self, q: np.ndarray, length: float) -> None:
         """Raise an error if a contact of a state q (states, nq) begins inside the other side, by more than steps before
@@ -273,31 +311,65 @@ class Landing:
             names = tuple(dict.fromkeys((*given, *places.bodies_of(range(k)))))
             wrenches = OnDemand(names, compute_wrenches)
         tau = run.tau
+        inside = self._in_joints(held, run.q, run.v)
         if run.driven:
-            rubs = self.rubbing(held) + self.system.plan.friction * smooth_sign(run.v)
-            found = with_drives_or_nan(run.system, run.q, run.v, tau + rubs, wrenches, run.driven, besides)
+            holding = replace(besides, stops=inside)
+            found = with_drives_or_nan(run.system, run.q, run.v, tau, wrenches, run.driven, holding)
             driven = np.zeros(self.system.nv, dtype=bool)
             for joint in run.driven:
                 driven[self.system.slice_v(joint)] = True
             tau = np.where(driven, found, tau)
         return replace(
             run, contacts=self.contacts, contact_forces=OnDemand(tuple(self.labels), compute_forces),
-            wrenches=wrenches, stop_forces=self._in_joints(held), tau=tau,
+            wrenches=wrenches, stop_forces=inside, tau=tau,
         )  # fmt: skip
 
-    def _in_joints(self, held: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the forces (..., nv of the joint) of stops and dry friction in joints."""
-        force, system = self.rubbing(held), self.system
-        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
-        return {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
+    def let_feel(
+        self, acting: ActingForces, t: float, q: np.ndarray, v: np.ndarray, kept: Mapping[str, np.ndarray]
+    ) -> None:
+        """Tell a controller that wants to know what acts at a time on states q (states, nq), v (states, nv) beside
+        control forces: wrenches {frame: (..., 6)}, with those of contacts from what is `kept` of the last step, how
+        driven joints accelerate, and forces inside joints."""
+        feels = getattr(acting.control, "feel", None)
+        if feels is None:
+            return
+        held = kept.get("held", np.zeros((len(q), 0)))
+        wrenches, places = acting.wrenches(t, q, v), ContactPlaces(self.system, self.contacts)
+        if self.contacts:
+            f = np.stack(list(self.forces(held).values()), axis=-2)[:, : len(self.contacts)]
+            for body, wrench in places.wrenches(places.at(q, v), f).items():
+                wrenches[body] = wrenches[body] + wrench if body in wrenches else wrench
+        moving = acting.prescribed.accelerations(np.array([t])) if acting.motion else {}
+        driven = {name: np.broadcast_to(x, (len(q), x.shape[-1])) for name, x in moving.items()}
+        found = (wrenches, driven, self._in_joints(held, q, v))
+        feels(*({name: x.reshape(*acting.batch, x.shape[-1]) for name, x in each.items()} for each in found))
 
-    def rubbing(self, held: np.ndarray) -> np.ndarray:
-        """Return the forces (..., nv) of dry friction and of stops on joints, from what was held (..., n)."""
+    def _in_joints(self, held: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the forces (..., nv of the joint) of stops in joints at states q (..., nq), v (..., nv), and by how
+        much dry friction differs from the smooth one."""
+        force, system = self._beyond_smooth(held, v), self.system
+        names = {system.plan.joint[unit.node] for unit in self.units if isinstance(unit, JointUnit)}
+        found = {name: force[..., system.slice_v(name)] for name in system.joints if name in names}
+        first = held.shape[-1] - 2 * len(self.cut.contacts)
+        for k, dry in self.cut.dry:
+            rate = system.joint_velocity(q, v, dry.of)
+            own = found.setdefault(dry.of, np.zeros_like(rate))
+            smooth = dry.friction * smooth_sign(rate[..., dry.index])
+            own[..., dry.index] = held[..., first + 2 * k + 1] + (held[..., first + 2 * k] > 0.0) * smooth
+        return found
+
+    def _beyond_smooth(self, held: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the forces (..., nv) of stops and dry friction on joints that move at v (..., nv), from what was held
+        (..., n), friction less that which goes smoothly through rest and is known of the system. Where no step has been
+        taken yet nothing is known of friction but that."""
         plan, at = self.system.plan, 0
+        smooth = plan.friction * smooth_sign(v)
         found = np.zeros((*held.shape[:-1], self.system.nv))
         for unit in self.units:
             if isinstance(unit, JointUnit):
-                found[..., int(plan.v_start[unit.node]) + unit.component] += held[..., at + 1]
+                k = int(plan.v_start[unit.node]) + unit.component
+                rubs = 0.0 if unit.is_stop else (held[..., at] > 0.0) * smooth[..., k]
+                found[..., k] += held[..., at + 1] + rubs
             at += 1 + unit.width
         return found
 
@@ -333,16 +405,24 @@ def _held(tau: np.ndarray) -> Any:
 
 
 def goes_in_lanes(system: Any) -> bool:
-    """Return whether time stepping takes compiled steps, all states at once: of trees of rigid bodies."""
-    return not isinstance(system, System) or (is_rigid_tree(system) and not is_plain())
+    """Return whether time stepping takes compiled steps, all states at once: unless a loop is closed by a kind of joint
+    that only Python knows, friction comes from loads beside loops, or bodies have so many modes that code for their
+    number would be long."""
+    if not isinstance(system, System) or is_plain():
+        return not is_plain()
+    if is_rigid_tree(system):
+        return True
+    if has_many_modes(system.plan) or bears(system):
+        return False
+    return not system.mechanics.is_closed or loops_compile(system)
 
 
 def stepping(
     asked: ChangingRun, contacts: Sequence[Contact | Stop], varied: Mapping[tuple[str, str], np.ndarray]
 ) -> ChangingRun | ContactRun:
-    """Return what moves one state by time stepping: compiled steps of a tree of rigid bodies, careful steps through
-    loops, couplings and flexible bodies, and steps of Runge and Kutta through these where nothing can touch. Each
-    contact has numbers (), those of the state."""
+    """Return what moves one state by time stepping: compiled steps, careful steps where there are none
+    (`goes_in_lanes`), and steps of Runge and Kutta there if nothing can touch. Each contact has numbers (), those of
+    the state."""
     if goes_in_lanes(asked.system):
         asked.landing = partial(Landing.of, given=contacts, varied=varied)
         return asked

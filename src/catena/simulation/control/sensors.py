@@ -6,7 +6,8 @@
 
 An accelerometer and a force sensor feel the forces that act at that instant, the controller's own among them. A
 controller is asked before it acts, so its sensors tell what they feel under the forces that it gave last; in runs with
-contacts they feel these, wrenches that are given, and driven joints, by time stepping none of them.
+contacts they feel these, wrenches that are given, and driven joints; by time stepping contacts as they were in the last
+step.
 """
 
 from __future__ import annotations
@@ -256,7 +257,7 @@ class Sensed(Controller):
         driven: Mapping[str, np.ndarray],
         stops: Mapping[str, np.ndarray],
     ) -> None:
-        """Say what acts where it is asked next: wrenches (6,) on frames, with those of contacts, how driven joints
+        """Say what acts where it is asked next: wrenches (..., 6) on frames, with those of contacts, how driven joints
         accelerate, and the forces of rigid stops inside joints. Runs with contacts do so."""
         self._felt = wrenches, driven, stops
 

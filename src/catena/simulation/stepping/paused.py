@@ -336,7 +336,7 @@ class PausedSteps:
         if self.careful is not None:
             b["shift"][:] = 0.0
         self.doubts = b["doubt"][:, 0] > 0.5
-        if self.states > 1 and self.shares:
+        if self.states > 1 and self.shares and not self.lands:
             for name in JUDGED:
                 worst = np.max(b[name])
                 b[name][:] = np.inf if np.isnan(worst) else worst

@@ -45,6 +45,11 @@ class SingleSteps:
             for name in ("h", "cap") if steps.sticks else ("h",):
                 steps.kept[name][who] = steps.kept[name][who].min()
         out, paused = self._step(who, t, q, v, tau, ends, None)
+        if steps.landing is not None:
+            halted = out["halt"][:, 0] > 0.5
+            self._taken(who, t, q, v, tau, out, nodes)
+            self.finish(who[halted], t, q, v, tau, ends, nodes)
+            return paused.is_finite and not halted.any()
         spent = out["spent"][:, 0] > 0.5 if steps.choices is not None else np.zeros(1, dtype=bool)
         if out["halt"][0, 0] < 0.5 or spent.any():
             self._taken(who, t, q, v, tau, out, nodes)

@@ -36,7 +36,8 @@ def variant_for(
     supplied = not sticks and _supplies(problem, drift, method)
     drift = drift.telling() if supplied else drift
     # Contacts go through flexible bodies by elimination, as they go through loops.
-    bends = problem.touching is not None and bool(most_modes(system.plan))
+    meets = problem.touching is not None or method == "time_stepping"
+    bends = meets and bool(most_modes(system.plan))
     eliminates = (drift.couples or bends) and not drift.in_python
     return StepVariant(
         method,

@@ -28,21 +28,30 @@ def move_driven(body: Any, parent: Any) -> None:
         flexible.begin_driven(body)
 
 
-def articulating(name: str) -> OnCall:
+def articulating(name: str, damped: bool = False) -> OnCall:
     """Return what the parent feels of a body through a joint that yields in part or not at all: components do not whose
-    field of this name is 1."""
+    field of this name is 1; without a name all yield. Joints that are `damped` resist by their field `resists`."""
 
-    @among_rigid(lambda body, parent: flexible.articulate(body, parent, getattr(body, name)))
+    def held_in(body: Any) -> Any:
+        return getattr(body, name) if name else None
+
+    @among_rigid(lambda body, parent: flexible.articulate(body, parent, held_in(body)))
     def articulate_in_part(body: Any, parent: Any) -> None:
-        unyielding = getattr(body, name)
+        unyielding = held_in(body)
 
         def through(
             k: int, A: ArticulatedInertia, S: MotionSpace, U: ForceSpace
         ) -> tuple[ArticulatedInertia, Any]:
-            stays = less(0.5, unyielding[k])
             D = (S.T * U)[0, 0] + (0.0 if body.joint.rotor is None else body.joint.rotor[k])
-            D_inv = spd_inverse(array([[where(stays, 1.0, D)]]))
-            free = felt_through(body.joint, A, S, U, D_inv)
+            D = D + body.resists[k] if damped else D
+            stays = None if unyielding is None else less(0.5, unyielding[k])
+            D_inv = spd_inverse(array([[D if stays is None else where(stays, 1.0, D)]]))
+            if damped:
+                free = A - ArticulatedInertia.from_outer(U, D_inv)
+            else:
+                free = felt_through(body.joint, A, S, U, D_inv)
+            if stays is None:
+                return free, D_inv[0, 0]
             pairs = zip(A.entries(), free.entries(), strict=True)
             felt = ArticulatedInertia.from_entries([where(stays, a, b) for a, b in pairs])
             return felt, where(stays, 0.0, D_inv[0, 0])

@@ -129,20 +129,24 @@ def soften(multiplier: Any) -> None:
 @on_call
 def drag(loop: Any, child: Any, parent: Any, ground: Any) -> None:
     """The friction of the loop's own joint, as the force it takes from both bodies; the ground counts its power."""
+    _drag(loop, child, parent, ground, lambda v: friction_at(loop.damping, loop.friction, v))
+
+
+@on_call
+def damp(loop: Any, child: Any, parent: Any, ground: Any) -> None:
+    """The same where dry friction acts besides, unless the motions of the joint turn while it moves."""
+    if loop.has_constant_motion_space:
+        _drag(loop, child, parent, ground, lambda v: loop.damping * v)
+    else:
+        drag.step(loop, child, parent, ground)
+
+
+def _drag(loop: Any, child: Any, parent: Any, ground: Any, friction: Callable[[Any], Any]) -> None:
     X = relative(loop, child, parent)
     v_joint = loop.on_child * child.v - X * (loop.on_parent * parent.v)
     S = loop.joint.motion_space(loop.neutral if loop.has_constant_motion_space else loop.joint.coordinates(X))
     v = along(S, v_joint)
-    drag_by(
-        loop,
-        child,
-        parent,
-        ground,
-        X,
-        S.array @ gram_inverse(S),
-        friction_at(loop.damping, loop.friction, v),
-        v,
-    )
+    drag_by(loop, child, parent, ground, X, S.array @ gram_inverse(S), friction(v), v)
 
 
 def drag_by(

@@ -13,6 +13,7 @@ from typing import Any
 
 from catena.dynamics.tree import hybrid_dynamics as hybrid
 from catena.dynamics.tree.articulated_body import articulated_body, pass_on
+from catena.dynamics.tree.friction import damped_force
 from catena.dynamics.tree.rotors import with_rotor
 from catena.forces.placed import TREE
 from catena.kernels import Algorithm, Sweep, base_to_tip, each_moving_force, tip_to_base
@@ -44,9 +45,7 @@ def _damped(body: Any, parent: Any, driven: bool) -> None:
     D = with_rotor(body.joint, body.S.T * U)
     D = array([[D[i, j] + (body.resists[i] if i == j else 0.0) for j in range(n)] for i in range(n)])
     D_inv = hybrid.inverse_where_free(D.reshape(n, n), body.driven) if driven else spd_inverse(D)
-    u = body.tau - body.damping * body.qd + body.resists * body.a_past - body.S.T * pA
-    if body.joint.restoring(body.joint.neutral()) is not None:
-        u = u - body.joint.restoring(body.q)
+    u = body.tau - damped_force(body) + body.resists * body.a_past - body.S.T * pA
     pass_on(body, parent, IA - ArticulatedInertia.from_outer(U, D_inv), pA, U, D_inv, u)
 
 

@@ -9,6 +9,7 @@ from catena.dynamics.contacts import contact_forces
 from catena.dynamics.contacts.contact_elimination import ThroughElimination
 from catena.dynamics.elements.force_sweeps import force_sweeps
 from catena.dynamics.loops.elimination import loop_elimination
+from catena.dynamics.loops.elimination.damped import damped
 from catena.dynamics.loops.elimination.dry_loops import at_dry_loops, holding, with_dry_loops
 from catena.dynamics.loops.elimination.feedback import elimination_with_feedback
 from catena.dynamics.loops.elimination.hybrid import articulate_driven, articulate_held, hybrid_elimination
@@ -41,10 +42,13 @@ from catena.simulation.stepping.methods.variant import StepVariant
 
 
 def _dynamics(variant: StepVariant) -> Algorithm:
-    implicit = variant.method == "implicit_leapfrog"
+    lands = variant.method == "time_stepping"
+    implicit = lands or variant.method == "implicit_leapfrog"
     if variant.supplied:
         return supplied_accelerations
-    if variant.method == "time_stepping":
+    if lands and variant.sort is not None:
+        return damped((hybrid_elimination if variant.driven else loop_elimination)(variant.sort, implicit))
+    if lands:
         return damped_dynamics(variant.driven)
     if variant.sort is not None:
         if variant.feedback:
@@ -93,7 +97,7 @@ class Stages:
     @cached_property
     def closing(self) -> tuple[Schedule, Schedule]:
         """Return the sweeps that close loops: joints that are driven or stick do not give way."""
-        sweeps = closing_sweeps(self.yielding, self.method.is_implicit)
+        sweeps = closing_sweeps(self.yielding, self.method.is_implicit or self.method.lands)
         if not self.variant.loops_stick:
             return sweeps
         close_positions, close_velocities = (Schedule(holding(sweep.order, False)) for sweep in sweeps)
@@ -173,7 +177,7 @@ class Stages:
             sweeps += pulling_sweeps(self.method.is_implicit)
         sweeps.append(Pause("accelerations"))
         if variant.counts and self.method.lands:
-            sweeps += work.count_damped(variant.forces, variant.driven)
+            sweeps += work.count_damped(variant.forces, variant.driven, variant.sort is not None)
         elif variant.counts:
             sweeps += work.count(
                 variant.forces, variant.driven, variant.sort is not None, variant.sticks, variant.bears

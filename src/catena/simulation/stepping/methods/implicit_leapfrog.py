@@ -30,16 +30,21 @@ def drift_ahead(body: Any, ground: Any) -> None:
     """Let a joint go on for half a step, and lend inertia to modes."""
     h = ground.dt
     body.q = body.joint.integrate(body.q0, scaled(0.5 * h, body.v0))
-    faster = scaled(0.5 * h, body.a_past)
-    joint = getattr(body.joint, "kind", body.joint)
-    if is_flexible(body.joint):
-        faster = array([x / (1.0 + 4.0 * h * h * w2) for x, w2 in zip(faster, joint.squares, strict=True)])
+    faster, joint = foretold(body, h), getattr(body.joint, "kind", body.joint)
     if is_flexible(body.joint) and not body.joint.follows:
         body.lent_inertia = array(
             [0.5 * h * c + 0.25 * h * h * k for c, k in zip(body.damping, joint.stiffness, strict=True)]
         )
         body.lent_force = body.damping * faster
     body.qd = body.v0 + faster
+
+
+def foretold(body: Any, h: Any) -> Any:
+    """Return how much faster a joint is expected to be in the middle of a step."""
+    faster, joint = scaled(0.5 * h, body.a_past), getattr(body.joint, "kind", body.joint)
+    if not is_flexible(body.joint):
+        return faster
+    return array([x / (1.0 + 4.0 * h * h * w2) for x, w2 in zip(faster, joint.squares, strict=True)])
 
 
 @with_ground

@@ -88,6 +88,7 @@ def ground_inputs(stages: Stages) -> dict[str, Any]:
         sizes = {
             "held": impulse_law.held_size(variant.rows), "contacts": contact_forces.SIZE * touching,
             "bounces": touching, "spans": 3 * stops, "fields": contact_forces.FIELD_SIZE * variant.bent_rows,
+            "cut_joints": impulse_law.CUT_SIZE * variant.cut_rows,
         }  # fmt: skip
         found |= {name: Scalars(size) for name, size in sizes.items() if size}
     return found if shape is None else found | _of_law(shape)

@@ -144,7 +144,10 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
     # What schedules call is traced first, because it writes what other steps read; what the implicit method lends is
     # read by that.
     opening = _opening(stages)
-    sweeps = [*opening, implicit_leapfrog.drift_ahead] if method.is_implicit else []
+    ahead: list[Sweep] = [implicit_leapfrog.drift_ahead] if method.is_implicit else []
+    if method.lands and variant.sort:
+        ahead = [time_stepping.drift_to_middle]
+    sweeps = [*opening, *ahead] if ahead else []
     if variant.sticks:
         sweeps = [
             sticking.hold_still(variant.driven),
@@ -153,7 +156,7 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
             *sweeps,
         ]
     sweeps += _called(stages)
-    sweeps += [] if method.is_implicit else opening
+    sweeps += [] if ahead else opening
     sweeps += _forgetting(stages)
     # The sweeps of the algorithm begin with another one.
     first = len(sweeps) + 1
@@ -171,6 +174,8 @@ def _assembled(variant: StepVariant, formulas: CompiledLaws) -> Algorithm:
         sweeps += _closing(stages)
         occasional = (first, len(sweeps) + 1)
     sweeps.append(Pause("decide"))
+    if method.lands and variant.sort:
+        sweeps += [time_stepping.heed_closing, time_stepping.settle]
     sweeps += [stages.measuring] if variant.loops_stick else []
     sweeps += stages.judging.sweeps if variant.sticks else ()
     if not method.lands:
@@ -231,7 +236,8 @@ def _told_of_loops(variant: StepVariant) -> tuple[str, ...]:
 def _component_fields(stages: Stages) -> dict[str, str]:
     """Return the fields of joints that contacts see."""
     if stages.method.lands:
-        return {**contact_forces.FIELDS, **impulse_law.LAW_FIELDS}
+        seen = {"seen": "node"} if stages.variant.sort else contact_forces.FIELDS
+        return {**seen, **impulse_law.LAW_FIELDS}
     return _told_to_contacts(stages.variant)
 
 
@@ -284,7 +290,9 @@ def _called(stages: Stages) -> list[Sweep]:
             sweeps.append(stages.yielding)
         if variant.holds:
             sweeps.append(accelerate)
-        if variant.holds and variant.pulls:
+        if stages.method.lands:
+            sweeps.append(stages.yielding)
+        elif variant.holds and variant.pulls:
             sweeps.append(articulate)
     if variant.touches:
         meeting = contact_elimination.called if variant.sort else contact_forces.meeting
@@ -294,6 +302,7 @@ def _called(stages: Stages) -> list[Sweep]:
         ]
     if stages.method.lands:
         sweeps += [*unit_rows.called(variant.bent_rows), *impulse_law.LAW_STEPS]
+        sweeps += [contact_forces.push_dry, *contact_elimination.ASKING] if variant.sort else []
     return sweeps
 
 
@@ -362,7 +371,8 @@ def _views(stages: Stages) -> dict[str, Any]:
         views["multiplier"] = {**stages.dynamics.view("multiplier"), **own}
     if stages.method.lands:
         views |= {**contact_forces.VIEWS, **impulse_law.LAW_VIEWS}
-    views |= contact_elimination.ELIMINATION_VIEWS if variant.touches and variant.sort else {}
+    meets = variant.touches or stages.method.lands
+    views |= contact_elimination.ELIMINATION_VIEWS if meets and variant.sort else {}
     return views | (contact_forces.views(len(variant.touches)) if variant.touches else {})
 
 
@@ -379,4 +389,5 @@ def _rewritten(stages: Stages) -> frozenset[str]:
     found |= _told_to_contacts(variant).keys()
     if stages.method.lands:
         found |= contact_forces.FIELDS.keys() | impulse_law.LAW_FIELDS.keys()
+        found |= {"drive"} if variant.sort else set()
     return frozenset(found)

@@ -11,6 +11,11 @@ rest of the step. What lands so slowly that it would bounce for less than a step
 lands when a step has ended so a dozen times. So each state has steps of its own between the times that are asked for,
 and some of them take a few more than others.
 
+Through loops, couplings and flexible bodies the accelerations, the impulses and what these change come from the
+elimination (`dynamics.contacts.impulse_elimination`), where modes are as the implicit leapfrog has them, and behind the
+step positions and velocities go back to closed loops. A step that the elimination cannot vouch for, or whose loops are
+not closed then, is not taken.
+
 What the ground holds from step to step besides the time: the `part` of a step that is left, whether an impact is next
 (`hit`), how often the step was cut (`cuts`), and what is `held`, a flag and forces of each unit.
 """
@@ -19,22 +24,25 @@ from typing import Any
 
 import numpy as np
 
-from catena.dynamics.contacts import contact_forces
-from catena.dynamics.contacts.impulse_law import BIG, LEFT, MOMENT, StepImpulses
-from catena.kernels import OnMatrices, Sweep, at_ground, base_to_tip, each_body, with_ground
+from catena.dynamics.contacts import contact_forces, impulse_elimination
+from catena.dynamics.contacts.impulse_law import BIG, LEFT, MOMENT, StepImpulses, most_friction
+from catena.dynamics.flexible.particles import but_particles
+from catena.kernels import OnMatrices, Schedule, Sweep, at_ground, base_to_tip, each_body, with_ground
 from catena.simulation.stepping.methods.adams import scaled
+from catena.simulation.stepping.methods.decision import TWO_CORRECTIONS, certify
 from catena.simulation.stepping.methods.evaluation import Stages
+from catena.simulation.stepping.methods.implicit_leapfrog import drift_ahead, foretold
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.spatial import Force
-from catena.spatial.scalars import absolute, array, where
+from catena.spatial.scalars import array, where
 
 CONTACT_NUMBERS = ("part", "hit", "cuts")
 """What the ground keeps besides what is held."""
+CLOSING = ("t", "part", "hit", "cuts", "halt")
+"""What a step that is taken changes of the ground."""
 # A step ends so often where contacts land; what lands then does so at once.
 MOST_CUTS = 12
-# Joints slower than this [rad/s or m/s] rub as those at rest do.
-REST = 1e-9
 
 
 @at_ground
@@ -63,6 +71,14 @@ def go_to_middle(body: Any, ground: Any) -> None:
     body.resists = scaled(half, body.damping)
 
 
+@with_ground
+@but_particles
+def drift_to_middle(body: Any, ground: Any) -> None:
+    """The same through an elimination, which is implicit in modes."""
+    drift_ahead.step(body, ground)
+    body.resists = scaled(0.5 * ground.dt, body.damping)
+
+
 def come_back(variant: StepVariant) -> Sweep:
     """Return the step that tells rows how joints stand in the middle, move at the start and accelerate."""
     dry = variant.rubs
@@ -75,16 +91,20 @@ def come_back(variant: StepVariant) -> Sweep:
         rows = zip(q, body.v0, body.qdd, limits, strict=True)
         body.joint_rows = array([x for row in rows for x in row]).reshape(n, 4)
 
-    return each_body(come)
+    return each_body(but_particles(come))
+
+
+@with_ground
+@but_particles
+def expect_again(body: Any, ground: Any) -> None:
+    """Let a joint move as it is expected to in the middle of the step, as it did before `come_back`."""
+    body.qd = body.v0 + foretold(body, ground.dt)
 
 
 def _limits(body: Any) -> list[Any]:
     """Return with how much the components of a joint rub at most."""
-    found = []
-    for k, v in enumerate(body.v0):
-        slips = body.friction[k] + body.fading[k] / (1.0 + body.fall[k] * v * v)
-        found.append(where(absolute(v) > REST, slips, body.friction[k] + body.excess[k]))
-    return found
+    numbers = zip(body.friction, body.excess, body.fading, body.fall, strict=True)
+    return [most_friction(limits, v) for limits, v in zip(numbers, body.v0, strict=True)]
 
 
 @base_to_tip
@@ -105,6 +125,7 @@ def gain_beside_drives(body: Any, parent: Any) -> None:
 
 
 @with_ground
+@but_particles
 def count_borne(body: Any, ground: Any) -> None:
     """Add the work of the impulses that drives bear."""
     means = body.v0 + scaled(0.5, scaled(ground.dt, body.qdd) + body.gained)
@@ -113,16 +134,20 @@ def count_borne(body: Any, ground: Any) -> None:
 
 
 @each_body
+@but_particles
 def gain_nothing(body: Any) -> None:
     """Nothing gives a joint an impulse."""
     body.gained = np.zeros(body.joint.nv)
 
 
-def close_step(has_rows: bool) -> Sweep:
-    """Return what decides about a step: whether impulses were found, how much of it was taken, and what comes next."""
+def close_step(has_rows: bool, through: bool) -> Sweep:
+    """Return what decides about a step: whether impulses were found, how much of it was taken, and what comes next;
+    and `through` an elimination whether that can be trusted."""
 
     def close(ground: Any) -> None:
-        _close(ground)
+        if through:
+            ground.begun = array([getattr(ground, name) for name in CLOSING])
+        _close(ground, where(ground.doubt < 0.5, ground.going, 0.0) if through else ground.going)
         if has_rows:
             found, pairs = ground.found > 0.5, zip(ground.held, ground.held_before, strict=True)
             ground.held = array([where(found, x, y) for x, y in pairs])
@@ -130,9 +155,9 @@ def close_step(has_rows: bool) -> Sweep:
     return at_ground(close)
 
 
-def _close(ground: Any) -> None:
+def _close(ground: Any, sure: Any) -> None:
     told = dict(zip(MOMENT, ground.moment, strict=True))
-    found = where(told["goes"] > 0.5, 0.0, ground.going)
+    found = where(told["goes"] > 0.5, 0.0, sure)
     is_cut = where(told["cut"] < ground.dt, 1.0, 0.0)
     ground.taken = where(is_cut > 0.5, told["cut"] / where(ground.dt > 0.0, ground.dt, 1.0), 1.0)
     hits = where(ground.hit > 0.5, 1.0, 0.0)
@@ -151,12 +176,33 @@ def _close(ground: Any) -> None:
 
 
 @at_ground
+def heed_closing(ground: Any) -> None:
+    """Take no step behind which loops are not closed."""
+    is_open = where(ground.shift <= TWO_CORRECTIONS, 0.0, ground.found) > 0.5
+    for name, before in zip(CLOSING, ground.begun, strict=True):
+        setattr(ground, name, where(is_open, before, getattr(ground, name)))
+    ground.halt = where(is_open, 1.0, ground.halt)
+    ground.found = where(is_open, 0.0, ground.found)
+    ground.accepted = where(is_open, 0.0, ground.accepted)
+
+
+@with_ground
+@but_particles
+def settle(body: Any, ground: Any) -> None:
+    """Leave a joint where it was unless the step is taken."""
+    found = ground.found > 0.5
+    body.q = array([where(found, x, y) for x, y in zip(body.q, body.q0, strict=True)])
+    body.qd = array([where(found, x, y) for x, y in zip(body.qd, body.v0, strict=True)])
+
+
+@at_ground
 def keep_held(ground: Any) -> None:
     """Keep what was held when the step began."""
     ground.held_before = ground.held
 
 
 @with_ground
+@but_particles
 def land(body: Any, ground: Any) -> None:
     """Let a joint go to the end of what is taken of the step."""
     dt, part, found = ground.dt, ground.taken, ground.found > 0.5
@@ -173,12 +219,14 @@ def land(body: Any, ground: Any) -> None:
 
 
 @with_ground
+@but_particles
 def correct_damper(body: Any, ground: Any) -> None:
     """Let dampers have worked with the mean velocity of the step, with which they act, and not with the one that was
     expected."""
     more: Any = 0.0
+    faster = foretold(body, ground.dt)
     for k, gained in enumerate(scaled(ground.dt, body.qdd) + body.gained):
-        expected, mean = body.v0[k] + 0.5 * ground.dt * body.a_past[k], body.v0[k] + 0.5 * gained
+        expected, mean = body.v0[k] + faster[k], body.v0[k] + 0.5 * gained
         more = more + 2.0 * body.resists[k] * (expected * expected - mean * mean)
     at = SOURCES.index("friction")
     ground.gain = array([g + (more if k == at else 0.0) for k, g in enumerate(ground.gain)])
@@ -195,14 +243,40 @@ def keep_work(ground: Any) -> None:
 
 
 def sweeps(stages: Stages) -> list[Sweep]:
-    """Return the sweeps of a step."""
-    variant = stages.variant
-    found = [*([keep_held] if variant.rows else []), go_to_middle, *stages.accelerations(0.5)]
+    """Return the sweeps of a step; one through an elimination has gone to its middle already (`drift_to_middle`)."""
+    variant, through = stages.variant, stages.variant.sort is not None
+    found = [*([keep_held] if variant.rows else []), *([] if through else [go_to_middle])]
+    found += stages.accelerations(0.5)
     if variant.rows:
-        gains: list[Sweep] = [gain]
-        if variant.driven:
-            gains = [gain_beside_drives, *([count_borne] if variant.counts else [])]
-        found += [come_back(variant), contact_forces.see, OnMatrices(StepImpulses(variant.rows)), *gains]
+        found += _through(stages) if through else [
+            come_back(variant), contact_forces.see, OnMatrices(StepImpulses(variant.rows)),
+            gain_beside_drives if variant.driven else gain,
+        ]  # fmt: skip
+        found += [count_borne] if variant.driven and variant.counts else []
     else:
         found.append(gain_nothing)
-    return [*found, close_step(bool(variant.rows)), *([correct_damper] if variant.counts else []), land]
+    found.append(close_step(bool(variant.rows), through))
+    return [*found, *([correct_damper] if variant.counts else []), land]
+
+
+def _through(stages: Stages) -> list[Sweep]:
+    """Return the sweeps that find impulses through an elimination, and what they change."""
+    (eliminating,) = (sweep for sweep in stages.dynamics.sweeps if isinstance(sweep, Schedule))
+    impulses, driven = (
+        impulse_elimination.ImpulsesThroughElimination(stages.variant.rows),
+        stages.variant.driven,
+    )
+    return [
+        impulse_elimination.keep_free, *([impulse_elimination.keep_drive] if driven else []),
+        come_back(stages.variant), impulse_elimination.see, expect_again,
+        *impulses.sweeps(eliminating.order, stages.dynamics.ground), certify_impulses,
+        impulse_elimination.gain(driven),
+    ]  # fmt: skip
+
+
+@at_ground
+def certify_impulses(ground: Any) -> None:
+    """Count what impulses change as doubtful where the elimination cannot certify it."""
+    before = ground.doubt
+    certify.step(ground)
+    ground.doubt = where(ground.holds > 0.5, ground.doubt, before)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from catena.dynamics.contacts.contact_forces import Pair, code
-from catena.dynamics.contacts.unit_rows import JointUnit, TouchingUnit, Unit
+from catena.dynamics.contacts.unit_rows import CutUnit, JointUnit, TouchingUnit, Unit
 from catena.dynamics.loops.elimination import EliminationShape
 
 
@@ -102,7 +102,12 @@ class StepVariant:
         """Return how many contacts, stops and joints with dry friction are among the rows."""
         joints = [unit for unit in self.rows if isinstance(unit, JointUnit)]
         stops = sum(unit.is_stop for unit in joints)
-        return len(self.rows) - len(joints), stops, len(joints) - stops
+        return len(self.rows) - len(joints) - self.cut_rows, stops, len(joints) - stops
+
+    @property
+    def cut_rows(self) -> int:
+        """Return how many components of joints that close loops are among the rows, with dry friction."""
+        return sum(isinstance(unit, CutUnit) for unit in self.rows)
 
     @cached_property
     def bent_rows(self) -> int:
@@ -144,6 +149,7 @@ class StepVariant:
             "in_loops" if self.loops_stick else "",
             "loaded" if self.bears else "",
             "rows_" + "_".join(str(n) for n in self.counted_rows) if self.rows else "",
+            f"cut_{self.cut_rows}" if self.cut_rows else "",
             f"bent_{self.bent_rows}" if self.bent_rows else "",
             "rubbing" if self.rubs else "",
             self.coordinates if self.coordinates != "joint" else "",

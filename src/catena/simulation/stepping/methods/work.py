@@ -107,10 +107,10 @@ def _count_damped_joint(driven: bool, beside_forces: bool) -> Sweep:
     return with_ground(but_particles(count))
 
 
-def count_damped(forces: bool, driven: bool) -> list[Sweep]:
+def count_damped(forces: bool, driven: bool, loops: bool) -> list[Sweep]:
     """Return the sweeps that find the powers of a step whose dry friction is counted elsewhere."""
     begun: list[Sweep] = [] if forces else [forget_power, _count_given("tau")]
-    return [*begun, _no_drive, _count_damped_joint(driven, forces)]
+    return [*begun, _no_drive, _count_damped_joint(driven, forces), *([_rub_in_loops] if loops else [])]
 
 
 @at_ground
