@@ -1,7 +1,8 @@
 """Dry friction at given states, as runs have it: what moves rubs against its slip, what is at rest sticks or slips.
 
-Which components at rest stick is found as in a step (`stepping.methods.sticking`): those that would need more force
-than there is begin to slip, those that would slip the other way stick, all at once and in the end one at a time.
+Which components at rest stick is looked for as in a step (`stepping.methods.sticking`): those that would need more
+force than there is begin to slip, and those that would slip the other way stick. Where that does not end at once, with
+loops, it is found from what holds most on (`questions.holding_friction`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from catena.forces.load_friction import NUMBERS
 from catena.forces.smooth import smooth_sign
 from catena.kernels import Algorithm, arrays
 from catena.kinematics.loops.closure import forces_at_tree
+from catena.questions.holding_friction import holding_friction
 from catena.structure import Plan
 from catena.system.by_name import Given, as_arrays
 
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 
 # A force that holds is too large beyond this part of its limit; accelerations [rad/s^2 or m/s^2] that are rounding.
 LOOSE, STILL = 1e-10, 1e-11
-# All wrong senses change together so often, then one at a time; after that none are found.
-TOGETHER, PIVOTS = 8, 400
+# In trees all wrong senses change together so often, before they are found one state after the other.
+TOGETHER = 8
 # With loops joints are at rest below this velocity [rad/s or m/s], and below this part of the fastest of the tree.
 AT_REST, ROUNDED = 1e-11, 1e-10
 # Configurations at which it is looked whether loops hold joints still, and how far they are apart [rad or m].
@@ -316,37 +318,93 @@ class SenseSearch:
         begins[..., : self.system.nv] = np.sign(self.given) * self.driven
         moves = np.where(self.rates == 0.0, begins, np.sign(self.rates))
         sense = np.where(self.has_friction, moves, 0.0)
-        for turn in range(PIVOTS):
+        for _ in range(1 if self.system.mechanics.constrained else TOGETHER):
             stuck = self.rubs & (sense == 0.0)
-            vdot, rises, held = self._settled(sense, stuck) if self.bears else self._tried(sense, stuck)
-            backwards = self.rubs & (self.rates == 0.0) & (sense * rises < -STILL)
-            wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, backwards)
+            vdot, rises, held = self._settled(sense, stuck)
+            wrong = np.where(stuck, np.abs(held) > (1.0 + LOOSE) * self.limit, self._backwards(sense, rises))
             if not wrong.any():
-                if not self.settled:
-                    raise SimulationError(no_load_message(self.system))
-                force = np.where(stuck, held, -self.slipping * sense)
-                if self.system.mechanics.constrained:
-                    rests = self.rubs & (self.rates == 0.0) & (np.abs(rises) <= still_beside(vdot))
-                    force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
-                    vdot = np.where(np.abs(vdot) <= still_beside(vdot), 0.0, vdot)
-                return self._told(vdot, force, sense)
-            if turn >= TOGETHER:
-                wrong &= np.cumsum(wrong, axis=-1) == 1
+                break
             sense = np.where(wrong, np.where(stuck, -np.sign(held), 0.0), sense)
-        raise SimulationError(
-            f"It was not found which joints of {self.system.mechanism.name!r} stick and which slip: they change "
-            f"without end."
-        )
+        again = wrong.any(axis=-1)
+        if again.any():
+            sense, held = self._held_first(np.where(self.rests, 0.0, sense), held, again)
+            stuck = self.rubs & (sense == 0.0)
+            vdot, rises, _ = self._tried(-self.slipping * sense, stuck)
+            if np.any(self._backwards(sense, rises) & (rises * sense < -10.0 * still_beside(vdot))):
+                raise SimulationError(
+                    f"It was not found which joints of {self.system.mechanism.name!r} stick and which slip: none of "
+                    f"what was tried goes on."
+                )
+        if not self.settled:
+            raise SimulationError(no_load_message(self.system))
+        force = np.where(stuck, held, -self.slipping * sense)
+        if self.system.mechanics.constrained:
+            rests = self.rests & (np.abs(rises) <= still_beside(vdot))
+            force, sense = self._shared(rests, force), np.where(rests, 0.0, sense)
+            vdot = np.where(np.abs(vdot) <= still_beside(vdot), 0.0, vdot)
+        return self._told(vdot, force, sense)
+
+    @property
+    def rests(self) -> np.ndarray:
+        """Return which components with friction are at rest, and not driven."""
+        return np.asarray(self.rubs & (self.rates == 0.0))
+
+    def _backwards(self, sense: np.ndarray, rises: np.ndarray) -> np.ndarray:
+        """Return which components at rest begin to slip against their sense."""
+        return np.asarray(self.rests & (sense * rises < -STILL))
+
+    def _held_first(
+        self, sense: np.ndarray, held: np.ndarray, again: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return senses, and with what components hold, found in the states (...) that are looked at `again` from what
+        holds most on; those of others are given."""
+        rests, nothing = self.rests & again[..., None], np.zeros(self.rates.shape, dtype=bool)
+        chosen = np.flatnonzero(rests.any(axis=tuple(range(rests.ndim - 1))))
+        mobility = self._mobility(chosen)
+        sense, held = np.array(sense), np.array(held)
+
+        def bearing(load: np.ndarray) -> np.ndarray:
+            self.load = load
+            self._take_load()
+            known = np.where(rests, 0.0, np.where(again[..., None], -self.slipping * sense, 0.0))
+            free = self._tried(known, nothing)[1]
+            for at in filter(again.__getitem__, np.ndindex(again.shape)):
+                own = np.flatnonzero(rests[at])
+                block = mobility[at][np.ix_(rests[at][chosen], rests[at][chosen])]
+                found = holding_friction(block, free[at][own], self.limit[at][own], self.slipping[at][own])
+                held[(*at, own)], sense[(*at, own)] = found
+            self._tried(np.where(rests, held, known), nothing)
+            return np.where(again[..., None], self.bearing, load)
+
+        if not self.bears:
+            bearing(self.load)
+            return sense, held
+        self.load, settled = settle(bearing, self.load, self.rubs & again[..., None])
+        self.settled = self.settled and bool(settled.all())
+        self._take_load()
+        return sense, held
+
+    def _mobility(self, chosen: np.ndarray) -> np.ndarray:
+        """Return how components that are chosen (c,) accelerate by friction in each of them, (..., c, c)."""
+        nothing, none = np.zeros(self.rates.shape), np.zeros(self.rates.shape, dtype=bool)
+        free = self._tried(nothing, none)[1][..., chosen]
+        found = np.zeros((*free.shape, len(chosen)))
+        for k, component in enumerate(chosen):
+            pull = nothing.copy()
+            pull[..., component] = np.maximum(1.0, self.limit[..., component])
+            rises = self._tried(pull, none)[1][..., chosen]
+            found[..., k] = (rises - free) / pull[..., component, None]
+        return 0.5 * (found + np.swapaxes(found, -1, -2))
 
     def smooth(self) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the forces of friction by load where it goes smoothly through rest: (..., nv) at joints of the tree,
         and {joint: (..., nv of the joint)} at those that close loops."""
-        nv, sign = self.system.nv, smooth_sign(self.rates)
-        none, slip = np.zeros(self.rates.shape, dtype=bool), np.ones(self.rates.shape)
+        nv, sign, none = self.system.nv, smooth_sign(self.rates), np.zeros(self.rates.shape, dtype=bool)
+        smooth = self._smooth_in_loops()
 
         def bearing(load: np.ndarray) -> np.ndarray:
-            total = self.acting - (sign * load)[..., :nv]
-            return self._evaluated(total, none, slip, (sign * load)[..., nv:])[3]
+            taken = sign * load
+            return self._evaluated(self.acting - taken[..., :nv], none, taken[..., nv:] + smooth)[3]
 
         load, settled = settle(bearing, self.load, ~none)
         if not settled.all():
@@ -356,12 +414,12 @@ class SenseSearch:
     def smooth_loads(self, tau: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
         """Return the friction (..., nv) of slips that loads make at joints of the tree under further joint forces tau
         (..., nv) and wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
-        given, slip = self.inputs["f_ext"], np.ones(self.rates.shape)
+        given, none = self.inputs["f_ext"], np.zeros(self.rates.shape, dtype=bool)
         if wrenches:
             pushed = self.system._outside(wrenches, None)["f_ext"]
             self.inputs["f_ext"] = pushed if given is None else given + pushed
         nv = self.system.nv
-        found = self._evaluated(self.acting + tau, slip < 0.0, slip, 0.0 * slip[..., nv:])[3]
+        found = self._evaluated(self.acting + tau, none, self._smooth_in_loops())[3]
         self.inputs["f_ext"] = given
         return found[..., :nv]
 
@@ -381,14 +439,22 @@ class SenseSearch:
         wide = across.reshape(*across.shape[:-1], across.shape[-1] // COMPONENTS, COMPONENTS)
         return {joints[k].name: wide[..., k, : joints[k].kind.nv] for k in self.loops}
 
+    def _smooth_in_loops(self) -> np.ndarray:
+        """Return what friction without load takes (..., n) at joints of loops where it goes smoothly through rest."""
+        rates = self.rates[..., self.system.nv :]
+        return rates if self.of_loops is None else self.of_loops.friction.ravel() * smooth_sign(rates)
+
     def _settled(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return what `_tried` does where loads and friction agree; `settled` says whether they do."""
+        """Return what `_tried` does with these senses, where loads and friction agree if joints have friction by load;
+        `settled` says whether they do."""
+        if not self.bears:
+            return self._tried(-self.slipping * sense, stuck)
         found: list[tuple[np.ndarray, ...]] = []
 
         def bearing(load: np.ndarray) -> np.ndarray:
             self.load = load
             self._take_load()
-            found[:] = [self._tried(sense, stuck)]
+            found[:] = [self._tried(-self.slipping * sense, stuck)]
             return self.bearing
 
         load, settled = settle(bearing, self.load, self.rubs & (sense != 0.0))
@@ -399,34 +465,30 @@ class SenseSearch:
         vdot, rises, held = found[0]
         return vdot, rises, held
 
-    def _tried(self, sense: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the accelerations (..., nv) with these senses, those of all components, and what is held with."""
+    def _tried(self, force: np.ndarray, stuck: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the accelerations (..., nv) under forces of friction, those of all components, and what is held
+        with where components are stuck."""
         nv = self.system.nv
-        total = self.acting + self.dry.friction * smooth_sign(self.v) - (self.slipping * sense)[..., :nv]
-        vdot, rises, held, self.bearing = self._evaluated(total, stuck, sense)
+        total = self.acting + self.dry.friction * smooth_sign(self.v) + force[..., :nv]
+        vdot, rises, held, self.bearing = self._evaluated(total, stuck, -force[..., nv:])
         return vdot, rises, held
 
     def _evaluated(
-        self, total: np.ndarray, stuck: np.ndarray, sense: np.ndarray, smooth: np.ndarray | None = None
+        self, total: np.ndarray, stuck: np.ndarray, taken: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the accelerations (..., nv) under joint forces, those of all components, what is held with, and the
-        friction that loads make; `smooth` is what loads at loop joints take where friction passes rest smoothly."""
+        """Return the accelerations (..., nv) under joint forces, with what friction has taken at joints of loops (...,
+        n), those of all components, what is held with, and the friction that loads make."""
         nv = self.system.nv
         inputs = {**self.inputs, "tau": total, "driven": (stuck[..., :nv] | self.driven) * 1.0}
         if self.bears:
             inputs |= {name: x for name, x in self.dry.tree_inputs.items() if name in NUMBERS}
         if self.of_loops is not None:
-            # A component without friction slips, with none.
-            loop_sense = np.where(self.has_friction, sense, 1.0)[..., nv:]
-            inputs |= {"loop_sense": loop_sense, **self.of_loops.loop_inputs}
+            # A component that does not stick slips forwards, and takes what it is told to fade.
+            fades = taken - self.of_loops.friction.ravel()
+            inputs |= {**self.of_loops.loop_inputs, "loop_sense": np.where(stuck[..., nv:], 0.0, 1.0)}
+            inputs |= {"loop_fading": fades, "loop_fall": np.zeros_like(fades)}
             if self.bears:
-                inputs["loop_load"] = self.load[..., nv:]
-            if smooth is not None:
-                # One that slips takes what it is told to fade.
-                constant = self.of_loops.friction.ravel()
-                fades = smooth + constant * (smooth_sign(self.rates[..., nv:]) - 1.0)
-                taken: dict[str, Any] = {"loop_fading": fades, "loop_fall": 0.0, "loop_load": 0.0}
-                inputs |= {name: np.broadcast_to(x, loop_sense.shape) for name, x in taken.items()}
+                inputs["loop_load"] = np.zeros_like(fades)
         found = self.system.mechanics.evaluator.evaluate(self.algorithm, inputs)
         vdot, held = found["qdd"], found["drive"] - total
         bearing = found["bears"] if self.bears else np.zeros_like(vdot)
