@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 import catena as ct
-from catena.mechanism.generators import four_bar, random_mechanism, stewart
+from catena.mechanism.generators import four_bar, stewart
 
 KINDS = ["Revolute", "Universal", "Cylindrical", "Prismatic"]
 

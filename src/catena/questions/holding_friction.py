@@ -5,49 +5,41 @@ rest has r = 0 and |f| within what holds it; one that begins to slip has the fri
 are as large, f is the least of f W f / 2 + b f within bounds, a convex problem: r is unique, whatever joints share in a
 loop, and an f that holds everything is found if there is one (Moreau's principle of least constraint, in forces).
 
-Where friction at rest is larger, there may be several answers. The one that is found goes on from what holds most:
-components begin to slip with what holds them at rest, those that do keep the smaller bounds of a slip, and the problem
-is solved again until no more do. Each bound falls once, so that this ends, and what sticks in the end is within it.
+Where friction at rest is larger, there may be several answers. Who looks for the one that holds most lets components
+begin to slip with what holds them at rest, gives those that do the smaller bounds of a slip, and solves again until no
+more do. Each bound falls once, so that this ends, and what sticks in the end is within what holds it.
 """
 
 import numpy as np
 
 from catena.thresholds import RANK_TOUCHING
 
-# Friction holds up to this part more of its limit; accelerations are rounding below this part of all that adds to them.
-HELD, ROUNDED = 1e-10, 1e-12
+# Accelerations are rounding below this part of all that adds to them.
+ROUNDED = 1e-12
 # In units in which each component has a mobility of one; how many changes for each component are tried at most.
 LEVEL, CHANGES = 1e-13, 40
 
 
 def holding_friction(
-    mobility: np.ndarray, free: np.ndarray, holds: np.ndarray, slips: np.ndarray
+    mobility: np.ndarray, free: np.ndarray, limit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the friction (c,) of components at rest, and in which sense they begin to slip (c,), 0 where they stick:
-    from their `mobility` (c, c), their accelerations without this friction, `free` (c,), and with how much each `holds`
-    (c,) at rest and `slips` (c,)."""
-    force, limit, slides = np.zeros(len(free)), (1.0 + HELD) * holds, np.zeros(len(free), dtype=bool)
-    still = ROUNDED * (1.0 + np.abs(free) + np.abs(mobility) @ holds)
-    while True:
-        force = _least_within(mobility, free, limit, force)
-        rises = free + mobility @ force
-        more = (np.abs(rises) > still) & ~slides
-        if not more.any():
-            return force, np.where(np.abs(rises) > still, np.sign(rises), 0.0)
-        slides |= more
-        limit = np.where(slides, slips, limit)
+    from their `mobility` (c, c), their accelerations without this friction, `free` (c,), and the most friction of each,
+    `limit` (c,)."""
+    force = _least_within(mobility, free, limit)
+    rises = free + mobility @ force
+    still = ROUNDED * (1.0 + np.abs(free) + np.abs(mobility) @ limit)
+    return force, np.where(np.abs(rises) > still, np.sign(rises), 0.0)
 
 
-def _least_within(W: np.ndarray, b: np.ndarray, limit: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _least_within(W: np.ndarray, b: np.ndarray, limit: np.ndarray) -> np.ndarray:
     """Return the f (c,) that makes f W f / 2 + b f the least where |f| <= limit, by working sets of components that
     are at their bounds: those between them go to the least, or along what W does not see, until one comes to a bound;
     there the one that most wants to leave its bound does, and later the first one, which ends where many tie."""
     size = np.sqrt(np.maximum(np.diagonal(W), 0.0))
     size = np.where(size > RANK_TOUCHING * np.max(size, initial=0.0), size, 1.0)
     W, b, limit = W / np.multiply.outer(size, size), b / size, limit * size
-    f = np.clip(start * size, -limit, limit)
-    bound = np.where(np.abs(f) >= limit, np.sign(f), 0.0)
-    bound[limit == 0.0] = 1.0
+    f, bound = np.zeros(len(b)), np.where(limit > 0.0, 0.0, 1.0)
     level = LEVEL * (np.abs(b) + np.abs(W) @ limit + np.max(np.abs(b), initial=0.0))
     arrived = False
     for change in range(CHANGES * (1 + len(b))):

@@ -16,7 +16,8 @@ from catena.errors import ModelError, SimulationError
 from catena.simulation.acting import loads
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.system import System
-from catena.system.sticking import bears, no_load_message, sense_search
+from catena.system.dry_friction import bears, no_load_message
+from catena.system.sticking import sense_search
 
 
 class Bearing:

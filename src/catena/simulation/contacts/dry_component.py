@@ -23,7 +23,7 @@ from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_frict
 from catena.forces.dry import pressure
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.system import System
-from catena.system.sticking import DryFriction, dry_friction
+from catena.system.dry_friction import DryFriction, dry_friction
 
 
 @dataclass(frozen=True)

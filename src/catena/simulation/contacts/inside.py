@@ -22,7 +22,7 @@ from catena.simulation.stepping.drift import loops_compile
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.structure.stations import has_many_modes
 from catena.system import System
-from catena.system.sticking import bears
+from catena.system.dry_friction import bears
 
 # Where it is told what a contact does: its mode, the direction of its slip, and how far it may go.
 DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)

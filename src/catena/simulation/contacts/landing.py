@@ -32,7 +32,7 @@ from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.structure_changes import ChangingRun
 from catena.system import System
-from catena.system.sticking import DryFriction
+from catena.system.dry_friction import DryFriction
 from catena.validation import real_array, shown
 
 # How states go on whose impulses were not found, and how far contacts may be in the other side then, as a part of the
