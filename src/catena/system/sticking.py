@@ -285,17 +285,17 @@ class SenseSearch:
             raise SimulationError(no_load_message(self.system))
         return -(sign * load)[..., :nv], self._by_loop(-(sign * load)[..., nv:])
 
-    def smooth_loads(self, tau: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
-        """Return the friction (..., nv) of slips that loads make at joints of the tree under further joint forces tau
-        (..., nv) and wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
-        given, none = self.inputs["f_ext"], np.zeros(self.rates.shape, dtype=bool)
+    def smooth_loads(self, forces: np.ndarray, wrenches: Mapping[str, ArrayLike]) -> np.ndarray:
+        """Return the friction (..., n) of slips that loads make under further forces (..., n) in all components and
+        wrenches {body: (..., 6)}; friction without load goes smoothly through rest."""
+        given, nv, none = self.inputs["f_ext"], self.system.nv, np.zeros(self.rates.shape, dtype=bool)
         if wrenches:
             pushed = self.system._outside(wrenches, None)["f_ext"]
             self.inputs["f_ext"] = pushed if given is None else given + pushed
-        nv = self.system.nv
-        found = self._evaluated(self.acting + tau, none, self._smooth_in_loops())[3]
+        taken = self._smooth_in_loops() - forces[..., nv:]
+        found = self._evaluated(self.acting + forces[..., :nv], none, taken)[3]
         self.inputs["f_ext"] = given
-        return found[..., :nv]
+        return found
 
     def bearing_under(self, friction: np.ndarray) -> np.ndarray:
         """Return the friction of slips (..., n) that loads make under forces of friction (..., n) in all components,

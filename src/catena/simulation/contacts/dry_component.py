@@ -8,7 +8,7 @@ The dynamics have friction that goes smoothly through rest; what is found here a
 
 A joint that closes a loop has no coordinate, and its component is seen as a contact of two bodies: its direction is the
 wrench that does work along this component and along no other one, which is fixed to the child where the motions of the
-joint are.
+joint are; where these turn while the joint moves, it does too, and Python finds it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ def needs_law(system: object, integrator: str, coordinates: str) -> bool:
 
 def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:
     """Return the components with dry friction of the joints of a system whose motion begins at q (nq,), but those of
-    joints that are `driven` along given motions, in an order that does not depend on which joints close loops. Where
-    one of these does not keep its motions (`has_constant_motion_space`), its friction stays smooth."""
+    joints that are `driven` along given motions, in an order that does not depend on which joints close loops."""
     plan = system.mechanics.evaluator.plan
     if not has_dry_friction(plan):
         return ()
@@ -75,8 +74,7 @@ def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tu
             found += _rubbing(of_tree, joint, [(k,) for k in range(system.nv)[own]])
     for k in dry_loops(plan):
         loop = plan.loop_joints[k]
-        if loop.kind.has_constant_motion_space:
-            found += _rubbing(of_loops, loop.name, [(k, i) for i in range(loop.kind.nv)])
+        found += _rubbing(of_loops, loop.name, [(k, i) for i in range(loop.kind.nv)])
     if of_loops.limit.any():
         order = list(system.mechanism.joints)
         found.sort(key=lambda dry: order.index(dry.of))
