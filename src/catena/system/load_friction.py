@@ -15,7 +15,8 @@ from catena.dynamics.bearing_loads import AGREED, ROUNDS
 from catena.errors import ModelError, SimulationError
 from catena.forces.smooth import smooth_sign
 from catena.system.by_name import Given, as_arrays
-from catena.system.sticking import no_load_message, sense_search, tree_loads
+from catena.system.dry_friction import no_load_message
+from catena.system.sticking import sense_search, tree_loads
 
 if TYPE_CHECKING:
     from catena.system.system import System

@@ -52,6 +52,7 @@ from catena.system.articulated import ArticulatedInertias, articulated_inertias
 from catena.system.by_name import Given, State, as_arrays
 from catena.system.by_state import States, ask_each, ask_together, by_state, in_lanes, one_by_one
 from catena.system.driving import Drive, drive
+from catena.system.dry_friction import bears
 from catena.system.dynamics_calls import forward_dynamics, hybrid_dynamics, inverse_with_loops, posed
 from catena.system.force_intervals import force_interval
 from catena.system.forces import ForcesOfSystem
@@ -68,7 +69,7 @@ from catena.system.own_forces import (
 )
 from catena.system.reaching import inverse_kinematics
 from catena.system.reaction_forces import beam_resultants
-from catena.system.sticking import Sticking, bears, sticking
+from catena.system.sticking import Sticking, sticking
 from catena.system.variants import Variants
 from catena.validation import is_one_of, shown
 

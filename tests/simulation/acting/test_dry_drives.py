@@ -52,3 +52,17 @@ def test_a_driven_joint_of_random_loops_carries_others_that_stick_or_slip(seed):
     free = [name for name in s.joints if m.joints[name].dof == 1]
     for joint in free[:2]:
         assert_drives(m, joint, 2.0, cut=s.plan.cut)
+
+
+def test_a_drive_that_loops_do_not_let_move_is_named():
+    """The steps of such a run shrink without end; what is wrong is the drive."""
+    m = rubbing(random_mechanism(2, 6, KINDS, loops=1), np.random.default_rng(2))
+    s = m.system()
+    q, _ = s.project(s.neutral(), np.zeros(s.nv))
+    start = s.joint_position(q, "joint4")[0]
+    with pytest.raises(ct.LoopError, match="do not allow the velocities given for 'joint4'"):
+        s.velocity(q, {"joint4": 1.0})
+    path = lambda t: (start + t * t, 2.0 * t, 2.0)  # noqa: E731
+    words = "prescribed for 'joint4' open the loops of 'random2'"
+    with pytest.warns(ct.CatenaWarning, match=words), pytest.raises(ct.SimulationError, match=words):
+        ct.simulate(s, q, np.zeros(s.nv), 0.3, motion={"joint4": path}, check=False)

@@ -328,3 +328,24 @@ def test_data_files_and_words(tmp_path):
     ):
         with pytest.raises(ModelError, match="friction by load"):
             ask()
+
+
+def test_a_motor_at_a_cut_slide_loads_pins_as_one_in_the_tree():
+    """Its force goes into the piston, and not into joints of the tree that would move it as much."""
+    m = ct.Mechanism("crank slider")
+    for body, length in (("crank", 0.4), ("rod", 0.8), ("piston", 0.0)):
+        m.add_body(body, 1.0, (length / 2, 0, 0), (0.01, 0.03, 0.03))
+    rubs = {"load_friction": ct.BearingFriction(0.2, 0.05)}
+    m.add_joint("A", "ground", "crank", ct.Revolute("y"), **rubs)
+    m.add_joint("B", "crank", "rod", ct.Revolute("y"), in_parent=ct.Pose(p=(0.4, 0, 0)), **rubs)
+    m.add_joint("C", "rod", "piston", ct.Revolute("y"), in_parent=ct.Pose(p=(0.8, 0, 0)), **rubs)
+    m.add_joint("P", "ground", "piston", ct.Prismatic("x"))
+    found = []
+    for cut in "APBC":
+        s = m.system(cut=[cut])
+        q = s.assemble({"A": -0.9}, guess={"B": 1.3})
+        at = s.sticking(q, s.velocity(q, {"A": 1.0}), {"P": 50.0})
+        smooth = s.forward_dynamics(q, s.velocity(q, {"A": 1.0}), {"P": 50.0})
+        forces = [at.at_loops[j] if j in s.loops else at.force[s.slice_v(j)] for j in "ABC"]
+        found.append(np.concatenate([*forces, s.joint_velocity(q, smooth, "A") / 50.0]))
+    np.testing.assert_allclose(found[1:], [found[0]] * 3, rtol=1e-9)

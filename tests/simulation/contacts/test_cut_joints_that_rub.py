@@ -157,3 +157,21 @@ def test_random_loops_move_as_without_contacts(seed):
     runs = [ct.simulate(s, q, v, 0.4, rtol=1e-9, samples=5, contacts=x) for x in ((), far)]
     np.testing.assert_allclose(runs[1].resample(5).q, runs[0].q, atol=1e-8)
     assert runs[1].audit().ok
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "joint"), [(0, "joint3"), (5, "joint5")])
+def test_cut_joints_whose_motions_turn_move_as_without_contacts(seed, joint):
+    """Universal joints where a plan cuts them."""
+    m = random_mechanism(seed, 6, ["Universal", "Cylindrical", "Spherical"], loops=1)
+    rng = np.random.default_rng(seed)
+    for name in [j.name for j in m.joints.values() if 0 < j.dof < 6]:
+        m = m.with_joint(name, friction=float(10.0 ** rng.uniform(-1.0, 0.5)))
+    m.add_frame("far floor", "ground", ct.Pose(p=(0.0, 0.0, -50.0)))
+    base, s = m.system(), m.system(cut=[joint])
+    assert isinstance(m.joints[joint].kind, ct.Universal) and s.loops == (joint,)
+    at = ct.transfer(base, *base.project(base.neutral(), 0.5 * rng.standard_normal(base.nv)), s)
+    far = [ct.Contact(list(m.bodies)[-1], on="far floor")]
+    alone, beside = (ct.simulate(s, at.q, at.v, 0.2, rtol=1e-9, samples=5, contacts=x) for x in ((), far))
+    np.testing.assert_allclose(beside.resample(5).q, alone.q, atol=1e-9)
+    assert np.ptp(alone[joint]) > 1e-3 and beside.audit().ok

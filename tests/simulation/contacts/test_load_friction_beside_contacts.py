@@ -5,9 +5,14 @@ import numpy as np
 import pytest
 
 import catena as ct
-from catena.errors import ModelError, SimulationError
-from catena.mechanism.generators import four_bar
+from catena.errors import SimulationError
 from tests.simulation.acting.test_load_friction import drawer, pendulum, rubbed
+from tests.simulation.contacts.test_cut_joints_that_rub import (
+    CONTACTS,
+    angles,
+    linkage,
+    run_of,
+)
 from tests.simulation.contacts.test_dry_friction_beside_contacts import assert_same_motion, with_far_floor
 
 G = 9.81
@@ -99,7 +104,21 @@ def test_where_no_friction_fits_and_what_is_not_taken_is_said():
     m, contacts = with_far_floor(drawer(0.5, -4.0, at_mass=True).mechanism)
     with pytest.raises(SimulationError, match="'guide'.*Painleve"):
         ct.simulate(m.system(), [0.0], [1.0], 0.1, contacts=contacts)
-    bar = four_bar().with_joint("C", load_friction=ct.BearingFriction(0.1, 0.05))
-    s, contacts = bar.system(cut=["C"]), [ct.Contact("coupler", on="ground", friction=0.3)]
-    with pytest.raises(ModelError, match="keep it in the tree"):
-        ct.simulate(s, s.assemble({"A": 0.6}), contacts=contacts, duration=0.1)
+
+
+def linkage_that_bears(below):
+    """A four-bar with a foot so high above a floor, whose pins rub by what they bear, and besides."""
+    m = linkage(0.8, "ABCD", below)
+    for joint, radius in {"A": 0.03, "B": 0.05, "C": 0.04, "D": 0.06}.items():
+        m = m.with_joint(joint, load_friction=ct.BearingFriction(0.3, radius, static_mu=0.4))
+    return m
+
+
+@pytest.mark.parametrize("cut", ["C", *(pytest.param(k, marks=pytest.mark.slow) for k in "ABD")])
+def test_loads_of_a_cut_joint_rub_it_as_without_contacts(cut):
+    """Pins stop a linkage and hold it, over a floor that it never touches."""
+    m = linkage_that_bears(5.0)
+    alone, beside = (run_of(m, cut, 1.0, 0.3, contacts).resample(11) for contacts in ((), CONTACTS))
+    np.testing.assert_allclose(angles(beside), angles(alone), atol=1e-8)
+    assert np.abs(alone.velocity("D")[3]).max() > 0.1 and np.abs(alone.velocity("A")[-1]).max() < 1e-12
+    assert np.abs(beside.velocity("D")[-1]).max() < 1e-9

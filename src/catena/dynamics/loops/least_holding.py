@@ -34,7 +34,7 @@ def least_holding(
         held = is_held[k]
         _, s, Vt = np.linalg.svd(moved[k][:, held])
         open_shares = Vt[int((s > RANK_MOVING).sum()) :].T / (size[k, held] * limit[k, held])[:, None]
-        found[k, held] = limit[k, held] * _least(force[k, held] / limit[k, held], open_shares)
+        found[k, held] = limit[k, held] * least_within(force[k, held] / limit[k, held], open_shares)
     return found
 
 
@@ -74,7 +74,7 @@ def _moved(problem: LoopProblem, rows: np.ndarray) -> tuple[np.ndarray, list[np.
     return size, [Vt[k, rank[k] :] @ (root[k] / size[k][:, None]).T for k in range(len(root))]
 
 
-def _least(x: np.ndarray, ways: np.ndarray) -> np.ndarray:
+def least_within(x: np.ndarray, ways: np.ndarray) -> np.ndarray:
     """Return the smallest point x + ways z, each entry of which lies between -1 and 1, as those of x do: entries that
     would leave their bounds stay at them, the worst one first, until none would."""
     full: dict[int, float] = {}

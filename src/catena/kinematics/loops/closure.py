@@ -246,3 +246,24 @@ def forces_at_tree(evaluator: Evaluator, q: np.ndarray, loop_tau: np.ndarray) ->
             rows = stacks.pseudo_inverse(state.S) @ state.J_rel
             tau = tau + stacks.apply(stacks.transposed(rows), effort)
     return np.asarray(tau)
+
+
+def wrenches_on_nodes(evaluator: Evaluator, q: np.ndarray, loop_tau: np.ndarray) -> np.ndarray:
+    """Return the wrenches (..., 6 n) on all nodes, in their axes at their origins, which are what forces at all loop
+    joints, one after the other (..., k), do at q (..., nq): pairs of the two bodies of each."""
+    plan = evaluator.numbers
+    batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(loop_tau)[:-1])
+    total, at = np.zeros((*batch, plan.n, 6)), 0
+    for loop in plan.loop_joints:
+        effort, at = loop_tau[..., at : at + loop.kind.nv], at + loop.kind.nv
+        if effort.any():
+            state = loop_state(evaluator, loop.name, q)
+            on_child = stacks.apply(stacks.transposed(state.S_inv), effort)
+            on_parent = stacks.apply(stacks.transposed(state.X), on_child)
+            for node, pose, wrench in (
+                (loop.child_node, loop.child_pose, on_child), (loop.parent_node, loop.parent_pose, -on_parent),
+            ):  # fmt: skip
+                total[..., node, :] += stacks.apply(
+                    stacks.transposed(_to_frames([pose])[..., 0, :, :]), wrench
+                )
+    return total.reshape(*batch, 6 * plan.n)

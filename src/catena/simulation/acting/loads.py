@@ -16,6 +16,7 @@ from catena.dynamics.loops.elimination.dry_loops import dry_loops
 from catena.errors import CatenaError, warn
 from catena.forces.smooth import smooth_sign
 from catena.system import System, tree_forces
+from catena.system.dry_friction import bears
 
 Wrenches = Mapping[str, np.ndarray]
 
@@ -50,6 +51,16 @@ def given(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOT
     return tau + tree_forces(system, q, across) if across else tau
 
 
+def in_place(system: System, q: np.ndarray, tau: np.ndarray, besides: Besides = NOTHING) -> Any:
+    """Return the same for whoever asks what joints bear: where these make friction, forces at loop joints stay at their
+    joints, {joint: (..., nv of the joint)}."""
+    across = at_loops(system, besides)
+    if not across or not bears(system):
+        return given(system, q, tau, besides)
+    tau = with_stops(system, tau, besides)
+    return {**{joint: tau[..., system.slice_v(joint)] for joint in system.joints}, **across}
+
+
 def with_stops(system: System, tau: np.ndarray, besides: Besides) -> np.ndarray:
     """Return the joint forces tau (..., nv) and those of stops at joints of the tree."""
     if not besides.stops:
@@ -81,10 +92,11 @@ def accelerations(
     besides: Besides = NOTHING,
 ) -> np.ndarray:  # fmt: skip
     """Return vdot (..., nv), in which joints accelerate as `driven`, {joint: (..., nv of the joint)}, has it."""
-    tau, near = given(system, q, tau, besides), besides.near or None
-    system = _besides_friction(system, besides)
+    near, known = besides.near or None, _besides_friction(system, besides)
     if not driven:
-        return system.forward_dynamics(q, v, tau, f_ext=wrenches or None, near=near)
+        acting = in_place(system, q, tau, besides)
+        return known.forward_dynamics(q, v, acting, f_ext=wrenches or None, near=near)
+    tau, system = given(system, q, tau, besides), known
     return system.hybrid_dynamics(q, v, tau, driven, f_ext=wrenches or None, near=near)[0]
 
 
@@ -133,7 +145,7 @@ def sticking(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return by how much dry friction that sticks differs from the one that goes smoothly through rest, {joint: (...,
     nv of the joint)}."""
-    acting, near = given(system, q, tau, besides), besides.near or None
+    acting, near = in_place(system, q, tau, besides), besides.near or None
     found = system.sticking(q, v, acting, wrenches or None, driven or None, near)
     beyond = found.force + system.plan.friction * smooth_sign(v)
     differs = {

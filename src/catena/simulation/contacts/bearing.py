@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from catena.dynamics.bearing_loads import settle
-from catena.errors import ModelError, SimulationError
+from catena.dynamics.loops.elimination.dry_loops import COMPONENTS
+from catena.errors import SimulationError
 from catena.simulation.acting import loads
 from catena.simulation.contacts.geometry import ContactPlaces
 from catena.system import System
-from catena.system.sticking import bears, no_load_message, sense_search
+from catena.system.dry_friction import bears, no_load_message
+from catena.system.sticking import sense_search
 
 
 class Bearing:
@@ -25,8 +27,15 @@ class Bearing:
 
     def __init__(self, system: System, places: ContactPlaces) -> None:
         self.system, self.places = system, places
-        self.columns = np.array([column for _, column in places.dry_columns], dtype=int)
-        self.of = np.array([k for k, _ in places.dry_columns], dtype=int)
+        columns = dict(places.dry_columns)
+        loops = [loop.name for loop in system.mechanics.evaluator.plan.loop_joints]
+        columns |= {
+            k: system.nv + COMPONENTS * loops.index(dry.of) + dry.index
+            for k, dry in places.dry
+            if k in places.cut
+        }
+        self.of, self.columns = (np.array(list(x), dtype=int) for x in (columns, columns.values()))
+        """The components with dry friction, and which they are of those of joints, of the tree and then of loops."""
         self.load = np.zeros(len(places.contacts))
 
     def at(
@@ -36,18 +45,22 @@ class Bearing:
         """Return what tells the friction of slips (states, contacts) that loads make under forces (states, contacts, 3)
         of all contacts, at states q (states, nq), v (states, nv) under joint forces tau (states, nv), and wrenches and
         accelerations of joints that are given."""
-        places = self.places
+        places, nv = self.places, self.system.nv
         touches = places.at(q, v)
-        acting = loads.given(self.system, q, tau, besides)
+        acting = loads.in_place(self.system, q, tau, besides)
         search = sense_search(
             self.system, q, v, acting, wrenches or None, None, driven or None, besides.near or None
         )
+        column_of = dict(zip(self.of.tolist(), self.columns.tolist(), strict=True))
 
         def bears(forces: np.ndarray) -> np.ndarray:
-            touching, inside = forces.copy(), np.zeros_like(acting)
+            touching, inside = forces.copy(), np.zeros(search.rates.shape)
             for k, row in places.in_joints:
                 touching[:, k] = 0.0
-                inside[:] += forces[:, k, row, None] * touches.A[:, k, row]
+                if k in places.cut:
+                    inside[:, column_of[k]] += forces[:, k, row]
+                else:
+                    inside[:, :nv] += forces[:, k, row, None] * touches.A[:, k, row]
             pushed = places.wrenches(touches, touching) if touching.any() else {}
             found = np.zeros(forces.shape[:2])
             found[:, self.of] = search.smooth_loads(inside, pushed)[:, self.columns]
@@ -67,13 +80,4 @@ class Bearing:
 
 def bearing_of(system: System, places: ContactPlaces) -> Bearing | None:
     """Return the friction by load of a system, None where no joint has any."""
-    if not bears(system):
-        return None
-    for loop in system.plan.loop_joints:
-        if loop.bearing is not None:
-            raise ModelError(
-                f"Beside contacts and rigid stops, and by abm4 and SciPy's methods, loads of joints that close loops "
-                f"make no friction, and {loop.name!r} of {system.mechanism.name!r} has load_friction: keep it in the "
-                f"tree, m.system(keep=[{loop.name!r}]), or give it friction= instead."
-            )
-    return Bearing(system, places)
+    return Bearing(system, places) if bears(system) else None

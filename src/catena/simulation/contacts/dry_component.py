@@ -8,7 +8,7 @@ The dynamics have friction that goes smoothly through rest; what is found here a
 
 A joint that closes a loop has no coordinate, and its component is seen as a contact of two bodies: its direction is the
 wrench that does work along this component and along no other one, which is fixed to the child where the motions of the
-joint are.
+joint are; where these turn while the joint moves, it does too, and Python finds it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_friction
 from catena.forces.dry import pressure
 from catena.system import System
-from catena.system.sticking import DryFriction, dry_friction
+from catena.system.dry_friction import DryFriction, dry_friction
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ class DryComponent:
 
 def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:
     """Return the components with dry friction of the joints of a system whose motion begins at q (nq,), but those of
-    joints that are `driven` along given motions, in an order that does not depend on which joints close loops. Where
-    one of these does not keep its motions (`has_constant_motion_space`), its friction stays smooth."""
+    joints that are `driven` along given motions, in an order that does not depend on which joints close loops."""
     plan = system.mechanics.evaluator.plan
     if not has_dry_friction(plan):
         return ()
@@ -72,12 +71,11 @@ def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tu
 
 
 def components_of_loops(system: System, dry: DryFriction) -> list[DryComponent]:
-    """Return the components with dry friction of joints that close loops and keep their motions."""
+    """Return the components with dry friction of joints that close loops."""
     plan, found = system.mechanics.evaluator.plan, list[DryComponent]()
     for k in dry_loops(plan):
         loop = plan.loop_joints[k]
-        if loop.kind.has_constant_motion_space:
-            found += _rubbing(dry, loop.name, [(k, i) for i in range(loop.kind.nv)])
+        found += _rubbing(dry, loop.name, [(k, i) for i in range(loop.kind.nv)])
     return found
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from catena.forces.smooth import smooth_sign
 from catena.kinematics.extent import extent
 from catena.kinematics.ground_motions import ground_motions
+from catena.kinematics.loops.closure import loop_state
 from catena.kinematics.stacks import cross, crossed, from_entries, skew, to_frame
 from catena.simulation.contacts.contact import Contact
 from catena.simulation.contacts.dry_component import DryComponent
@@ -108,8 +109,14 @@ class ContactPlaces:
         self.cut = [k for k, c in self.dry if c.of not in system.joints]
         """The components with dry friction of joints that close loops."""
         self.unit = np.zeros((count, 6))
-        """The unit forces of these as wrenches, in the axes of the child's node at its origin."""
-        for k, c in ((k, c) for k, c in self.dry if k in self.cut):
+        """The unit forces of these that do not turn as wrenches, in the axes of the child's node at its origin."""
+        self.turning = [
+            (k, c)
+            for k, c in self.dry
+            if k in self.cut and not _loop(system, c.of).kind.has_constant_motion_space
+        ]
+        """Those of joints whose motions turn while they move, so that their unit forces do."""
+        for k, c in ((k, c) for k, c in self.dry if k in self.cut and (k, c) not in self.turning):
             loop = _loop(system, c.of)
             S = loop.kind.motion_space(loop.kind.neutral()).array
             self.unit[k] = np.linalg.pinv(S)[c.index] @ to_frame(loop.child_pose)
@@ -280,6 +287,8 @@ class ContactPlaces:
             S = found["S_rows"][:, self.system.plan.rows(self.system.plan.joint.index(dry.of))]
             u[:, k, 0], A[:, k, 0, column] = v[:, column], 1.0
             T[:, k, 0] = np.linalg.pinv(S)[:, :, dry.index]
+        for k, dry in self.turning:
+            u[:, k, 0], A[:, k, 0], b[:, k, 0], T[:, k, 0] = self._across_turning(found, q, v, k, dry)
 
     def _across(self, found: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, ...]:
         """Return how a component of a joint that closes a loop moves (states,), by the velocities of the tree (states,
@@ -291,6 +300,16 @@ class ContactPlaces:
         A = (found["S_rows"] @ w[..., None])[..., 0] * self.sign[k]
         A = A if self.shares is None else A @ self.shares
         return (w * (V_a - V_b)).sum(axis=-1), A, (w * turns).sum(axis=-1), w
+
+    def _across_turning(
+        self, found: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray, k: int, dry: DryComponent
+    ) -> tuple[np.ndarray, ...]:
+        """Return the same of a joint whose motions turn, which are those where it stands."""
+        state = loop_state(self.system.mechanics.evaluator, dry.of, q, v)
+        row = state.S_inv[:, dry.index]
+        w = row[:, None] @ to_frame(state.loop.child_pose) @ from_entries(found["stands"][:, self.a[k]])
+        drift = (row * state.drift).sum(axis=-1)
+        return state.v[:, dry.index], (row[:, None] @ state.J_rel)[:, 0], drift, w[:, 0]
 
     def pressed(
         self, u: np.ndarray, slips: np.ndarray, sense: np.ndarray, load: np.ndarray, whole: bool = False

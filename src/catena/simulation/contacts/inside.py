@@ -22,7 +22,7 @@ from catena.simulation.stepping.drift import loops_compile
 from catena.simulation.stepping.integrators import SOLVERS
 from catena.structure.stations import has_many_modes
 from catena.system import System
-from catena.system.sticking import bears
+from catena.system.dry_friction import bears
 
 # Where it is told what a contact does: its mode, the direction of its slip, and how far it may go.
 DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
@@ -31,13 +31,13 @@ DOES = slice(PLACES["sticks"].start, PLACES["least"].stop)
 def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
     """Return whether the compiled step can find the forces of contacts: of points and balls on planes and balls, by a
     method of ours that has no past, where no loop is closed by a kind of joint that only Python knows, no body in a
-    loop is without inertia, nobody counts turns of joints that close loops, and no friction comes from the load of a
-    joint. Bodies of many modes would be long to compile, and numbers that vary from state to state are told to other
-    steps."""
+    loop is without inertia, nobody counts turns of joints that close loops, none of these rubs whose motions turn
+    (`Universal`), and no friction comes from the load of a joint. Bodies of many modes would be long to compile, and
+    numbers that vary from state to state are told to other steps."""
     system = problem.system
     if is_plain() or problem.integrator in (*SOLVERS, "abm4", "implicit_leapfrog"):
         return False
-    if places.bent or has_many_modes(system.plan) or bears(system):
+    if places.bent or places.turning or has_many_modes(system.plan) or bears(system):
         return False
     if system.variants.origin is not system or any(x.counts for x in system.mechanics.elements.placed):
         return False

@@ -35,7 +35,7 @@ from catena.simulation.stepping.drift import loops_compile, name_of
 from catena.simulation.structure_changes import ChangingRun
 from catena.structure.stations import has_many_modes
 from catena.system import System
-from catena.system.sticking import DryFriction, bears, dry_friction
+from catena.system.dry_friction import DryFriction, bears, dry_friction
 from catena.validation import real_array, shown
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ class Landing:
 
     @cached_property
     def cut(self) -> ContactPlaces:
-        """Return the components with dry friction of joints that close loops."""
-        return ContactPlaces(self.system, components_of_loops(self.system, self._both_dry[1]))
+        """Return the components with dry friction of joints that close loops and keep their motions."""
+        joints, rubbing = self.system.mechanism.joints, components_of_loops(self.system, self._both_dry[1])
+        keep = [one for one in rubbing if joints[one.of].kind.has_constant_motion_space]
+        return ContactPlaces(self.system, keep)
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:

@@ -24,8 +24,8 @@ from catena.simulation.sensitivities.neighbouring_motion import NeighbouringMoti
 from catena.simulation.simulate import simulate
 from catena.simulation.structure_changes import is_changing
 from catena.system import System
+from catena.system.dry_friction import friction_limits
 from catena.system.of_system import as_system
-from catena.system.sticking import friction_limits
 from catena.validation import entries, real_array, shown
 
 # Times that differ by less than this part of the duration are the same.

@@ -19,7 +19,7 @@ from catena.simulation.stepping.methods.step import judges_works, reuses_last_st
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.simulation.stepping.observing import Observers
 from catena.simulation.stepping.variant_for import variant_for
-from catena.system.sticking import DryFriction
+from catena.system.dry_friction import DryFriction
 
 # The longest step [s] where none is too long.
 UNBOUNDED = 1e300

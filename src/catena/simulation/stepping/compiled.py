@@ -35,7 +35,7 @@ from catena.simulation.stepping.progress_of_steps import COLLAPSE, CallLength, P
 from catena.simulation.stepping.record import StepRecord, leads
 from catena.simulation.stepping.single_steps import SingleSteps
 from catena.simulation.stepping.variant_for import choices_for
-from catena.system.sticking import DryFriction, dry_friction, loop_senses, no_load_message
+from catena.system.dry_friction import DryFriction, dry_friction, loop_senses, no_load_message
 
 # Methods whose steps look back, the multi-step one apart.
 HAVE_PAST = ("implicit_leapfrog", "time_stepping")

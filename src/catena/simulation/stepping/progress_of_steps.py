@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from catena.errors import CatenaError, SimulationError
+from catena.errors import CatenaError, LoopError, SimulationError
 from catena.simulation.acting.compiled_law import CompiledLaw
 from catena.simulation.stepping.faults import RUNAWAY, collapse_message, crawling_message, lost_states
 
@@ -89,6 +89,19 @@ class ProgressOfSteps:
             return str(error)
         return ""
 
+    def said_by_loops(self, state: int, t: float, q: np.ndarray, v: np.ndarray) -> str:
+        """Return what forbids the accelerations that are prescribed for joints in a state at t, q (nq,) and v (nv,);
+        nothing where loops allow them."""
+        acting, own = self.steps.acting, self.steps.system.variants.state(int(self.steps.owner[state]))
+        if not acting.motion or not own.mechanics.constrained:
+            return ""
+        drives = {joint: x[0] for joint, x in acting.prescribed.accelerations(np.array([t])).items()}
+        try:
+            own.hybrid_dynamics(q, v, None, drives)
+        except LoopError as error:
+            return f"At t = {t:.9g} s: {error}"
+        return ""
+
     def ask_law(
         self, who: np.ndarray, out: Mapping[str, np.ndarray], t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> None:
@@ -123,7 +136,8 @@ class ProgressOfSteps:
         # Not even steps with care cost so much that it would be worth a look.
         if self.steps.steps * CAREFUL < WATCHED and not small.any():
             return
-        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who[small], t, q, v))
+        found = itertools.chain(self._crawling(who, t, q), self._stuck(who[small], t, q, v))
+        slow = ((k, self.said_by_loops(k, float(t[k]), q[k], v[k]) or words) for k, words in found)
         if self.steps.asks:
             # They share their steps, so that nobody knows whose fault it is.
             for _, words in slow:

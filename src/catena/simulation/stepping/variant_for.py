@@ -14,8 +14,8 @@ from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.independent import ChoicesOfStates
 from catena.simulation.stepping.methods.variant import StepVariant
 from catena.structure.stations import has_many_modes
+from catena.system.dry_friction import bears
 from catena.system.load_friction import require_none
-from catena.system.sticking import bears
 
 
 def variant_for(
