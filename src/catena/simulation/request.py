@@ -219,7 +219,7 @@ class SimulationRequest:
         )  # fmt: skip
         moves: ChangingRun | ContactRun = asked
         if self.landing:
-            moves = stepping(asked, self.contacts, varied)
+            moves = stepping(asked, self.contacts, varied, state.every)
         elif self.contacts or self.rubs:
             moves = ContactRun(self.contacts, asked, state.every)
         made = (

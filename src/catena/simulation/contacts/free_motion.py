@@ -159,7 +159,7 @@ class FreeMotion:
 
     def told(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return what a controller gives, (width,): at joints of the tree, and then at those that close loops."""
-        return self.acting.command(t, q[None], v[None])[0] if self._told is None else self._told
+        return self.acting.command_of_one(t, q, v) if self._told is None else self._told
 
     @cached_property
     def _nothing(self) -> np.ndarray:
@@ -176,11 +176,11 @@ class FreeMotion:
         feels = self.feels
         if feels is not None:
             feels(*self._felt(t, q, v))
-        self._told = self.acting.command(t, q[None], v[None])[0]
+        self._told = self.acting.command_of_one(t, q, v)
         self.due = clock.after(t)
         return True
 
-    @property
+    @cached_property
     def feels(self) -> Callable[..., None] | None:
         """Return what tells the controller what acts before it is asked, None where it does not want to know."""
         return getattr(self.acting.control, "feel", None)

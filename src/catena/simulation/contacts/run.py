@@ -94,8 +94,8 @@ CAREFUL = 1e-3
 
 class ContactRun:
     """A motion of one state of a system with contacts. The arguments are those of `simulate`; `every` is the system of
-    all states of a batch, whose numbers may differ; with a `step` careful steps of this size [s] are taken wherever
-    something touches."""
+    all states of a batch, whose numbers may differ, None for a state that goes alone; with a `step` careful steps of
+    this size [s] are taken wherever something touches."""
 
     def __init__(
         self,
@@ -346,7 +346,7 @@ class ContactRun:
             self.quick[least] = QuickSteps(
                 self.free_motion, self.inside, self.window, self.length, self.h,
                 energy_at_hand(self.system, *state) if driven else 0.0, self.changing.following.tick, least, self.q,
-                self.every if self.system is self.changing.system else None,
+                self.every if self.system is self.changing.system else None, self.every is None,
             )  # fmt: skip
         return QuickStretch(self.quick[least], holding)
 

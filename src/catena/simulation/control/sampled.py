@@ -53,7 +53,7 @@ class SampledController(Controller):
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
         given = self.function(t, q, v)
-        if isinstance(given, Mapping):
+        if type(given) is not np.ndarray and isinstance(given, Mapping):
             return given
         try:
             return real_array(given)
