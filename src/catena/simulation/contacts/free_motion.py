@@ -22,6 +22,7 @@ from catena.simulation.contacts.geometry import ContactPlaces, Touches
 from catena.simulation.contacts.kept import Kept, can_keep
 from catena.simulation.contacts.stops_in_joints import forces_in_joints
 from catena.simulation.contacts.stuck import with_joints
+from catena.simulation.lanes import Asked, Going
 from catena.simulation.problem import Problem
 from catena.simulation.turns import TurnsAlong
 from catena.spatial import Pose
@@ -166,6 +167,17 @@ class FreeMotion:
         none = np.zeros(self.system.nv)
         none.setflags(write=False)
         return none
+
+    def waiting(self, t: float, q: np.ndarray, v: np.ndarray) -> Going[None]:
+        """Wait for the other states of a batch where a controller is due that is asked for all of them at once."""
+        clock, waits = self.acting.clock, self.waits
+        if clock is not None and waits is not None and t >= self.due - clock.slack:
+            yield waits(t, q, v)
+
+    @cached_property
+    def waits(self) -> Callable[..., Asked] | None:
+        """Return what a state waits for at a sample, None where it is asked for alone."""
+        return getattr(self.acting.control, "wait", None)
 
     def keep_time(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Ask a controller with a rate if it is due at a state that the motion has come to, and return whether it was.

@@ -132,6 +132,7 @@ class QuickStretch:
     def _gone(self, t: float, q: np.ndarray, v: np.ndarray, h: float) -> Going[Quick | None]:
         """Return what `go` does; events of its last states are not looked for yet."""
         quick, holding = self.quick, self.holding
+        yield from quick.free_motion.waiting(t, q, v)
         quick.keep_time(t, q, v)
         slips, gaps = self._begun(t, q, v)
         # A contact that has just opened may be a little in its plane, and comes out.
@@ -258,6 +259,7 @@ class QuickStretch:
                     return ended
         if state.t >= quick.window.end - quick.window.same:
             return (path.stretch(len(path), None, None, False, quick.steps),)
+        yield from quick.free_motion.waiting(state.t, state.q, state.v)
         quick.keep_time(state.t, state.q, state.v)
         path.go_on()
         self.begun = at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +81,21 @@ class Path:
             self.known = at
         self.q[at], self.v[at], self.work[at] = q, v, work
         self.t.append(t)
+
+    def go_along(self, t: Sequence[float], rows: Mapping[str, np.ndarray]) -> None:
+        """Go on by steps that ended at samples at times t, with the rows (steps, ...) of what they told: `told` and
+        `tau` where they began, `told_now` where they ended, still under these forces, and q, qd and works there."""
+        at = len(self.t)
+        end = at + len(t)
+        if end > self.room:
+            self._make_room(end)
+        self.told[at - 1 : end - 1], self.tau[at - 1 : end - 1] = rows["told"], rows["tau"]
+        self.q[at:end], self.v[at:end] = rows["q"], rows["qd"]
+        self.work[at:end] = rows["work"] if "work" in rows else self.work[at - 1]
+        self.t += t
+        self.known = end - 1
+        self.ahead = self.before = rows["told_now"][-1].copy(), rows["tau"][-1].copy()
+        self.begun = end - 1
 
     def look_ahead(self, told: np.ndarray, tau: np.ndarray) -> None:
         """Take what contacts do (contacts, told) and control forces tau (nv,) at the last state."""

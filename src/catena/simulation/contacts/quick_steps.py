@@ -27,6 +27,7 @@ from catena.simulation.contacts.free_motion import FreeMotion
 from catena.simulation.contacts.inside import Inside
 from catena.simulation.following import nobody_follows
 from catena.simulation.lanes import Going, Play, Played
+from catena.simulation.lockstep import Along
 from catena.simulation.problem import Touching
 from catena.simulation.run_start import longest_step
 from catena.simulation.stepping.asked_plays import AskedLook, AskedPlays
@@ -166,6 +167,9 @@ class QuickSteps:
         self.asks = self.controls or acting.is_python
         self.is_timed = free_motion.acting.clock is not None and not (self.asks or self.closes) and "met" in b
         """Whether a controller is asked at samples, up to which steps tell all that is to be known."""
+        is_bare = not acting.is_limited and acting.width == system.nv and acting.paths is None
+        self.goes_along = self.is_timed and is_bare and not mover.judges
+        """Whether this state may go from sample to sample in lockstep with others."""
         self._look: Callable[[], int]
         self._plays: dict[int, Any] = {}
         row = session.row("contacts")
@@ -444,6 +448,11 @@ class QuickSteps:
                 break
             path.before, path.begun = path.ahead, at
             q, v, work = path.q[at], path.v[at], path.work[at]
+            if self.free_motion.waits is not None:
+                along = Along(self, path, h)
+                yield self.free_motion.waits(now, q, v, along if self.goes_along else None)
+                now, h, at = path.t[-1], along.h, len(path) - 1
+                q, v, work = path.q[at], path.v[at], path.work[at]
             self.keep_time(now, q, v)
             self._put_state(now, q, v, work, h, self.end)
         return h
