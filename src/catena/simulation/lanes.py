@@ -123,7 +123,7 @@ def together(
 ) -> list[T]:
     """Let motions go on to their ends side by side, and return what they return. What one of them raises ends all.
     `tick` is told the times that those have come to that go on, and how many have come to an end."""
-    found, fresh, going = dict[int, T](), iter(range(len(motions))), 0
+    found, fresh, started, going = dict[int, T](), iter(range(len(motions))), 0, 0
     groups = dict[tuple[bool, int], list[tuple[int, Play]]]()
     asked, asks = list[tuple[int, Asked]](), list[AsksForAll]()
 
@@ -144,14 +144,16 @@ def together(
         while len(found) < len(motions):
             # Ctrl-C in one of the motions is meant for all of them.
             raise_in_loop()
-            # Those that wait for a sample wait for all others.
-            going += sum(go_on(k, None) for k in islice(fresh, MOST + len(asked) - going))
+            # Those that stand at a sample wait for all others, however many these are.
+            new = list(islice(fresh, max(0, MOST + len(asked) - going)))
+            started += len(new)
+            going += sum(go_on(k, None) for k in new)
             if groups:
                 some = groups.pop(min(groups, key=lambda key: (-len(groups[key]), key[0])))
                 some.sort(key=_steps_ahead)
                 told = _played([wanted for _, wanted in some])
                 going += sum(go_on(k, one) for (k, _), one in zip(some, told, strict=True)) - len(some)
-            elif asked or any(who.holds for who in asks):
+            elif started == len(motions) and (asked or any(who.holds for who in asks)):
                 asks, standing, asked = asks or [asked[0][1].who], asked, []
                 answers = asks[0].answer(standing)
                 going += sum(go_on(k, given) for k, given in answers) - len(answers)

@@ -101,7 +101,7 @@ class Lockstep:
         wanted = (*TOLD, "work") if self.counts else TOLD
         status, r = self.program.run(given, len(some), steps=1, every=1, rare=first.rare, wanted=wanted)
         r = {name: found.reshape(len(some), -1) for name, found in r.items()}
-        done = (r["t"][:, 0] >= end) & (r["halt"][:, 0] <= 0.5) & (r["met"][:, 0] <= 0.5)
+        done = (r["t"][:, 0] == end) & (r["halt"][:, 0] <= 0.5) & (r["met"][:, 0] <= 0.5)
         if status:
             done &= np.all([np.isfinite(found).all(axis=1) for found in r.values()], axis=0)
         on = some[done]

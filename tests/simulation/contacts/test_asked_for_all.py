@@ -102,6 +102,40 @@ def test_a_batch_of_two_dimensions_with_gains_of_each_state():
     are_the_same(run, alone)
 
 
+def test_each_state_may_have_numbers_of_its_own():
+    """Crates of other masses, whose steps take their constants in lanes: the same but for rounding."""
+    s, q, v, feet = crates(5)
+    masses, law, v = [2.0, 1.0, 3.0, 2.5, 1.5], Smoothing(), 0.3 * v
+    settings = {"contacts": feet, "samples": 5, **ROUGH}
+    run = ct.simulate(
+        s,
+        q,
+        v,
+        0.1,
+        control=ct.sampled(law, 500.0, batches=True),
+        parameters={"crate.mass": masses},
+        **settings,
+    )
+    assert len(law.times) == 50
+    for mass, one, *state in zip(masses, run.states, q, v, strict=True):
+        other = s.mechanism.with_body("crate", mass=mass).system()
+        alone = ct.simulate(other, *state, 0.1, control=ct.sampled(Smoothing(), 500.0), **settings)
+        np.testing.assert_allclose(one.q, alone.q, atol=1e-9)
+
+
+def test_more_states_than_go_on_at_a_time():
+    s = ct.generators.chain(1).system()
+    q, v = np.linspace(-0.5, 0.5, 300)[:, None], np.full((300, 1), 2.0)
+    stops, law = [ct.Stop(s.joints[0], lower=-0.6, upper=0.6, restitution=0.3)], Smoothing()
+    control = ct.sampled(law, 100.0, batches=True)
+    run = ct.simulate(s, q, v, 0.05, contacts=stops, control=control, samples=2, **ROUGH)
+    np.testing.assert_allclose(law.times, np.arange(5) / 100.0, atol=1e-12)
+    alone = ct.simulate(
+        s, q[280], v[280], 0.05, contacts=stops, control=ct.sampled(Smoothing(), 100.0), samples=2, **ROUGH
+    )
+    np.testing.assert_array_equal(run.state(280).q, alone.q)
+
+
 def test_states_that_end_or_fail_are_left_behind():
     """One of them begins in the floor, and one ends where it falls; the others go on, and no sample is left out."""
     s, q, v, feet = crates(5)

@@ -423,13 +423,14 @@ class QuickSteps:
         """Go on from sample to sample of a controller, by steps of about h seconds, as long as nobody has to look at
         what contacts do, and return the size of the next one."""
         b, same, last, counts = self.b, self.window.same, self.window.end, self.mover.counts
-        state = path.state(-1)
+        state, waits = path.state(-1), self.free_motion.waits
         now, q, v, work = state.t, state.q, state.v, state.work
         self._put(now, q, v, work, h, self.end)
         while now < last - same and self.end - now <= FEW * h:
             end = b["end"].item()
             count = _worth((end - now) / h)
-            r, bad = self.alone(count) if self.goes_alone else (yield Play(self, count))
+            # Where each state asks by itself, a step in lanes costs more than one alone.
+            r, bad = self.alone(count) if waits is None else (yield Play(self, count))
             self.steps += count
             t, met, final = r["t"], r["met"], count - 1
             if bad or t.item(final) < end or r["halt"].item(final) > 0.5:
@@ -448,9 +449,9 @@ class QuickSteps:
                 break
             path.before, path.begun = path.ahead, at
             q, v, work = path.q[at], path.v[at], path.work[at]
-            if self.free_motion.waits is not None:
+            if waits is not None:
                 along = Along(self, path, h)
-                yield self.free_motion.waits(now, q, v, along if self.goes_along else None)
+                yield waits(now, q, v, along if self.goes_along else None)
                 now, h, at = path.t[-1], along.h, len(path) - 1
                 q, v, work = path.q[at], path.v[at], path.work[at]
             self.keep_time(now, q, v)
