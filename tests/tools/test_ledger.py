@@ -1,4 +1,4 @@
-"""The ledger of the sources counts every line once, and walks see what a call passes."""
+"""The ledger of the sources counts every line once."""
 
 import subprocess
 import sys

@@ -16,7 +16,7 @@ from catena.dynamics.loops.closed_chains import is_closed
 from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.closing.projection import project_holding
 from catena.dynamics.tree.articulated_body import articulated_body
-from catena.dynamics.tree.conserved import energies, potential_energy
+from catena.dynamics.tree.conserved import potential_energy
 from catena.dynamics.tree.friction import strain_energy
 from catena.dynamics.tree.moved_inertia import moving_nothing
 from catena.errors import SingularDynamicsError
@@ -54,10 +54,11 @@ class Mechanics:
 
         Everything that computes with loops does so first, and a CatenaWarning tells what was found.
         """
-        changed = self.counted.look(q)
-        if changed:
-            self.forward = None
-        return changed
+        counted = self.counted
+        if not (counted.looks or counted.tries) or not counted.look(q):
+            return False
+        self.forward = None
+        return True
 
     @property
     def effective_plan(self) -> Plan:
@@ -156,13 +157,6 @@ class Mechanics:
         """Return the potential energy (...) of gravity and of the strain in flexible bodies."""
         energy = self.evaluator.evaluate(potential_energy, {"q": q})["V"][..., 0]
         return energy if self.plan.owner is None else energy + self.strain_energy(q)
-
-    def energies(self, q: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the kinetic energy (...) of bodies and of rotors in the tree, and `potential_energy`, found
-        together."""
-        found = self.evaluator.evaluate(energies, {"q": q, "qd": v})
-        T, V = found["T"][..., 0], found["V"][..., 0]
-        return T, V if self.plan.owner is None else V + self.strain_energy(q)
 
     def strain_energy(self, q: Any) -> np.ndarray:
         """Return the strain energy (...) in all flexible bodies."""

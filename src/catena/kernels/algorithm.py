@@ -459,7 +459,7 @@ at_ground, to_forces, each_force, each_moving_force = (
 with_ground, whole_state, at_frame, columns_to_base = WithGround, WholeState, AtFrame, ColumnsToBase
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Algorithm:
     """Steps in order, with the names and extents of what goes in and comes out.
 
@@ -550,9 +550,3 @@ class Algorithm:
         """Return the files the steps are written in."""
         steps = (self.ground, *(sweep.step for sweep in self.sweeps))
         return tuple(sorted({inspect.getfile(step) for step in steps}))
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other

@@ -26,7 +26,7 @@ from catena.kernels import (
     arrays,
     build_tape,
     building,
-    is_plain,
+    plain,
     play_shared,
 )
 from catena.kernels.constants import WORD, constant_parts
@@ -101,6 +101,19 @@ class ConstantsByState(ABC):
         return np.broadcast_to(np.arange(prod(self.batch)).reshape(self.batch), batch).reshape(-1)
 
 
+class NamedProgram:
+    """A program whose inputs are those that a call names, where the first of them has quaternions from these columns
+    on."""
+
+    def __init__(self, program: Program, quaternions: list[int]) -> None:
+        self.program, self.quaternions = program, quaternions
+
+    @cached_property
+    def alone(self) -> Any:
+        """Return a function of the inputs for one state (`Program.single`)."""
+        return self.program.single(self.quaternions)
+
+
 class Evaluator:
     """Runs algorithms on one plan of one mechanism.
 
@@ -117,9 +130,7 @@ class Evaluator:
         self.mechanism, self.plan, self.by_state = mechanism, plan, by_state
         self._laid_out, self._special = laid_out, special
         self.constants = Constants.of(plan, plan.gravity)
-        self._one: WeakKeyDictionary[Algorithm, dict[tuple[str, ...], tuple[Program, Any]]] = (
-            WeakKeyDictionary()
-        )
+        self._named: WeakKeyDictionary[Algorithm, dict[tuple[str, ...], NamedProgram]] = WeakKeyDictionary()
         # An algorithm with somebody's control law in it goes with the law, and so does what was made for it.
         self._made: dict[Callable[[Evaluator], Any], Any] = {}
         self._programs: WeakKeyDictionary[Algorithm, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
@@ -217,10 +228,11 @@ class Evaluator:
         checked. With `finite`, a result that is not is an error. `forces` are what steps of forces are done for, `into`
         arrays that compiled code writes outputs to."""
         self.check_current()
-        few = not (
-            frame or forces or into or is_plain() or self.by_state is not None or self.plan.owner is not None
+        is_plain = bool(plain.blocks) and plain.is_plain()
+        directly = not (
+            frame or forces or into or is_plain or self.by_state is not None or self.plan.owner is not None
         )
-        if few and not self._checked and (found := self._of_few(algorithm, inputs)) is not None:
+        if directly and not self._checked and (found := self._directly(algorithm, inputs)) is not None:
             return found
         given: dict[str, np.ndarray] = {}
         for name, value in inputs.items():
@@ -242,9 +254,9 @@ class Evaluator:
                 self.check_positions(_PUBLIC.get(name, name), given[name])
         states = prod(batch)
         rows = {n: arrays.flat(x, batch) for n, x in (given | varying).items()}
-        if is_plain() or not all(force.is_compiled for force in forces):
+        if is_plain or not all(force.is_compiled for force in forces):
             return self._play(algorithm, given, rows, states, batch, frame, finite, forces)
-        stations = self._stations if suits(algorithm) else None
+        stations = self._stations if self.plan.owner is not None and suits(algorithm) else None
         if stations is not None:
             program = stations[1].program(algorithm, absent, frame, forces=forces)
             status, outputs = self._at_stations(stations[0], program, algorithm, rows, states)
@@ -252,7 +264,11 @@ class Evaluator:
                 y[...] = outputs[name].reshape(y.shape)
         else:
             # Where numbers need not be finite, the shortest way was declined above because some are not.
-            if few and (finite or self._checked) and (found := self._of_few(algorithm, given)) is not None:
+            if (
+                directly
+                and (finite or self._checked)
+                and (found := self._directly(algorithm, given)) is not None
+            ):
                 return found
             program = self.program(algorithm, absent, frame, forces=forces)
             status, outputs = program.run(rows, states, into=self._rows_of(program, into, batch))
@@ -262,27 +278,48 @@ class Evaluator:
             outputs = summed(algorithm, self.plan, outputs)
         return {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
 
-    def _of_few(self, algorithm: Algorithm, inputs: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
-        """Return the outputs of few states, each computed the shortest way; None where something is out of the
-        ordinary, as inputs that are no arrays of doubles with the same batch dimension, or none."""
-        lead = next(iter(inputs.values()), None)
-        if type(lead) is np.ndarray and lead.ndim > 1 and (lead.ndim > 2 or len(lead) > FEW):
+    def _directly(self, algorithm: Algorithm, inputs: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+        """Return the outputs of ordinary inputs: arrays of doubles with the same batch dimensions, where few states are
+        computed one by one, each the shortest way. None where something is out of the ordinary."""
+        given: dict[str, np.ndarray] = {}
+        batch: tuple[int, ...] | None = None
+        for name, x in inputs.items():
+            if x is None:
+                continue
+            if type(x) is not np.ndarray or not x.ndim or x.dtype != np.float64:
+                return None
+            given[name], batch = x, x.shape[:-1] if batch is None else batch
+            if x.shape[:-1] != batch:
+                return None
+        if batch is None or (made := self._of_names(algorithm, tuple(given))) is None:
             return None
-        named = {n: x for n, x in inputs.items() if x is not None}
-        shapes = {x.shape[:-1] if type(x) is np.ndarray else None for x in named.values()}
-        batch = shapes.pop() if len(shapes) == 1 else None
-        if batch is None or len(batch) > 1 or prod(batch) > FEW:
-            return None
-        made = self._single(algorithm, tuple(named))
-        if made is None:
-            return None
-        program, alone = made
-        given = [named[n] for n in program.input_names]
-        found = [alone(*(x[k] for x in given)) for k in range(batch[0])] if batch else [alone(*given)]
-        if not found or any(one is None for one in found):
-            return None
-        if "q_next" in named:
-            self.check_positions("q1", named["q_next"])
+        program, states = made.program, prod(batch)
+        if len(batch) < 2 and 0 < states <= FEW:
+            return self._one_by_one(made, given, batch)
+        rows = {}
+        for name, (width, _) in program.tape.inputs.items():
+            x = given[name]
+            if x.shape[-1] != width or not states:
+                return None
+            if name in ("q", "q_next"):
+                self.check_positions(_PUBLIC.get(name, name), x)
+            rows[name] = np.ascontiguousarray(x).reshape(states, width)
+        status, outputs = program.run(rows, states)
+        return None if status else {n: y.reshape(*batch, *y.shape[1:]) for n, y in outputs.items()}
+
+    def _one_by_one(
+        self, made: NamedProgram, given: Mapping[str, np.ndarray], batch: tuple[int, ...]
+    ) -> dict[str, np.ndarray] | None:
+        """Return the outputs of ordinary inputs for one state or few; None where something is out of the ordinary."""
+        program, alone, found = made.program, made.alone, list[Any]()
+        rows = [given[n] for n in program.input_names]
+        for k in range(prod(batch)):
+            one = alone(*([x[k] for x in rows] if batch else rows))
+            if one is None:
+                return None
+            found.append(one)
+        if "q_next" in given:
+            self.check_positions("q1", given["q_next"])
         (first, (shape, _)), *others = program.tape.outputs.items()
         if not others:
             return {first: np.array(found).reshape(*batch, *shape)}
@@ -293,12 +330,11 @@ class Evaluator:
             outputs[name], start = behind[:, start:end].reshape(*batch, *shape), end
         return outputs
 
-    def _single(self, algorithm: Algorithm, names: tuple[str, ...]) -> tuple[Program, Any] | None:
-        """Return the program for inputs of these names, and a function of them for one state; None where others are
-        needed."""
-        known = self._one.get(algorithm)
+    def _of_names(self, algorithm: Algorithm, names: tuple[str, ...]) -> NamedProgram | None:
+        """Return the program for inputs of these names; None where others are needed."""
+        known = self._named.get(algorithm)
         if known is None:
-            known = self._one.setdefault(algorithm, {})
+            known = self._named.setdefault(algorithm, {})
         made = known.get(names)
         if made is not None and self._special is None:
             return made
@@ -309,8 +345,8 @@ class Evaluator:
         looked_at = [start for _, start in self.plan.quaternions] if "q" in names else []
         if {*program.input_names} != {*names} or (looked_at and program.input_names[0] != "q"):
             return None
-        if made is None or made[0] is not program:
-            made = known[names] = program, program.single(looked_at)
+        if made is None or made.program is not program:
+            made = known[names] = NamedProgram(program, looked_at)
         return made
 
     @cached_property

@@ -87,14 +87,6 @@ def _table(rows: Iterable[tuple[int, ...]]) -> np.ndarray:
     return np.array(list(rows), dtype=np.int64).reshape(-1, TABLE)
 
 
-def _new(shape: tuple[int, ...], filled: bool) -> np.ndarray:
-    """Return an array for results; a large one begins on a cache line, so that no store goes to two of them."""
-    size = prod(shape)
-    if size < _LARGE:
-        return np.empty(shape) if filled else np.zeros(shape)
-    return aligned(size, filled=filled).reshape(shape)
-
-
 def _is_filled(shape: tuple[int, ...], offsets: np.ndarray) -> bool:
     """Return whether columns at byte offsets fill an array for one state."""
     written = np.zeros(prod(shape), dtype=bool)
@@ -107,7 +99,7 @@ class Program:
     one state."""
 
     def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+        self.tape, self.work = tape, tape.work
         self.input_names = tuple(tape.inputs)
         self.output_names = tuple(tape.outputs)
         self._tables = {n: np.ascontiguousarray(t) for n, (_, t) in tape.inputs.items()}
@@ -136,8 +128,7 @@ class Program:
         """Return the threads that share the calls (from `first` to before `last`) for one state, which is to be played
         so many times now; None where it is quicker alone, or the plays so far are too few to make the tasks for."""
         self._plays += plays
-        count = useful_threads()
-        if count < 2 or self._plays < _PLAYS_WORTH_A_TEAM or self.tape.division is None:
+        if self.tape.division is None or self._plays < _PLAYS_WORTH_A_TEAM or (count := useful_threads()) < 2:
             return None
         key = (count, first, last)
         try:
@@ -175,7 +166,9 @@ class Program:
         samples = () if every is None else (steps // every,)
         names, table = self._wanted(wanted)
         outs, shapes = table.copy(), self.tape.outputs
-        outputs = {n: self._place(n, (states, *samples, *shapes[n][0]), into or {}) for n in names}
+        outputs = dict[str, np.ndarray]()
+        for n in names:
+            outputs[n] = self._place(n, (states, *samples, *shapes[n][0]), into or {})
         if states == 0:
             return 0, outputs
         rows, ins = [inputs[n] for n in self.input_names], self._in_table.copy()
@@ -189,8 +182,8 @@ class Program:
         blocks = -(-states // lanes)
         asked, count = count, 1
         if blocks > 1:
-            worth = blocks * self.tape.work * steps // _CALLS_WORTH_A_THREAD
-            count = max(1, min(asked or useful_threads(), blocks, worth))
+            worth = min(blocks, blocks * self.work * steps // _CALLS_WORTH_A_THREAD)
+            count = min(asked or useful_threads(), worth) if worth > 1 else 1
         if count > 1:
             helpers = crew()
             if helpers.busy.acquire(blocking=False):
@@ -219,12 +212,16 @@ class Program:
         return found
 
     def _place(self, name: str, shape: tuple[int, ...], into: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return an array for an output: the one that is given, or a new one; zero where nothing will be written."""
-        if name not in into:
-            return _new(shape, self._is_filled[name])
-        if not self._is_filled[name]:
-            into[name][...] = 0.0
-        return into[name]
+        """Return an array for an output: the one that is given, or a new one; zero where nothing will be written. A
+        large one begins on a cache line, so that no store goes to two of them."""
+        filled, size = self._is_filled[name], prod(shape)
+        if name in into:
+            if not filled:
+                into[name][...] = 0.0
+            return into[name]
+        if size < _LARGE:
+            return np.empty(shape) if filled else np.zeros(shape)
+        return aligned(size, filled=filled).reshape(shape)
 
     def _together(
         self,

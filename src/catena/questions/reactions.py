@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from catena.dynamics.loops.formulations.joint_graph import ground_acceleration
 from catena.dynamics.loops.problem import LoopProblem, LoopSolution
+from catena.dynamics.tree.rotors import has_rotors
 from catena.kinematics import stacks
 from catena.mechanism import GROUND, Mechanism
 from catena.spatial import Pose
@@ -138,7 +138,7 @@ class Reactions:
         frames."""
         plan, motions = self.plan, problem.motions
         a = np.zeros((problem.states, plan.n, 6))
-        a[:, 0] = ground_acceleration(problem)
+        a[:, 0] = problem.ground_acceleration
         for i in range(1, plan.n):
             at = plan.v_of(i)
             joint = np.einsum("sk,ski->si", vdot[:, at], motions.S_rows[:, plan.rows(i)])
@@ -165,7 +165,7 @@ class Reactions:
     ) -> list[np.ndarray]:
         """Return the wrench (states, k, 6) of each loop at its frame C for multipliers (states, m, k)."""
         result, at = [], 0
-        tied = self._coupling_wrenches(problem, multipliers)
+        tied = self._coupling_wrenches(problem, multipliers) if problem.couplings else {}
         for state, rubbed in zip(problem.loops, problem.friction_wrenches, strict=True):
             m = state.loop.constraints
             wrench = stacks.transposed(state.Phi @ multipliers[:, at : at + m])
@@ -175,9 +175,11 @@ class Reactions:
             at += m
         return result
 
-    def _rotor_wrenches(self, problem: LoopProblem, vdot: np.ndarray) -> list[np.ndarray]:
+    def _rotor_wrenches(self, problem: LoopProblem, vdot: np.ndarray) -> list[np.ndarray] | None:
         """Return what the rotors of each loop joint keep of the forces of its actuators, as wrenches (states, 6) at its
-        frame C."""
+        frame C; None where there are no rotors."""
+        if problem.evaluator.by_state is None and not has_rotors(problem.plan):
+            return None
         result = []
         for state in problem.loops:
             across = stacks.pseudo_inverse(state.S)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from catena.kernels import Program
-from catena.simulation.following.interrupting import raise_in_loop
+from catena.simulation.following import raise_in_loop
 from catena.simulation.snapshot import Snapshot, memory_of
 
 T = TypeVar("T")

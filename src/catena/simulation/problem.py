@@ -16,7 +16,6 @@ from catena.errors import StateError
 from catena.mechanism.validation import known
 from catena.simulation.acting.external import ExternalWrench, as_wrench
 from catena.simulation.acting.tips import tip_list
-from catena.simulation.guards.clock import Clock, clock_of
 from catena.simulation.references.protocol import Reference
 from catena.simulation.stepping.charts.chart import COORDINATES
 from catena.simulation.stepping.drift import NAMES, Remedy, loops_compile
@@ -99,9 +98,9 @@ def check_coordinates(coordinates: Any, independent: Any, integrator: str, drift
 
 def check_control(control: Any) -> None:
     """Refuse a controller that cannot be asked."""
-    if control is not None and not callable(control):
+    if not callable(control):
         raise StateError(f"control is {shown(control)}; give a function of (t, q, v), or a controller.")
-    if control is not None and not can_take(control, "t", "q", "v"):
+    if not can_take(control, "t", "q", "v"):
         raise StateError(
             f"control is {shown(control)}, which cannot be called with (t, q, v); give a function of time, "
             f"positions (..., nq) and velocities (..., nv) that returns forces (..., nv)."
@@ -190,8 +189,10 @@ class Problem:
         for name in ("step", "rtol", "atol"):
             if type(getattr(self, name)) not in (float, type(None)):
                 object.__setattr__(self, name, float(getattr(self, name)))
-        tip_list(system, self.tips)
-        check_control(self.control)
+        if self.tips:
+            tip_list(system, self.tips)
+        if self.control is not None:
+            check_control(self.control)
         for name, given in (("motion", self.motion), ("forces", self.forces)):
             if not isinstance(given, Mapping):
                 raise StateError(
@@ -220,12 +221,7 @@ class Problem:
         """Return whether a solver of SciPy moves the states, one by one."""
         if self.integrator in SOLVERS or self.coordinates == "absolute":
             return True
-        return self.coordinates == "minimal" and not loops_compile(self.system)
-
-    @property
-    def clock(self) -> Clock | None:
-        """Return when the controller is asked; None for always, or for no controller."""
-        return clock_of(self.control)
+        return self.coordinates == "minimal" and not loops_compile(self.system.plan)
 
     @property
     def rate(self) -> float | None:

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from catena.dynamics.loops.elimination.dry_loops import has_dry_friction
 from catena.errors import CatenaError, StateError
 from catena.simulation.acting.driven_joints import with_drives_in_tree
 from catena.simulation.arguments import TimeSpan, initial_state
 from catena.simulation.contacts import Contact, ContactRun, Stop
-from catena.simulation.contacts.dry_component import needs_law
 from catena.simulation.contacts.landing import Landing, stepping
 from catena.simulation.failing_states import FailingStates, require_some
-from catena.simulation.following import Following
-from catena.simulation.following.headway import Headway
-from catena.simulation.following.interrupting import raise_in_loop
+from catena.simulation.following import Following, Headway, raise_in_loop
 from catena.simulation.for_all_states import ForAllStates, OneOfAll, takes_batches
 from catena.simulation.guards.events import Event, distinct
 from catena.simulation.keeping import Keep
@@ -31,6 +29,7 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.run import Run
 from catena.simulation.single_states import SingleState, single_states
 from catena.simulation.snapshot import Snapshot, memory_of
+from catena.simulation.stepping.integrators import SOLVERS
 from catena.simulation.structure_changes import ChangingRun
 from catena.system import System
 from catena.validation import is_one_of, shown
@@ -62,13 +61,14 @@ class SimulationRequest:
     @property
     def rubs(self) -> bool:
         """Return whether the dry friction of joints is found by the law of contacts."""
-        how = self.settings["integrator"], self.settings["coordinates"]
+        # It is where steps have a past, or are SciPy's: they cannot change senses (`stepping.methods.sticking`).
+        if not is_one_of(self.settings["integrator"], (*SOLVERS, "abm4")):
+            return False
         # Beside contacts of tips friction goes smoothly through rest.
-        return (
-            not self.settings["tips"]
-            and all(isinstance(x, str) for x in how)
-            and any(needs_law(s, *how) for s in self.systems)
-        )
+        if self.settings["tips"] or not is_one_of(self.settings["coordinates"], ("joint",)):
+            return False
+        known = [x for x in self.systems if isinstance(x, System)]
+        return any(has_dry_friction(system.mechanics.evaluator.plan) for system in known)
 
     def each_by_state(self, q: Any, v: Any, records: bool) -> list[Trajectory]:
         """Return the motions of all states one after the other, for each of the systems and controllers."""
@@ -89,7 +89,7 @@ class SimulationRequest:
         """Return the motions of all states together, for each of the systems and controllers."""
         systems, controls = self.systems, self.controls
         count = max(len(systems), len(controls))
-        if isinstance(systems[0], System):
+        if self.motion and isinstance(systems[0], System):
             alone = count == 1 and controls[0] is None and not self.events and not is_varied
             system, q, v = with_drives_in_tree(systems[0], q, v, self.motion, alone)
             systems = [system, *systems[1:]]
@@ -138,6 +138,10 @@ class SimulationRequest:
         if isinstance(system, System):
             with_drives_in_tree(system, q, v, self.motion, False)
         q, v = initial_state(system, q, v)
+        if self.kept is not None and not self.changes:
+            # Unknown names are told before anything moves; other structures may have other names.
+            for one in self.kept.signals:
+                one.on(system, self.named)
         if self.varied:
             own = np.broadcast_shapes(q.shape[:-1], *(x.shape for x in self.varied.values()))
             q = np.broadcast_to(q, (*own, q.shape[-1]))

@@ -7,8 +7,9 @@ leaves behind (`results/of_run`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import ceil
 from types import MappingProxyType
 from typing import Any
@@ -23,14 +24,14 @@ from catena.kernels.arrays import rows
 from catena.kinematics.extent import extent
 from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
-from catena.simulation.arguments import TimeSpan, event_list, initial_state, sample_times
+from catena.simulation.arguments import TimeSpan, initial_state, sample_times
 from catena.simulation.following import Cancelled, Following, nobody_follows, stopped
 from catena.simulation.following.new_part import NewPart
 from catena.simulation.guards.event_watch import EventWatch, joints_looked_at
 from catena.simulation.guards.events import Event
 from catena.simulation.guards.in_step import StepWatch
 from catena.simulation.guards.stops import Looks, Recorded, TimeGuard, stops, windows
-from catena.simulation.keeping import Keep, Tally, require_room
+from catena.simulation.keeping import Keep, Signal, Tally, require_room
 from catena.simulation.keeping.in_step import StepTally
 from catena.simulation.problem import Problem
 from catena.simulation.results.audit import warn_of
@@ -70,9 +71,9 @@ class Run:
     """A simulation from the start to the end of a `span`: what it is asked for, how far it is, and what it leaves."""
 
     def __init__(
-        self, problem: Problem, q: Any, v: Any, span: TimeSpan, events: Any, samples: Any, following: Following,
-        check: bool, beginning: RunStart = ANEW, records: bool = False, keep: Keep | None = None,
-        named: Mapping[str, float] = MappingProxyType({}),
+        self, problem: Problem, q: Any, v: Any, span: TimeSpan, events: Sequence[Event], samples: Any,
+        following: Following, check: bool, beginning: RunStart = ANEW, records: bool = False,
+        keep: Keep | None = None, named: Mapping[str, float] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         if not isinstance(check, bool | np.bool_):
             raise StateError(f"check is {shown(check)}; give True or False.")
@@ -93,16 +94,19 @@ class Run:
         self.ended = ""
         self._take_states(problem, q, v, events)
         self.times = None if beginning.open_ended else self._sample_times(samples)
-        if beginning.open_ended:
-            self.end = np.inf
+        self.end = np.inf if beginning.open_ended else self.end
         self._let_act(beginning)
         self.result = RunResult(self)
         self._take_law(beginning)
         self.tau = self.acting.begun(self.start, self.q, self.v, beginning.held)
-        self.near = self.acting.near_at(self.q, near_rows(self.system, self.problem.near, self.batch))
+        known = near_rows(self.system, self.problem.near, self.batch) if self.problem.near != {} else {}
+        self.near = self.acting.near_at(self.q, known)
         if self.acting.needs_motors:
             self.acting.use_motors()
-        self._gather()
+        self.step_tally: StepTally | None = None
+        self.tally: Tally | None = None
+        if keep is not None:
+            self._gather(keep.gathered)
         self.dense = self._needs_all_nodes()
         self._watch_inside()
         self.first = (self.q.copy(), self.v.copy()) if records else None
@@ -118,10 +122,10 @@ class Run:
 
     # How it begins.
 
-    def _take_states(self, problem: Problem, q: Any, v: Any, events: Any) -> None:
+    def _take_states(self, problem: Problem, q: Any, v: Any, events: Sequence[Event]) -> None:
         """Take the states to begin with, and the problem as it is for all of them."""
         system = problem.system
-        self.events: list[Event] = [event.bound(system) for event in event_list(events)]
+        self.events = [event.bound(system) for event in events]
         q, v = initial_state(system, q, v)
         landing = problem.landing
         varied = () if landing is None else (x.shape for x in landing.varied.values())
@@ -139,7 +143,9 @@ class Run:
             problem = replace(problem, landing=landing.over(system, self.batch))
         self.system, self.problem = system, problem
         # A state is an array of its own already; of a batch, many may share theirs.
-        self.q, self.v = (np.array(rows(x, self.batch)) if self.batch else x[None] for x in (q, v))
+        self.q, self.v = q[None], v[None]
+        if self.batch:
+            self.q, self.v = np.array(rows(q, self.batch)), np.array(rows(v, self.batch))
         self.t = np.zeros(len(self.q)) + self.start
         self.going = np.ones(len(self.q), dtype=bool)
         self.ends = np.zeros(len(self.q))
@@ -178,14 +184,16 @@ class Run:
         problem, acting = self.problem, self.acting
         # What goes on from forces that are held has been asked from Python, where its memory is.
         # Contacts of tips must know its forces.
-        inside = not (problem.uses_solver or problem.tips) and beginning.held is None
+        inside = not (
+            problem.control is None or problem.tips or beginning.held is not None or problem.uses_solver
+        )
         self.law = inside and CompiledLaw.fits(acting, self.span) and not self._forgets()
         if self.law and CompiledLaw(acting, self.start).asked != "due":
             acting.use_law_paths(self.start)
         # Limits that shrink with the speed of a motor hold between the samples of its controller too.
-        sampled = problem.rate is not None and not self.law and not acting.has_python_elements
+        sampled = acting.rate is not None and not self.law and not acting.has_python_elements
         acting.holds_commands = acting.slows and sampled and not problem.tips
-        self.held = problem.control is None or problem.rate is not None
+        self.held = not acting.is_asked_always
 
     def _forgets(self) -> bool:
         """Return whether the memory of a law inside the loop would be lost where an event interrupts the motion."""
@@ -199,9 +207,8 @@ class Run:
         found = sample_times(samples, self.span, bool(self.batch))
         step = self.problem.step if self.problem.is_fixed else None
         kept = 0 if step is None or self.terminal else int(self.duration / step)
-        require_room(
-            len(self.q), kept if found is None else len(found), 2 * (self.system.nq + self.system.nv)
-        )
+        if count := kept if found is None else len(found):
+            require_room(len(self.q), count, 2 * (self.system.nq + self.system.nv))
         return found
 
     def _needs_all_nodes(self) -> bool:
@@ -219,13 +226,10 @@ class Run:
         steps = np.diff(self.times) / step
         return bool(np.any(np.abs(steps - np.round(steps)) > 1e-6) or np.any(steps < 0.5))
 
-    def _gather(self) -> None:
+    def _gather(self, asked: tuple[Signal, ...]) -> None:
         """Settle who gathers what follows from all of a signal: the compiled step (`step_tally`) as far as formulas say
         it and nothing ends a motion within a step, or somebody behind it (`tally`)."""
-        asked = () if self.keep is None else self.keep.gathered
         parts = 1 if self.problem.is_fixed else PARTS
-        self.step_tally: StepTally | None = None
-        self.tally: Tally | None = None
         outside = self.problem.uses_solver or self.problem.integrator in UNOBSERVED or self.terminal
         if not outside and self.problem.touching is None:
             formulas = tuple(one for one in asked if isinstance(one.signal, str))
@@ -243,8 +247,8 @@ class Run:
         only_ends = self.keep is not None and self.times is not None and len(self.times) == 2
         alone = len(self.q) == 1 or self.problem.uses_solver or not self.problem.is_fixed
         steered = self.acting.control is not None or self.tally is not None or self.drift.couples
-        changes = any(event.then is not None for event in self.events)
-        if self.events and only_ends and not (alone or steered or changes):
+        stays = not any(event.then is not None for event in self.events)
+        if self.events and only_ends and stays and not (alone or steered):
             self.step_watch = StepWatch.of(self.events, self.system)
         self.mover: Steps = self.made_steps()
         if isinstance(self.mover, CompiledSteps) and self.step_watch and not self.mover.can_go_back:
@@ -259,7 +263,7 @@ class Run:
             stiff = StiffSteps(acting, self.drift, self.span.end, tick)
             stiff.failing = None if alone else self.failing
             return stiff
-        inside = self.law and not (alone and self.problem.rate is not None)
+        inside = self.law and not (alone and acting.rate is not None)
         law: CompiledLaw | HeldCommand | None = CompiledLaw(acting, self.start) if inside else None
         if acting.holds_commands:
             law = HeldCommand(acting)
@@ -304,8 +308,13 @@ class Run:
         self.nodes = StepRecord(
             self.t, self.q, self.v, self.tau, self.mover.works(), before, self.tally, bool(self.events), nodes
         )
-        self.between, self.watch = BetweenSteps(self), EventWatch(self)
+        self.watch = EventWatch(self) if self.events else None
         self.new = NewPart(self) if self.following.observe is not None else None
+
+    @cached_property
+    def between(self) -> BetweenSteps:
+        """Return what moves states between two steps."""
+        return BetweenSteps(self)
 
     # How it goes on.
 
@@ -337,8 +346,9 @@ class Run:
         """Move on to a time, or to where events end the motion of all states; they are looked for so many times on the
         way, where one may."""
         span, guards = TimeSpan(self.now, until), self._guards(looks, until)
-        for end in windows(span, None if self.law else self.acting.clock):
-            self.ahead = stops(TimeSpan(self.now, end), guards, span.same)[::-1]
+        clock = None if self.law else self.acting.clock
+        for end in [until] if clock is None else windows(span, clock):
+            self.ahead = stops(TimeSpan(self.now, end), guards, span.same)[::-1] if guards else [end]
             play(self, end)
             if not self.goes:
                 return
@@ -372,25 +382,22 @@ class Run:
         """Move on to the next stop, and look for events on the way."""
         if self.new is None:
             self.nodes.gather()
-        end, self.watch.mark = self.ahead.pop(), self.nodes.mark
-        nodes, among = self.nodes if self.dense else None, None
+        end, watch, among = self.ahead.pop(), self.watch, None
         broken: BrokenOff | None = None
         try:
-            inside = self.watch.looks_inside()
-            if inside is not None:
-                among = self.watch.advance(inside, end)
+            inside = None if watch is None else watch.begins()
+            if watch is not None and inside is not None:
+                among = watch.advance(inside, end)
             else:
+                nodes = self.nodes if self.dense else None
                 self.t, self.q, self.v = self.mover.advance(self.t, self.q, self.v, self.tau, end, nodes)
         except BrokenOff as error:
             broken = error
         self.transitions += self.mover.changes
-        self._leave_failing()
-        try:
-            self.watch.look(among)
-        except BrokenOff as error:
-            # What breaks a motion off may do so where an event is located, and does so once.
-            broken = error
-            self.watch.look(among)
+        if self.failing:
+            self._leave_failing(self.failing)
+        if watch is not None:
+            broken = watch.looked(among) or broken
         if broken is not None:
             if self.goes:
                 raise broken
@@ -406,10 +413,9 @@ class Run:
         over = self.now >= self.end - self.same or not goes
         return () if self.law or self.acting.control is None or over else (self._sample,)
 
-    def _leave_failing(self) -> None:
-        """Put states that were given up back to their start, where they stay, so that no number is lost in those of the
-        others."""
-        for state in [k for k in self.failing or () if self.going[k]]:
+    def _leave_failing(self, failing: Iterable[int]) -> None:
+        """Put states that were given up back to their start, so that no number is lost in those of the others."""
+        for state in [k for k in failing if self.going[k]]:
             assert self.first is not None
             self.going[state], self.t[state], self.ends[state] = False, np.inf, self.start
             self.q[state], self.v[state] = self.first[0][state], self.first[1][state]
@@ -470,21 +476,19 @@ class Run:
     def save(self) -> Snapshot:
         """Return all that is needed to go on from here."""
         parts = [self, self.nodes, self.watch, self.between, self.mover, self.acting]
-        of_mover = (getattr(self.mover, name, None) for name in ("law", "progress"))
-        return Snapshot([*parts, *(x for x in of_mover if x is not None), *memory_of(self.acting.control)])
+        parts += [getattr(self.mover, name, None) for name in ("law", "progress")]
+        return Snapshot([*(x for x in parts if x is not None), *memory_of(self.acting.control)])
 
     def holds(self, t: float) -> Any:
         """Return the control forces of a single state that a controller with a rate holds at a time, as it gives them;
         None if it is due then, or always."""
         clock = self.acting.clock
-        if clock is None or clock.is_due(t):
-            return None
-        return self.acting.as_given(self.tau[0])
+        return None if clock is None or clock.is_due(t) else self.acting.as_given(self.tau[0])
 
     def _tick(self, t: float) -> None:
         """Tell whoever follows that all states have come to a time, and do not go far beyond an event that ends the
         motion."""
-        if self.terminal and len(self.q) == 1 and self.mover.steps - self.watch.steps >= OFTEN:
+        if self.watch and self.terminal and len(self.q) == 1 and self.mover.steps - self.watch.steps >= OFTEN:
             self.watch.look()
             if not self.going.any():
                 raise BrokenOff

@@ -51,7 +51,7 @@ def require_closed(drift: Drift, q: np.ndarray, v: np.ndarray, batch: tuple[int,
     of them that does not, or for the worst."""
     system = drift.system
     scales = scales_of(system.plan)
-    position, velocity = (np.abs(scales.errors(x)).max(axis=-1, initial=0.0) for x in system.closure(q, v))
+    position, velocity = map(scales.largest, system.closure(q, v))
     # A velocity is rounded like itself, so that what moves fast may open its loops by a part of its speed.
     errors = np.maximum(position, velocity / np.abs(v / scales.units).max(axis=-1, initial=1.0))
     worst = float(errors.max(initial=0.0))

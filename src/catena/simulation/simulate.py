@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
@@ -13,8 +14,7 @@ from catena.kernels.teams.blas import by_one_blas_thread
 from catena.simulation.arguments import time_span
 from catena.simulation.contacts import Contact, Stop, tips_apart
 from catena.simulation.contacts.landing import goes_in_lanes, varied_of
-from catena.simulation.following import EVERY, Cancellation, Following, check_followers
-from catena.simulation.following.interrupting import raise_in_loop
+from catena.simulation.following import EVERY, Cancellation, Following, check_followers, raise_in_loop
 from catena.simulation.guards.events import Event
 from catena.simulation.keeping import Choice, Keep
 from catena.simulation.problem import Applied, Control, ForcesByFormula, Prescribed
@@ -23,7 +23,6 @@ from catena.simulation.results.trajectory import Trajectory
 from catena.simulation.scenario import Change, Described, Scenario
 from catena.simulation.scenario.resolving import controller, events_of, motions, named_numbers, wrenches
 from catena.simulation.stepping.drift import Remedy
-from catena.simulation.structure_changes import is_changing
 from catena.system import System
 from catena.validation import is_one_of, shown
 
@@ -193,22 +192,24 @@ def simulate(
         )  # fmt: skip
         _require_nothing(given)
         return system.run(progress, check, observe, every, cancel, on_error)
-    kept = Keep.of(keep)
+    kept = None if keep is None else Keep.of(keep)
     is_list = not isinstance(system, System) and isinstance(system, Sequence)
     gives_list = control is not None and isinstance(control, Sequence)
     systems: list[Any] = list(system) if is_list else [system]  # type: ignore[arg-type]
     controls: list[Any] = list(control) if gives_list else [control]  # type: ignore[arg-type]
-    require_as_many(systems, controls)
     are_several = is_list or gives_list
-    named, parameters = named_numbers(parameters)
-    moves, pushes = motions(motion, named), wrenches(forces, named)
-    happenings = events_of(events, changes, named)
-    changing = is_changing(happenings)
-    if len(systems) == len(controls) == 1 and isinstance(systems[0], System):
+    if are_several:
+        require_as_many(systems, controls)
+    named, parameters = ({}, None) if parameters is None else named_numbers(parameters)
+    moves = {} if motion is None else motions(motion, named)
+    pushes = {} if forces is None else wrenches(forces, named)
+    happenings = [] if events == () and changes == () else events_of(events, changes, named)
+    changing = bool(happenings) and any(event.then is not None for event in happenings)
+    if control is not None and len(systems) == len(controls) == 1 and isinstance(systems[0], System):
         controls = [controller(controls[0], systems[0], q, v, named, changing)]
-    (touching, tips), lands = tips_apart(contacts), is_one_of(integrator, ("time_stepping",))
-    parameters, varied = varied_of(parameters, touching if lands else ())
-    records = is_one_of(on_error, ("record",))
+    touching, tips = ((), ()) if contacts == () else tips_apart(contacts)
+    lands, records = is_one_of(integrator, ("time_stepping",)), is_one_of(on_error, ("record",))
+    parameters, varied = varied_of(parameters, touching) if lands else (parameters, {})
     _require_possible(on_error, observe, is_list or len(controls) > 1)
     if lands:
         _require_landing(records, varied, tips)
@@ -227,11 +228,11 @@ def simulate(
     if parameters is not None and not in_lanes:
         systems = [one.vary(parameters) if isinstance(one, System) else one for one in systems]
     request = SimulationRequest(
-        systems, controls, {} if moves is None else moves, {} if pushes is None else pushes,
+        systems, controls, moves, pushes,
         {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "drift": drift,
          "coordinates": coordinates, "independent": independent, "tips": tips},
         happenings, touching, varied, {} if near is None else near, span, samples, kept, named, check,
-        lambda index, headway: Following(span, progress, observe, every, cancel, index, headway), lands,
+        partial(Following, span, progress, observe, every, cancel), lands,
     )  # fmt: skip
     if request.rubs and not by_state:
         runs = request.each_by_state(q, v, records)

@@ -38,7 +38,7 @@ def begun(
     quiet = Following(span, False)
     lands = problem.landing is not None
     if not is_changing(events) and (goes_in_lanes(problem.system) if lands else not contacts):
-        return Run(problem, q, v, span, events, None, quiet, False, RunStart(open_ended=True))
+        return Run(problem, q, v, span, event_list(events), None, quiet, False, RunStart(open_ended=True))
     options = {
         name: getattr(problem, name)
         for name in ("integrator", "step", "rtol", "atol", "drift", "coordinates", "independent", "tips")

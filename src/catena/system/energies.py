@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from catena import dynamics
+from catena.dynamics.tree.rotors import has_rotors
 from catena.kernels import arrays
 from catena.questions.derivatives import of_energies
 from catena.system.by_state import ask_each
@@ -24,13 +26,17 @@ def energies(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the kinetic and the potential energy, each of shape (...), as `kinetic_energy` and `potential_energy` of
     the system tell them, in one pass over the bodies."""
-    T, V = system.mechanics.energies(q, v)
+    mechanics = system.mechanics
+    found = mechanics.evaluator.evaluate(dynamics.energies, {"q": q, "qd": v})
+    T, V = found["T"][..., 0], found["V"][..., 0]
+    if system.plan.owner is not None:
+        V = V + mechanics.strain_energy(q)
     return with_loop_rotors(system, T, q, v), with_stored(system, V, q, near)
 
 
 def with_loop_rotors(system: System, T: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:
     """Return kinetic energies (...) with those of the rotors at joints that close loops."""
-    if not any(loop.armature.any() for loop in system.plan.loop_joints):
+    if not has_rotors(system.plan) or not any(loop.armature.any() for loop in system.plan.loop_joints):
         return T
     if system._states is not None:
         return np.asarray(ask_each(system, "kinetic_energy", q, v))

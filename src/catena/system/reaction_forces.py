@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from catena import dynamics
-from catena.dynamics.loops import closed_chains
 from catena.dynamics.loops.elimination import loop_wrenches, shape_for
 from catena.dynamics.loops.formulations import LoopProblem, LoopSolution
 from catena.dynamics.loops.formulations.certified_elimination import is_for, is_trusted
+from catena.dynamics.loops.formulations.kkt import kkt
 from catena.errors import StateError
 from catena.mechanism import Mechanism
 from catena.questions.reactions import from_lanes
@@ -41,7 +41,6 @@ def reactions(
     """Return the wrench that each joint passes to its child, {joint: (..., 6)}; accelerations `vdot` (..., nv) that are
     known already are used in trees, and `at_loops` are forces at loop joints besides those in tau."""
     q, v, tau, loop_tau = _by_place(system, q, v, tau, at_loops)
-    require_near(near)
     given, given_at_loops = (tau, f_ext), loop_tau
     if system._acts:
         tau, loop_tau, f_ext = with_own_by_place(system, q, v, tau, loop_tau, f_ext, near)
@@ -116,7 +115,7 @@ def _with_all_constraints(system: System, problem: LoopProblem) -> tuple[LoopPro
     """Return the problem and its solution with all constraints as they were described. Redundant ones need a
     rank-revealing solution anyway, and its multipliers belong to the same constraint spaces and friction as the
     wrenches."""
-    solution = closed_chains.solve(problem, "kkt")
+    solution = kkt(problem)
     if system._counted.found is None:
         return problem, solution
     # What the loops leave out is redundant, and takes its part of the reactions as such.

@@ -149,14 +149,13 @@ def movie(
     duration = float(run.t[-1] - run.t[0])
     line = RunProgress(max(duration, 1e-9), progress)
     cutter = _Cutter(duration, most, lambda t: line.tick(t - float(run.t[0])))
+    made = list[MovieSegment]()
     try:
-        segments = tuple(
-            cutter.segment(main, others, forces, pressing_of(run, k))
-            for k, (main, others) in enumerate(parts)
-        )
+        for k, (main, others) in enumerate(parts):
+            made.append(cutter.segment(main, others, forces, pressing_of(run, k)))
     finally:
         line.done()
-    segments = _with_same_footings(segments) if len(segments) > 1 else segments
+    segments = _with_same_footings(made) if len(made) > 1 else tuple(made)
     return Movie(
         title or mechanism.name,
         segments,
@@ -176,7 +175,7 @@ def movie(
     )
 
 
-def _with_same_footings(segments: tuple[MovieSegment, ...]) -> tuple[MovieSegment, ...]:
+def _with_same_footings(segments: Sequence[MovieSegment]) -> tuple[MovieSegment, ...]:
     """Return the segments with what joints stand on as it is where they are seen first, and with what a later structure
     stands on, so that a handle is there before it is taken hold of."""
     known: dict[str, tuple[Part, ...]] = {}
@@ -241,7 +240,8 @@ def floor_of(run: Motion) -> float | None:
 
 def _visible(parts: Sequence[Stretch]) -> float:
     """Return how many times as large deformations can be seen well: 1, 2 or 5 times a power of ten."""
-    largest = max((deflections(flexings(part.system), part.q) for part in parts), default=0.0)
+    bending = [part for part in parts if part.system.plan.owner is not None]
+    largest = max((deflections(flexings(part.system), part.q) for part in bending), default=0.0)
     if largest <= 1e-12:
         return 1.0
     wanted = DEFLECTION / largest
@@ -387,7 +387,7 @@ def _times(run: Stretch, picture: Scene, motions: int, share: float) -> Floats:
     turn = 2.0 * np.arccos(np.clip(np.abs(np.sum(R[1:] * R[:-1], axis=-1)), 0.0, 1.0))
     # The fastest turning on average between two samples, which long steps hide: samples of a run follow its motion.
     fastest = float(np.max(np.max(turn, axis=-1, initial=0.0) / np.diff(run.t), initial=0.0))
-    swings = _swings(picture.amplitudes(run.q))
+    swings = _swings(picture.amplitudes(run.q)) if picture.flexings else 0
     fewest = max(1.0, FEWEST * share)
     asked = max(fewest, RATE * (last - first), fastest * (last - first) / TURN, SWING * swings)
     most = max(fewest, share * min(MOST, NUMBERS // (7 * len(picture.bodies) * motions)))
@@ -396,7 +396,7 @@ def _times(run: Stretch, picture: Scene, motions: int, share: float) -> Floats:
 
 def _swings(amplitudes: Floats) -> int:
     """Return how often the mode that swings fastest turns back, of those (samples, modes) that swing visibly."""
-    if not amplitudes.shape[-1] or len(amplitudes) < 3:
+    if len(amplitudes) < 3:
         return 0
     steps = np.diff(amplitudes, axis=0)
     turns = np.sum(steps[1:] * steps[:-1] < 0.0, axis=0)

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from catena.mechanism import GROUND, Body, Mechanism
 from catena.system import System
 from catena.view import theme
-from catena.view.body_shapes import body_solids
 from catena.view.camera import Camera, camera
 from catena.view.flexing import Flexing, Skin, body_skin, exaggerated, flexings, given_skin
 from catena.view.footing import Footings, is_guided, sliding_way
 from catena.view.gears import wheels
 from catena.view.glyphs import joint_glyph
-from catena.view.outlines import body_outline, carried_points
+from catena.view.outlines import body_outline, body_solids, carried_points
 from catena.view.parts import Anchor, Part, Poses, SpanningPart
 from catena.view.picture import Picture, picture_of
 from catena.view.sites import Site, joint_sites
@@ -71,7 +70,8 @@ class Scene:
     def poses(self, q: Floats, exaggerate: float = 1.0) -> dict[str, Floats]:
         """Return the poses (..., 4, 4) of all bodies, frames and stations at q (..., nq), with deformations so many
         times as large as they are."""
-        shown = exaggerated(self.system, np.asarray(q, dtype=np.float64), exaggerate)
+        q = np.asarray(q, dtype=np.float64)
+        shown = q if exaggerate == 1.0 else exaggerated(self.system, q, exaggerate)
         return _carrier_poses(self.system, self.flexings, shown)
 
     def amplitudes(self, q: Floats) -> Floats:
@@ -97,16 +97,19 @@ def picture(
 ) -> Picture:
     """Return what is to be painted of a system at one configuration q (nq,), in ground; flexible bodies deform
     `exaggerate` times as far as they do."""
-    q = exaggerated(system, np.asarray(q, dtype=np.float64), exaggerate)
+    q = np.asarray(q, dtype=np.float64)
+    q = q if exaggerate == 1.0 else exaggerated(system, q, exaggerate)
     shape = scene(system, q, scale, view)
     return shape.at(shape.poses(q))
 
 
 def carriage(flexing: Iterable[Flexing], body: str, point: Any) -> tuple[str, Floats]:
     """Return what carries a point (3,) of a body at rest, and the point in its axes."""
-    own = next((each for each in flexing if each.body == body), None)
     p = np.asarray(point, dtype=np.float64)
-    return (body, p) if own is None else own.nearest(p)
+    for each in flexing:
+        if each.body == body:
+            return each.nearest(p)
+    return body, p
 
 
 def scene(
@@ -204,7 +207,7 @@ def scene(
             way = sliding_way(system, name, q, motion, extent) if guided else None
             parts += footings.of(name, site, centres[child], way)
     parts += footings.hangers()
-    for wheel in wheels(mechanism, sites, sizes):
+    for wheel in wheels(mechanism, sites, sizes) if mechanism.couplings else ():
         carried = tuple(solid.moved(into[wheel.body]) for solid in wheel.solids)
         parts.append(Part(wheel.coupling, "coupling", theme.COUPLING, wheel.body, carried))
     spans += _force_spans(mechanism, r, flexible)
@@ -234,7 +237,7 @@ def body_colours(shape: Scene) -> dict[str, theme.Colour]:
 
 def _carrier_poses(system: System, flexing: Iterable[Flexing], q: Floats) -> dict[str, Floats]:
     """Return the poses (..., 4, 4) of bodies, frames and stations."""
-    found = {name: np.asarray(pose) for name, pose in system.body_poses(q).items()}
+    found = system.body_poses(q)
     for each in flexing:
         stations = each.poses(found[each.body], each.amplitudes(q))
         found |= {name: stations[..., k, :, :] for k, name in enumerate(each.stations)}

@@ -12,7 +12,7 @@ import pytest
 import catena as ct
 from benchmarks.walkers import LEGS, askew, standing_walker
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.following import headway
+from catena.simulation.following import following
 
 
 def chain():
@@ -242,13 +242,13 @@ def test_who_cannot_follow_is_refused():
 
 def test_a_motion_that_hardly_gets_on_says_so_once(monkeypatch):
     """One that would take hours at its pace, and one that takes as long for each step and gets on."""
-    monkeypatch.setattr(headway, "JUDGED", 0.02)
+    monkeypatch.setattr(following, "JUDGED", 0.02)
 
     class Damper:
         rate = 500.0
 
     for pace, expected in ((1e-12, 1), (1e-4, 0)):
-        watch, t = headway.Headway(TimeSpan(2.0, 3.0), Damper()), 2.0
+        watch, t = following.Headway(TimeSpan(2.0, 3.0), Damper()), 2.0
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             end = time.process_time() + 0.1

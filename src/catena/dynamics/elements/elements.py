@@ -29,7 +29,7 @@ from catena.dynamics.loops.closing.counted_constraints import CountedConstraints
 from catena.dynamics.loops.felt_inertia import felt_inertia
 from catena.dynamics.loops.motion_problem import motion_problem
 from catena.dynamics.loops.problem import LoopProblem
-from catena.errors import CatenaError, StateError
+from catena.errors import CatenaError
 from catena.forces import AppliedJointForce, AtJoint, PlacedForce, Relative, Watch
 from catena.forces.placed import LOOP, TREE
 from catena.kernels import NEAR
@@ -147,22 +147,11 @@ class Elements:
             self._applied[frame, axes] = applied_wrench(self._evaluator.plan, frame, axes)
         return self._applied[frame, axes]
 
-    @property
+    @cached_property
     def is_compiled(self) -> bool:
         """Return whether there are formulas for all forces: joints that close loops must find their coordinates by
         one."""
         return all(force.is_compiled for force in self.placed)
-
-    def require_inputs(self) -> None:
-        """Refuse a run of forces that wait to be told numbers: nobody gives them there."""
-        waiting = [force for force in self.placed if force.kind.inputs]
-        if waiting:
-            kind = waiting[0].kind
-            raise StateError(
-                f"Force {waiting[0].name!r}, a {type(kind).__name__}, is told {kind.inputs} numbers from outside at "
-                "every instant, and in a run nobody does so: take it out of the mechanism, and give wrenches by "
-                "simulate(..., forces={frame: function})."
-            )
 
     @property
     def is_empty(self) -> bool:

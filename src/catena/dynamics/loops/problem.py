@@ -17,9 +17,9 @@ import numpy as np
 from catena.dynamics.loops.inertia_root import Rows, rooted, tree_rows
 from catena.dynamics.loops.square_root import divide_lower, effective
 from catena.dynamics.tree.composite_body import composite_body
-from catena.dynamics.tree.friction import friction_at, tree_friction
+from catena.dynamics.tree.friction import friction_at, rubs, tree_friction
 from catena.dynamics.tree.newton_euler import newton_euler
-from catena.dynamics.tree.rotors import rotor_inertias, with_rotors
+from catena.dynamics.tree.rotors import has_rotors, rotor_inertias, with_rotors
 from catena.kernels.evaluation import Evaluator
 from catena.kinematics import stacks
 from catena.kinematics.body_jacobians import summed_up
@@ -154,9 +154,9 @@ class LoopProblem:
     @cached_property
     def couplings(self) -> list[CouplingState]:
         """The couplings."""
-        return coupling_states(self.plan, self.q, self.v, self.loops)
+        return coupling_states(self.plan, self.q, self.v, self.loops) if self.plan.couplings else []
 
-    @property
+    @cached_property
     def rows(self) -> list[LoopState | CouplingState]:
         """Everything that has rows among the constraints, in their order: loops, then couplings."""
         return [*self.loops, *self.couplings]
@@ -340,6 +340,8 @@ class LoopProblem:
     def _with_rotors(self, some: slice, rows: Rows) -> Rows:
         """Return the rows of the tree with those of rotors, which only joint accelerations move."""
         by_state = self.evaluator.by_state
+        if by_state is None and not has_rotors(self.plan):
+            return rows
         rotors = rotor_inertias(self.plan) if by_state is None else by_state.rotors()[some]
         geared = np.flatnonzero(np.atleast_2d(rotors).any(axis=0))
         if not len(geared) and not self.loop_rotors:
@@ -359,6 +361,9 @@ class LoopProblem:
     @cached_property
     def joint_force(self) -> np.ndarray:
         """What acts at the joints of the tree, (states, nv): actuators, their friction, and that of loop joints."""
+        others = self.evaluator.by_state is not None or self.loop_tau is not None
+        if not (others or self.plan.owner is not None or rubs(self.plan)):
+            return np.zeros_like(self.v) if self.tau is None else self.tau
         force = -tree_friction(self.numbers, self.q, self.v)
         if self.tau is not None:
             force = force + self.tau

@@ -6,11 +6,13 @@ rounding, has next to no friction instead of all of it in a random direction. A 
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from catena.forces.smooth import smooth_sign, smooth_sign_slope
+from catena.structure import Plan
 
 
 def friction_force(body: Any) -> Any:
@@ -31,6 +33,14 @@ def passive_force(body: Any) -> Any:
 def friction_at(damping: Any, friction: Any, v: Any) -> Any:
     """Return the force that overcomes friction at velocities v, with coefficients of the same shape."""
     return damping * v + friction * smooth_sign(v)
+
+
+@lru_cache(maxsize=64)
+def rubs(plan: Plan) -> bool:
+    """Return whether joints have dampers or friction."""
+    each = [plan.damping, plan.friction]
+    each += [x for loop in plan.loop_joints for x in (loop.damping, loop.friction)]
+    return any(x.any() for x in each)
 
 
 def tree_friction(plan: Any, q: Any, v: Any) -> Any:

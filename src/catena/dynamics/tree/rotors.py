@@ -5,6 +5,7 @@ own: tau = H vdot + bias with H + diag(rotor). Joints without rotors have none o
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def rotor_inertias(plan: Plan) -> np.ndarray:
     return array(found)
 
 
+@lru_cache(maxsize=64)
 def has_rotors(plan: Plan) -> bool:
     """Return whether some joint, of the tree or of a loop, has a rotor."""
     return any(k is not None and k.rotor is not None for k in plan.kind) or any(

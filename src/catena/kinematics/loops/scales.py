@@ -63,6 +63,10 @@ class Scales:
         """Errors (..., m) of the constraints in radians and lengths."""
         return e / self.rows
 
+    def largest(self, e: np.ndarray) -> np.ndarray:
+        """Return the largest (...) of the errors e (..., m) of the constraints, in radians and lengths."""
+        return np.abs(e / self.rows).max(axis=-1, initial=0.0)
+
     def jacobian(self, J: np.ndarray) -> np.ndarray:
         """Return a Jacobian (..., m, nv) of the constraints whose rows and columns are in radians and lengths."""
         return J / self.rows[:, None] * self.units

@@ -4,14 +4,15 @@ and wrenches, wrenches as functions of time, and joints whose motion is prescrib
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from catena.dynamics.contacts.tip_forces import ContactForces
-from catena.errors import CatenaError, SimulationError
+from catena.dynamics.tree.friction import rubs
+from catena.errors import CatenaError, SimulationError, StateError
 from catena.forces import PlacedForce
 from catena.kernels.evaluation import Evaluator
 from catena.mechanism.elements import driven
@@ -24,9 +25,9 @@ from catena.simulation.acting.run_part import RunPart
 from catena.simulation.acting.through_samples import through_samples
 from catena.simulation.acting.tips import TipForces, with_tips
 from catena.simulation.arguments import TimeSpan
+from catena.simulation.guards.clock import Clock
 from catena.simulation.problem import Problem
 from catena.simulation.references.as_polynomial import InputPath
-from catena.structure import Plan
 from catena.system import System, tree_forces
 from catena.system.wrenches import on_nodes
 
@@ -42,8 +43,14 @@ class ActingForces(RunPart):
         )
         """Whether forces may be given by joint, as they are not by a formula."""
         self.problem, self.system, self.batch = problem, system, batch
-        self.control, self.rate, self.clock = problem.control, problem.rate, problem.clock
+        self.control, self.rate = problem.control, problem.rate
+        self.clock = None if self.rate is None else Clock(self.rate)
+        """When the controller is asked; None for always, or for no controller."""
+        self.is_asked_always = self.control is not None and self.rate is None
+        """Whether there is a controller without a rate of its own."""
         self.forces = {frame: as_wrench(given) for frame, given in problem.forces.items()}
+        self.wrench_width = 6 * (len(self.forces) + len(problem.tips))
+        """How many numbers of wrenches the compiled step is told."""
         self.motion = dict(problem.motion)
         self.limits = system.mechanics.evaluator.once(_limits)
         self.low, self.high, self.speed = self.limits.low, self.limits.high, self.limits.speed
@@ -67,10 +74,16 @@ class ActingForces(RunPart):
         """The loop joints whose forces the compiled step is told."""
         self.fault: tuple[float, str] | None = None
         """When a function last gave something that is not finite for a trial, and the words for it."""
-        self.prescribed = PrescribedJoints(system, self.motion)
-        self.driven = self.prescribed.columns
+        self.driven = self.prescribed.columns if self.motion else np.zeros(0, dtype=int)
+        """The components of velocities that are prescribed."""
         elements = system.mechanics.elements
-        elements.require_inputs()
+        for force in elements.placed:
+            if force.kind.inputs:
+                raise StateError(
+                    f"Force {force.name!r}, a {type(force.kind).__name__}, is told {force.kind.inputs} numbers from "
+                    "outside at every instant, and in a run nobody does so: take it out of the mechanism, and give "
+                    "wrenches by simulate(..., forces={frame: function})."
+                )
         self.has_python_elements = not elements.is_compiled
         own = () if self.has_python_elements else elements.placed
         watched = [f for joint in self._looked_at() for f in elements.watch(joint)] if system.loops else []
@@ -101,9 +114,16 @@ class ActingForces(RunPart):
 
     def _looked_at(self) -> tuple[str, ...]:
         """Return the loop joints whose angles somebody looks at, besides the forces of the mechanism."""
-        own = {force.at for force in self.system.mechanics.elements.placed}
         asked = (*getattr(self.control, "joints_looked_at", ()), *self.problem.looked_at)
+        if not asked:
+            return ()
+        own = {force.at for force in self.system.mechanics.elements.placed}
         return tuple(dict.fromkeys(x for x in asked if x in self.system.loops and x not in own))
+
+    @cached_property
+    def prescribed(self) -> PrescribedJoints:
+        """Return the joints that follow a motion each."""
+        return PrescribedJoints(self.system, self.motion)
 
     @cached_property
     def counted(self) -> tuple[PlacedForce, ...]:
@@ -179,6 +199,8 @@ class ActingForces(RunPart):
 
     def loop_forces(self, tau: np.ndarray) -> dict[str, np.ndarray]:
         """Return the control forces at loop joints by joint, (..., nv of the joint), of those that got some."""
+        if not self.at_loops:
+            return {}
         return {joint: tau[..., c] for joint, c in self.loop_columns.items() if joint in self.at_loops}
 
     def as_given(self, tau: np.ndarray) -> np.ndarray | dict[str, np.ndarray]:
@@ -237,11 +259,6 @@ class ActingForces(RunPart):
         return given or self.tips is not None
 
     @property
-    def wrench_width(self) -> int:
-        """Return how many numbers of wrenches the compiled step is told."""
-        return 6 * (len(self.forces) + len(self.problem.tips))
-
-    @property
     def is_python(self) -> bool:
         """Return whether something besides the controller must be asked from Python at every stage."""
         return self.asks_motion or self.asks_wrenches or self.has_python_elements
@@ -261,11 +278,6 @@ class ActingForces(RunPart):
         given = self.control is not None or bool(self.forces or self.motion or self.tips)
         met = self.problem.touching is not None or self.problem.landing is not None
         return given or met or not self.system.mechanics.elements.is_empty or rubs(self.system.plan)
-
-    @property
-    def is_asked_always(self) -> bool:
-        """Return whether there is a controller without a rate of its own."""
-        return self.control is not None and self.rate is None
 
     def command(
         self, t: float, q: np.ndarray, v: np.ndarray, states: np.ndarray | None = None, trial: bool = False
@@ -496,11 +508,3 @@ class ActingForces(RunPart):
 
 def _limits(evaluator: Evaluator) -> ActuatorLimits:
     return ActuatorLimits.of(evaluator.mechanism, evaluator.plan)
-
-
-@lru_cache(maxsize=64)
-def rubs(plan: Plan) -> bool:
-    """Return whether joints have dampers or friction."""
-    each = [plan.damping, plan.friction]
-    each += [x for loop in plan.loop_joints for x in (loop.damping, loop.friction)]
-    return any(x.any() for x in each)

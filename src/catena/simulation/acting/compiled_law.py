@@ -45,6 +45,13 @@ class CompiledLaw:
         self.shape = LawShape(self.size, self.width, self.asked, tuple(PathTable(along).changing.tolist()))
         self.kept: dict[str, np.ndarray] = {}
 
+    def samples_ahead(self, t: np.ndarray, ends: np.ndarray) -> int:
+        """Return how many samples that it finds itself lie between times t (states,) and ends (states,), at most."""
+        if self.asked != "timed":
+            return 0
+        going = np.isfinite(t)
+        return int((ends[going] - t[going]).max(initial=0.0) * float(self.rate or 0.0))
+
     @staticmethod
     def _asked(acting: ActingForces) -> str:
         """Return when the step asks the law: always, when it is told so, or at samples that it finds itself."""

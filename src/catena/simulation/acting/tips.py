@@ -20,7 +20,7 @@ from catena.kinematics.loops.scales import scales_of
 from catena.mechanism.validation import known
 from catena.simulation.acting.run_part import RunPart
 from catena.simulation.acting.tip_responses import tip_responses, tip_slips
-from catena.simulation.stepping.drift import NAMES, Baumgarte, Corrective, Projection
+from catena.simulation.stepping.drift import REMEDIES, Baumgarte, Corrective, Projection
 from catena.system.contact_dynamics import contact_solution, fitting_velocity
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TipForces(RunPart):
     def __init__(self, problem: Problem) -> None:
         self.system, self.contacts = problem.system, problem.tips
         self.drives = {joint: problem.system.slice_v(joint) for joint in problem.motion}
-        remedy = NAMES[problem.drift]() if isinstance(problem.drift, str) else problem.drift
+        remedy = REMEDIES[problem.drift] if isinstance(problem.drift, str) else problem.drift
         # Feedback besides projection would act on stages within steps, which are off by more than steps are.
         self.feedback = 1.0 / remedy.time if isinstance(remedy, Baumgarte) else 0.0
         self.projects = isinstance(remedy, Projection | Corrective)

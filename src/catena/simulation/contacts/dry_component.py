@@ -21,7 +21,6 @@ import numpy as np
 
 from catena.dynamics.loops.elimination.dry_loops import dry_loops, has_dry_friction
 from catena.forces.dry import pressure
-from catena.simulation.stepping.integrators import SOLVERS
 from catena.system import System
 from catena.system.sticking import DryFriction, dry_friction
 
@@ -50,14 +49,6 @@ class DryComponent:
         own = pressure(self.friction, self.excess, self.fading, self.fall, v, slips, sense, whole)
         fades = self.load_fading / (1.0 + self.fall * v * v)
         return own + load * (1.0 + slips * fades + (1.0 - slips) * self.load_excess)
-
-
-def needs_law(system: object, integrator: str, coordinates: str) -> bool:
-    """Return whether the dry friction of a system sticks only by the law of contacts: where steps have a past, or are
-    SciPy's, they cannot change senses (`stepping.methods.sticking`)."""
-    if coordinates != "joint" or integrator not in (*SOLVERS, "abm4"):
-        return False
-    return isinstance(system, System) and has_dry_friction(system.mechanics.evaluator.plan)
 
 
 def dry_components(system: System, q: np.ndarray, driven: Collection[str]) -> tuple[DryComponent, ...]:

@@ -70,9 +70,16 @@ class Touches:
     def told(self, f: np.ndarray) -> np.ndarray:
         """Return forces or impulses (states, contacts, 3) in the axes of the frames that contacts are on, from those in
         the axes of the contacts."""
-        if self.E is self.axes:
-            return f
-        return np.asarray((self.axes @ (f[..., None, :] @ self.E).swapaxes(-1, -2))[..., 0])
+        return f if self.E is self.axes else _over(f, self.E, self.axes)
+
+    def pushing(self, told: np.ndarray) -> np.ndarray:
+        """Return the forces or impulses (states, contacts, 3) in the axes of the contacts that `told` tells of."""
+        return told if self.E is self.axes else _over(told, self.axes, self.E)
+
+
+def _over(f: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return vectors (states, contacts, 3) over from some axes (states, contacts, 3, 3), their rows, to others."""
+    return np.asarray((after @ (f[..., None, :] @ before).swapaxes(-1, -2))[..., 0])
 
 
 class ContactPlaces:

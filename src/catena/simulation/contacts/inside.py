@@ -43,7 +43,7 @@ def can_be_inside(problem: Problem, places: ContactPlaces) -> bool:
         return False
     if not system.mechanics.is_closed:
         return True
-    return loops_compile(system) and not borrowers(system.mechanics.effective_plan)
+    return loops_compile(system.plan) and not borrowers(system.mechanics.effective_plan)
 
 
 def is_rigid_tree(system: System) -> bool:

@@ -18,6 +18,7 @@ from catena.simulation.contacts.stop import StopSide
 from catena.simulation.contacts.stops_in_joints import with_stops_in_joints
 from catena.simulation.following import Following
 from catena.simulation.results.event_hit import EventHit
+from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.results.transition import Transition
 from catena.simulation.structure_changes import resampled
@@ -79,6 +80,8 @@ class Stretches:
         for part in some:
             run = resampled(part.run, times)
             f = part.forces(run)
+            if not np.isin(run.t, part.run.t).all():
+                run = _with_wrenches(run, part.free_motion, f)
             self.finished.append(
                 replace(
                     with_stops_in_joints(run, part.free_motion.places, f),
@@ -92,6 +95,22 @@ class Stretches:
             new = [x for x in transitions[self.seen :] if x.t <= until or is_whole]
             self.seen += len(new)
             following.tell([(x, False) for x in self.finished[known:]], new, note)
+
+
+def _with_wrenches(run: Segment, free_motion: FreeMotion, f: np.ndarray) -> Segment:
+    """Return a run with what pushes at its samples, those of contacts with the forces f (samples, contacts, 3) that are
+    told of them, where they were taken between steps."""
+    places, names = free_motion.places, tuple(run.wrenches)
+
+    def wrenches() -> dict[str, np.ndarray]:
+        pushes = places.at(run.q, run.v).pushing(f)
+        if run.stop_forces:
+            pushes[:, [k for k, *_ in places.in_joints]] = 0.0
+        given = free_motion.outside(run.t, run.q, run.v)[0]
+        found = free_motion.with_contacts(given, run.q, run.v, pushes)
+        return {name: found[name] for name in names}
+
+    return replace(run, wrenches=OnDemand(names, wrenches))
 
 
 def _find_drives(some: Sequence[Passed]) -> None:

@@ -5,8 +5,10 @@ from catena.simulation.following.following import (
     Cancellation,
     Cancelled,
     Following,
+    Headway,
     check_followers,
     nobody_follows,
+    raise_in_loop,
     stopped,
 )
 
@@ -15,7 +17,9 @@ __all__ = [
     "Cancellation",
     "Cancelled",
     "Following",
+    "Headway",
     "check_followers",
     "nobody_follows",
+    "raise_in_loop",
     "stopped",
 ]

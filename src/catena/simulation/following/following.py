@@ -4,18 +4,26 @@ somebody who may cancel it.
 Steps say how far they are, many times in a second (`tick`). That is where a run is cancelled, behind the last step that
 was taken, so that what there is of it is kept; and where whoever moves is asked for what is new since the last time, if
 somebody wants to know and enough time has passed.
+
+A run that would take hours at its pace says so, and what its controller may have to do with it (`Headway`): one that is
+unstable at its rate does not fail, but what it moves grows from sample to sample, contacts open and close, and steps
+become small.
+
+Ctrl-C in a loop of runs: the run that is interrupted returns what there is, and the next one of the loop raises. A loop
+is known by the place that calls: the same lines of the same code, all the way up. What is typed at a prompt or run in a
+cell of a notebook is new code every time, so that nobody is stopped by a Ctrl-C of before.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any, Protocol
 
-from catena.errors import StateError
+from catena.errors import StateError, warn
 from catena.simulation.arguments import TimeSpan
-from catena.simulation.following.headway import Headway
-from catena.simulation.following.interrupting import note_interrupted
 from catena.simulation.following.progress import RunProgress
 from catena.simulation.results.joining import Before, before_next
 from catena.simulation.results.segment import Segment
@@ -26,6 +34,14 @@ from catena.validation import can_take, is_finite, shown
 
 # How often somebody is told what is new, unless they say so [s].
 EVERY = 0.05
+# Headway is judged over so many seconds of computing, and a run that would take so many more makes none.
+JUDGED, ENDLESS = 3.0, 3600.0
+# It is looked at the processor's time whenever so much of that has passed on the wall.
+LOOKED = 0.1
+
+Place = tuple[tuple[CodeType, int], ...]
+
+_interrupted: Place | None = None
 
 
 class Cancellation(Protocol):
@@ -121,6 +137,87 @@ class Following:
         piece = run.fresh()
         if piece is not None:
             self.tell([(piece, bool(self._told))])
+
+
+class Headway:
+    """Watches how a motion over a `span` of time gets on, under a controller or none, and warns once if it does not."""
+
+    def __init__(self, span: TimeSpan, control: Any = None) -> None:
+        self.span, self.control = span, control
+        # A glance at the clock on the wall costs a twentieth of one at the processor's.
+        self.looked, self.t, self.ticks = time.perf_counter(), span.start, 0
+        self.then: float | None = None
+        self.is_watching = True
+
+    def tick(self, t: float) -> None:
+        """Note that the motion has come to a time [s]."""
+        self.ticks += 1
+        if not self.is_watching or time.perf_counter() - self.looked < LOOKED * JUDGED:
+            return
+        now, self.looked = time.process_time(), time.perf_counter()
+        if self.then is None:
+            self.then, self.t, self.ticks = now, t, 0
+        if now - self.then < JUDGED:
+            return
+        moved, took = t - self.t, now - self.then
+        if took * (self.span.end - t) > ENDLESS * max(moved, 0.0):
+            self.is_watching = False
+            warn(self._words(t, moved, took))
+        self.then, self.t, self.ticks = now, t, 0
+
+    def _words(self, t: float, moved: float, took: float) -> str:
+        pace = f"{took * (self.span.end - t) / moved / 3600.0:.2g} hours more" if moved > 0.0 else "for ever"
+        step = f" in steps of {moved / self.ticks:.1e} s or less" if moved > 0.0 else ""
+        return (
+            f"The run hardly gets on: it has come to t = {t:.9g} s of {self.span.end:.6g} s and moves on by "
+            f"{moved:.2e} s in {took:.2g} s of computing{step}, which takes {pace} at this pace. {self._reason()} "
+            f"Ctrl-C, or cancel=, returns what there is."
+        )
+
+    def _reason(self) -> str:
+        """Return what may be behind it."""
+        if self.control is None:
+            return "Something in it is stiff or changes without end: look at the motion so far."
+        asked = getattr(self.control, "function", self.control)
+        name = getattr(asked, "__name__", type(asked).__name__)
+        rate = getattr(self.control, "rate", None)
+        if rate is None:
+            return f"The controller {name!r} may be too stiff for what it moves: try lower gains."
+        return (
+            f"The controller {name!r} is asked at {rate:g} Hz; if it is unstable at that rate, what it moves grows "
+            f"from sample to sample: try lower gains, or a higher rate."
+        )
+
+
+def _place() -> Place:
+    """Return the lines outside of Catena that led here."""
+    found = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != "catena":
+            found.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(found)
+
+
+def note_interrupted() -> None:
+    """Remember that Ctrl-C ended a run that was called from here."""
+    global _interrupted
+    _interrupted = _place()
+
+
+def raise_in_loop() -> None:
+    """Raise KeyboardInterrupt where the run before was interrupted, and the same place begins another."""
+    global _interrupted
+    if _interrupted is None:
+        return
+    before, _interrupted = _interrupted, None
+    now = _place()
+    same = len(now) == len(before) and all(
+        a is b and m == n for (a, m), (b, n) in zip(now, before, strict=True)
+    )
+    if same:
+        raise KeyboardInterrupt("The run before this one, of the same loop, was interrupted.")
 
 
 def check_followers(observe: Any, every: Any, cancel: Any) -> None:

@@ -79,7 +79,7 @@ class NewPart:
 
     def _known(self) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
         run = self.run
-        return self.recent.until(run.watch.mark if run.terminal else run.nodes.mark, run.tau)
+        return self.recent.until(run.watch.mark if run.terminal and run.watch else run.nodes.mark, run.tau)
 
     def _samples(
         self, t: np.ndarray, rows: list[np.ndarray], counts: np.ndarray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any
 
 import numpy as np
 
@@ -40,9 +39,3 @@ class Clock:
         """Return when it is asked between two times."""
         first = floor(start * self.rate + SAME) + 1
         return np.arange(first, max(first, self.first(end))) / self.rate
-
-
-def clock_of(control: Any) -> Clock | None:
-    """Return the clock of a controller; None if it is asked always, or is none."""
-    rate = getattr(control, "rate", None)
-    return None if rate is None else Clock(rate)

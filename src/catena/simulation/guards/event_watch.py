@@ -18,6 +18,7 @@ from catena.simulation.guards.locating import Exact, Hit, Passage, hits
 from catena.simulation.guards.sign_changes import Nodes
 from catena.simulation.results.dense import behind_nodes
 from catena.simulation.results.event_hit import EventHit
+from catena.simulation.stepping.breaking_off import BrokenOff
 from catena.simulation.stepping.compiled import CompiledSteps
 from catena.simulation.stepping.record import StepHistory
 from catena.simulation.turns import TurnsBehind, each_own
@@ -52,9 +53,20 @@ class EventWatch:
             self._note(*self._happened(going))
         self.mark = run.nodes.mark
 
-    def looks_inside(self) -> StepWatch | None:
-        """Return what watches the steps to come from inside; None where all of them are looked at."""
-        self.resting = max(0, self.resting - 1)
+    def looked(self, among: np.ndarray | None) -> BrokenOff | None:
+        """Look as `look` does, and return what breaks the motion off: it may do so where an event is located, and does
+        so once."""
+        try:
+            self.look(among)
+        except BrokenOff as error:
+            self.look(among)
+            return error
+        return None
+
+    def begins(self) -> StepWatch | None:
+        """Begin with the way to the next stop, and return what watches its steps from inside; None where all of them
+        are looked at."""
+        self.mark, self.resting = self.run.nodes.mark, max(0, self.resting - 1)
         return None if self.resting else self.run.step_watch
 
     def advance(self, inside: StepWatch, end: float) -> np.ndarray:

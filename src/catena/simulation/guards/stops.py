@@ -3,7 +3,7 @@ an end that may come early, and the end itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -59,20 +59,16 @@ def whole_steps(span: float, step: float) -> int:
     return max(1, round(span / step * (1.0 - 1e-9)))
 
 
-def windows(span: TimeSpan, clock: Clock | None) -> Iterator[float]:
+def windows(span: TimeSpan, clock: Clock) -> list[float]:
     """Return the ends of the parts of a span in which so many samples of a clock are, or fewer; the last is its own."""
-    if clock is not None:
-        first, last = clock.first(span.start), clock.first(span.end)
-        yield from (k / clock.rate for k in range(first + SAMPLES, last, SAMPLES))
-    yield span.end
+    first, last = clock.first(span.start), clock.first(span.end)
+    return [*(k / clock.rate for k in range(first + SAMPLES, last, SAMPLES)), span.end]
 
 
-def stops(span: TimeSpan, guards: Iterable[TimeGuard], same: float) -> list[float]:
+def stops(span: TimeSpan, guards: Sequence[TimeGuard], same: float) -> list[float]:
     """Return the times that no step passes, in order, the last of which is the end. Two that differ by no more than
     `same` [s] are one."""
     found = [guard.within(*span) for guard in guards]
-    if not found:
-        return [span.end]
     ordered = np.unique(np.concatenate([*found, [span.end]]))
     keep = np.append(np.diff(ordered) > same, True)
     return [float(t) for t in ordered[keep]]

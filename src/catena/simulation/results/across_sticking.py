@@ -23,9 +23,7 @@ SHORT = 1e-9
 
 def follow_across(part: Segment, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
     """Write the states at `times` (n,) between samples of which friction changes on the way into q (..., n, nq) and v
-    (..., n, nv). Segments with contacts, driven joints or forces at loop joints are left as they are."""
-    if not part.stop_forces or part.contact_forces or part.driven or part.loop_forces:
-        return
+    (..., n, nv), for a segment without contacts, driven joints and forces at loop joints."""
     senses = np.concatenate([np.sign(part.velocity(joint)) for joint in part.stop_forces], axis=-1)
     turned = (senses[..., 1:, :] != senses[..., :-1, :]).any(axis=-1)
     first = np.clip(np.searchsorted(part.t, times, side="right") - 1, 0, len(part.t) - 2)

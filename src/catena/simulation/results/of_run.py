@@ -15,11 +15,11 @@ import numpy as np
 from catena.dynamics.contacts.tip_forces import ContactForces
 from catena.kernels import compile_seconds
 from catena.simulation.acting import loads
-from catena.simulation.acting.tips import with_tips
+from catena.simulation.acting.tips import TipForces, with_tips
+from catena.simulation.keeping import Keep
 from catena.simulation.results.on_demand import OnDemand
 from catena.simulation.results.segment import Segment
 from catena.simulation.stepping.methods.work import SOURCES
-from catena.system import System
 
 if TYPE_CHECKING:
     from catena.simulation.run import Run
@@ -62,20 +62,18 @@ class RunResult:
         run = self.run
         if run.acting.holds_commands:
             tau = run.acting.at_speed(tau, v)
-        wrenches, passing = self._wrenches(times, q, v), self._passing(times, q, v, tau, carried)
+        wrenches, passing = self._from_outside(times, q, v, tau, carried)
         driven = {}
         if run.acting.motion:
             found = run.acting.prescribed.accelerations(times).items()
             driven = {name: np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])) for name, x in found}
-        kept = self._kept(times, q, v)
+        kept = {} if run.keep is None else self._kept(run.keep, times, q, v)
         if run.keep is not None and run.keep.sampled and len(times) > 2:
             # What is asked for by name is all that stays of the samples between.
             ends = [0, -1]
             times, q, v, tau, carried = times[ends], *(x[..., ends, :] for x in (q, v, tau, carried))
             driven = {name: x[..., ends, :] for name, x in driven.items()}
-            wrenches, passing = self._wrenches(times, q, v), self._passing(times, q, v, tau, carried)
-        if passing:
-            wrenches = with_tips(wrenches, tuple(passing.values()))
+            wrenches, passing = self._from_outside(times, q, v, tau, carried)
         # Parameters that differ from state to state are the same at all samples.
         system = run.system.variants.reshaped((*run.batch, 1))
         work, near = carried[..., : run.sources], carried[..., run.near_columns]
@@ -84,13 +82,18 @@ class RunResult:
             for joint, next_to in run.acting.near_by_joint(near).items()
         }
         tau, motors = tau[..., : run.system.nv], run.acting.loop_forces(tau)
+        works = {name: work[..., k].copy() for k, name in enumerate(SOURCES[: work.shape[-1]])}
         landing, besides = run.problem.landing, loads.Besides(motors, near=positions)
-        sticking = self._sticking(system, q, v, tau, wrenches, driven, besides)
+        sticking: Mapping[str, np.ndarray] = {}
+        if getattr(run.mover, "sticks", False):
+            # By how much dry friction that sticks differs from the smooth one.
+            compute = partial(loads.sticking, system, q, v, tau, wrenches, driven, besides)
+            sticking = OnDemand(loads.dry_joints(system), compute)
         if driven and landing is None:
             holding = replace(besides, stops=sticking)
             tau = loads.with_drives_or_nan(system, q, v, tau, wrenches, driven, holding)
         made = Segment(
-            system, times, q, v, tau, run.mover.steps, work=self._works(work), wrenches=wrenches, driven=driven,
+            system, times, q, v, tau, run.mover.steps, work=works, wrenches=wrenches, driven=driven,
             events=tuple(run.found), ended=run.ended, settings=self._settings(), held=run.held, loop_forces=motors,
             loop_positions=positions, kept=kept, tip_forces={name: x.f for name, x in passing.items()},
             stop_forces=sticking,
@@ -101,44 +104,38 @@ class RunResult:
             else landing.with_forces(made, carried[..., run.near_columns.stop :], besides)
         )
 
-    def _kept(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    def _kept(self, keep: Keep, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         """Return the signals that are asked for: one number for each state (...), or at samples (..., samples)."""
         run = self.run
-        if run.keep is None:
-            return {}
         found = {} if run.tally is None else run.tally.told()
         if run.step_tally is not None:
             found |= run.step_tally.told(run.mover.carried_for(run.step_tally), run.start)  # type: ignore[attr-defined]
-        for one in run.keep.last:
+        for one in keep.last:
             found[one.name] = one.on(run.system, run.named)(*run.nodes.last())
         found = {name: x.reshape(run.batch) for name, x in found.items()}
         over = q.shape[:-1]
         at = np.broadcast_to(times, over).reshape(-1)
         rows = [np.ascontiguousarray(x.reshape(-1, x.shape[-1])) for x in (q, v)]
-        for one in run.keep.sampled:
+        for one in keep.sampled:
             found[one.name] = one.on(run.system, run.named)(at, *rows).reshape(over)
-        return {one.name: found[one.name] for one in run.keep.signals}
+        return {one.name: found[one.name] for one in keep.signals}
 
-    def _sticking(
-        self, system: System, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, np.ndarray],
-        driven: Mapping[str, np.ndarray], besides: loads.Besides,
-    ) -> Mapping[str, np.ndarray]:  # fmt: skip
-        """Return by how much dry friction that sticks differs from the smooth one, {joint: (..., samples, nv of the
-        joint)}; nothing where it does not stick."""
-        run = self.run
-        if not getattr(run.mover, "sticks", False):
-            return {}
-        return OnDemand(
-            loads.dry_joints(system), partial(loads.sticking, system, q, v, tau, wrenches, driven, besides)
-        )
+    def _from_outside(
+        self, times: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, carried: np.ndarray
+    ) -> tuple[Mapping[str, np.ndarray], dict[str, ContactForces]]:
+        """Return the wrenches (..., samples, 6) on frames, with those of contacts of tips, and what passed through
+        these."""
+        wrenches: Mapping[str, np.ndarray] = self._wrenches(times, q, v) if self.run.acting.forces else {}
+        if self.run.acting.tips is None:
+            return wrenches, {}
+        passing = self._passing(self.run.acting.tips, times, q, v, tau, carried)
+        return with_tips(wrenches, tuple(passing.values())), passing
 
     def _wrenches(self, times: np.ndarray, q: np.ndarray, v: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the wrenches (..., samples, 6) that were given, each in the axes of its frame. What Python gave is
         asked for again now, what compiled is computed when somebody looks at it."""
         run = self.run
         acting = run.acting
-        if not acting.forces:
-            return {}
 
         def compute() -> dict[str, np.ndarray]:
             states = (x.reshape(-1, *x.shape[-2:]) for x in (q, v))
@@ -148,17 +145,21 @@ class RunResult:
         return compute() if acting.asks_wrenches else OnDemand(tuple(acting.forces), compute)
 
     def _passing(
-        self, times: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, carried: np.ndarray
+        self,
+        tips: TipForces,
+        times: np.ndarray,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        carried: np.ndarray,
     ) -> dict[str, ContactForces]:
         """Return what passed through the contacts of tips, with arrays (..., samples, n), by their names."""
         run, acting = self.run, self.run.acting
-        if acting.tips is None:
-            return {}
         count = (math.prod(run.batch), len(times))
         rows = [x.reshape(*count, x.shape[-1]) for x in (q, v, tau, carried[..., run.near_columns])]
         each = [acting.tip_forces(float(t), *(x[:, k] for x in rows)) for k, t in enumerate(times)]
         found = {}
-        for k, contact in enumerate(acting.tips.contacts):
+        for k, contact in enumerate(tips.contacts):
             parts = {
                 one.name: np.stack([getattr(at[k], one.name) for at in each], axis=1)
                 for one in fields(ContactForces)
@@ -167,11 +168,6 @@ class RunResult:
             shaped = {name: x.reshape(*q.shape[:-1], x.shape[-1]) for name, x in parts.items()}
             found[contact.label] = ContactForces(contact.frame, **shaped)
         return found
-
-    @staticmethod
-    def _works(work: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the works (..., samples) by source, where there are any."""
-        return {name: work[..., k].copy() for k, name in enumerate(SOURCES[: work.shape[-1]])}
 
     def so_far(self) -> Segment | None:
         """Return the trajectory that there is when a run fails: at the samples, or else at the steps that were taken;
@@ -199,7 +195,7 @@ class RunResult:
             if problem.step is not None
             else f"rtol {problem.rtol:g}, atol {problem.atol:g}"
         )
-        asked = "always" if problem.rate is None else f"{problem.rate:g} Hz"
+        asked = "always" if run.acting.rate is None else f"{run.acting.rate:g} Hz"
         inside = ", compiled" if run.law else ""
         solver = problem.uses_solver
         by = (

@@ -244,7 +244,8 @@ class Segment(Energies):
                 project=is_closed,
                 known=~self.between.jumps,
             )
-            follow_across(self, asked, q, v)
+            if self.stop_forces and not (self.contact_forces or self.driven or self.loop_forces):
+                follow_across(self, asked, q, v)
         return (q, v) if np.ndim(times) else (q[..., 0, :], v[..., 0, :])
 
     def resample(self, times: int | ArrayLike) -> Segment:

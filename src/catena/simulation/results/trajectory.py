@@ -84,7 +84,7 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
                 )
         if not parts:
             raise StateError("A trajectory is made of segments or runs, at least one; found none.")
-        if before is None:
+        if before is None and len(parts) > 1:
             require_one_behind_the_other(parts)
         self._segments = tuple(parts)
         self.transitions: tuple[Transition, ...] = tuple(changes)
@@ -233,8 +233,9 @@ class Trajectory(AcrossSegments, Energies, Extremes, Presentable):
     def resample(self, times: int | ArrayLike) -> Trajectory:
         """Return this run at other times: increasing ones within it, or a whole number of them from first to last.
         States are those of `at`, works are cubic between samples, and control forces held, or, as those of drives
-        always, cubic without overshoot. At the time of a change the state is the one behind it; segments within which
-        none of the times lies are left out."""
+        always, cubic without overshoot, as forces of contacts are, which a run with `samples` finds from the states
+        there. At the time of a change the state is the one behind it; segments within which none of the times lies
+        are left out."""
         asked = increasing_times(self.t, times)
         if len(self.segments) == 1:
             return Trajectory(

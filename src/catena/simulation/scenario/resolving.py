@@ -82,16 +82,13 @@ def controller(
 
 def events_of(events: Any, changes: Sequence[Change], parameters: Mapping[str, float]) -> list[Event]:
     """Return events with functions in the place of formulas, and those that make the changes of the structure."""
-    listed, changes = event_list(events), change_list(changes)
-    if not listed and not changes:
-        return []
     found = []
-    for event in listed:
+    for event in event_list(events):
         if isinstance(event.function, str):
             who = f"event {event.label!r}"
             event = replace(event, function=event_function(event.function, parameters, who), name=event.label)
         found.append(event)
-    return with_changes(found, changes)
+    return with_changes(found, change_list(changes))
 
 
 def _is_told(value: Any) -> bool:

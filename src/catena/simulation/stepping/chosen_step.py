@@ -45,6 +45,12 @@ class ChosenStep:
     held_width: int
     near_width: int
     motors: tuple[int, ...]
+    rubs: bool
+    """Whether dry friction is among the units along which it finds impulses."""
+    bends: bool
+    """Whether contacts with height fields are among these."""
+    chooses: bool
+    """Whether independent coordinates are chosen for each state."""
 
 
 def chosen_step(
@@ -88,6 +94,9 @@ def _made(
         held_width=held_size(variant.rows),
         near_width=sum(force.joint.nq for force in acting.counted if force.joint is not None),
         motors=tuple(acting.told_motors),
+        rubs=variant.rubs,
+        bends=variant.bent_rows > 0,
+        chooses=variant.is_minimal,
     )
 
 
@@ -120,7 +129,7 @@ def constant_inputs(
         found |= in_loops.loop_inputs
     if drift.feedback is not None:
         found["feedback_given"] = np.array(drift.feedback)
-    if drift.strength is not None:
+    if drift.pulls:
         found["pull_given"] = np.array(drift.strength)
     if problem.touching is not None:
         found["contacts"] = problem.touching.numbers

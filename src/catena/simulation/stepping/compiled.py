@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from catena.simulation.acting.acting_forces import ActingForces
 from catena.simulation.acting.compiled_law import CompiledLaw, HeldCommand
 from catena.simulation.results.transition import Transition, change_of_coordinates
 from catena.simulation.stepping.breaking_off import ContactChanged
-from catena.simulation.stepping.call_length import CallLength
 from catena.simulation.stepping.chosen_step import chosen_step, constant_inputs
 from catena.simulation.stepping.drift import Drift
 from catena.simulation.stepping.faults import undecided_message
@@ -31,7 +31,7 @@ from catena.simulation.stepping.methods.sticking import FAR, PIVOTS, STICKING_IN
 from catena.simulation.stepping.methods.time_stepping import CONTACT_NUMBERS
 from catena.simulation.stepping.methods.work import SOURCES
 from catena.simulation.stepping.observing import Observer, Observers
-from catena.simulation.stepping.progress_of_steps import COLLAPSE, ProgressOfSteps
+from catena.simulation.stepping.progress_of_steps import COLLAPSE, CallLength, ProgressOfSteps
 from catena.simulation.stepping.record import StepRecord, leads
 from catena.simulation.stepping.single_steps import SingleSteps
 from catena.simulation.stepping.variant_for import choices_for
@@ -79,7 +79,7 @@ class CompiledSteps:
         if self.sticks:
             self.dry, self.loop_friction = dry_friction(self.system, drift.start)
             self.absent |= STICKING_INPUTS.keys() - {"sense", *self.dry.tree_inputs}
-        if variant.rubs and self.landing is not None:
+        if chosen.rubs and self.landing is not None:
             self.absent |= {"excess", "fading", "fall"} - self.landing.dry.tree_inputs.keys()
         self.constant = constant_inputs(chosen, acting, drift, self.dry, self.loop_friction)
         # Whether even many states take the lanes of one, because those are compiled already.
@@ -92,8 +92,9 @@ class CompiledSteps:
         """What steps are told of contacts, for all states or (states, n)."""
         self.failing: dict[int, str] | None = None
         """States that were given up, with the reason, where the others are to go on; None where one ends the run."""
-        self.choices = choices_for(acting) if variant.is_minimal else None
-        self.single = SingleSteps(self)
+        self.choices = choices_for(acting) if chosen.chooses else None
+        self.asks = self.controls or acting.is_python or self.drift.in_python
+        """Whether Python is asked at every stage."""
         self.length = CallLength()
         self._starter: CompiledSteps | None = None
 
@@ -105,10 +106,10 @@ class CompiledSteps:
         found, self.choices.changes = self.choices.changes, []
         return [change_of_coordinates(self.acting.batch, *change) for change in found]
 
-    @property
-    def asks(self) -> bool:
-        """Return whether Python is asked at every stage."""
-        return self.controls or self.acting.is_python or self.drift.in_python
+    @cached_property
+    def single(self) -> SingleSteps:
+        """Return what takes single steps, with Python in between or with care."""
+        return SingleSteps(self)
 
     def begin(self, states: int, h: float, start: float = 0.0) -> None:
         """Begin a run of so many states at a time, with steps of about this size."""
@@ -246,7 +247,9 @@ class CompiledSteps:
             # Without a past the first step is one of first order, which leaves the order of the run.
             self.past = {name: np.zeros_like(v) for name in method_of(self.method).past}
         # How many adaptive steps there will be is not known, so a call begins with few, but no step passes a sample.
-        plays = FIRST_CALL + self._samples_ahead(t, ends) if self.adaptive else LONGEST_CALL
+        plays = FIRST_CALL if self.adaptive else LONGEST_CALL
+        if self.adaptive and isinstance(self.law, CompiledLaw):
+            plays += self.law.samples_ahead(t, ends)
         while True:
             active = _before_end(t, ends)
             if not len(active):
@@ -271,13 +274,6 @@ class CompiledSteps:
         span = np.where(np.isfinite(t), ends - t, 0.0)
         count = np.maximum(1.0, np.round(span / step * (1.0 - 1e-9)))
         self.kept["h"][:, 0] = np.where(span > 0.0, span / count, step)
-
-    def _samples_ahead(self, t: np.ndarray, ends: np.ndarray) -> int:
-        """Return how many samples of a law that finds them itself lie before the ends, at most."""
-        if not isinstance(self.law, CompiledLaw) or self.law.asked != "timed":
-            return 0
-        going = np.isfinite(t)
-        return int((ends[going] - t[going]).max(initial=0.0) * float(self.law.rate or 0.0))
 
     def take_senses(self, q: np.ndarray, v: np.ndarray) -> None:
         """Let joints slip as they move, and where they are at rest go on as they did; steps mend what is wrong."""
@@ -308,7 +304,9 @@ class CompiledSteps:
     ) -> int:  # fmt: skip
         """Play up to so many steps of the active states, and with care those that halt. Returns how many to play
         next."""
-        active, until = self._together(active, t, ends)
+        until = ends[active]
+        if self.law is not None and self.law.asked == "due":
+            active, until = self._together(active, t, ends)
         is_whole = len(active) == len(t)
         if self.adaptive and len(active) > self.program.tape.lanes:
             # States of a block wait for each other, so those with about as many steps before them go together.
@@ -318,7 +316,7 @@ class CompiledSteps:
         # Of fixed steps that nobody asks for, only the last is recorded.
         sparse = nodes is None and self.law is None and not self.adaptive
         plays, soon = self._worth_playing(who, t, until, plays, sparse)
-        if self.chosen.variant.bent_rows:
+        if self.chosen.bends:
             # What is told of floors holds for one step.
             plays = 1
         inputs = self.inputs(who, t, q, v, tau, ends)
@@ -361,13 +359,14 @@ class CompiledSteps:
         `until`, and how many are soon over; where the record is `sparse` it does not grow with them."""
         left, steps = until - t[who], self.kept["h"][who, 0]
         ahead = float((left / steps).max()) if len(left) > 1 else float(left[0] / steps[0])
-        ahead += self._samples_ahead(t[who], until)
+        if isinstance(self.law, CompiledLaw):
+            ahead += self.law.samples_ahead(t[who], until)
         if self.landing is not None:
             # Some states take steps more, where contacts land; others then have nothing to do.
             ahead += SPARE + SPARED * ahead
         blocks = -(-len(left) // self.program.tape.lanes)
         numbers = 1 if sparse else len(left) * (self.system.nq + self.system.nv)
-        most, soon = self.length.chosen(ahead, numbers, blocks * self.program.tape.work)
+        most, soon = self.length.chosen(ahead, numbers, blocks * self.program.work)
         return min(LONGEST_CALL, most, plays), soon
 
     def _wanted(self, nodes: StepRecord | None) -> list[str]:
@@ -445,8 +444,6 @@ class CompiledSteps:
     def _together(self, active: np.ndarray, t: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the states that go on in the next call, and how far: a law that is told when it is due is so for all
         of them, so those that were held up come first."""
-        if self.law is None or self.law.asked != "due":
-            return active, ends[active]
         behind = t[active] < t[active].min() + 0.5 * self.kept["h"][0, 0]
         until = ends[active] if behind.all() else np.full(len(active), t[active[~behind]].min())
         return active[behind], until[behind]
@@ -464,7 +461,7 @@ class CompiledSteps:
                 found[name] = np.ascontiguousarray(x[who])
         if self.meeting:
             found |= self._told_of_contacts(who)
-        if self.chosen.variant.bent_rows:
+        if self.chosen.bends:
             assert self.landing is not None
             part, h = self.kept["part"], self.kept["h"]
             found["fields"] = self.landing.fields(q, v, 0.5 * np.where(part > 0.0, part, h))[who]

@@ -95,6 +95,8 @@ Remedy = Projection | Baumgarte | Corrective | Nothing
 # How far loops are opened to see what becomes of their constraints, and up to where they are closed [rad or lengths].
 OPENED, CLOSED = 1e-4, 1e-9
 NAMES = {"projection": Projection, "baumgarte": Baumgarte, "corrective": Corrective, "none": Nothing}
+REMEDIES: dict[str, Remedy] = {name: kind() for name, kind in NAMES.items()}
+"""What their names alone stand for."""
 _WORDS = {kind: name for name, kind in NAMES.items()}
 
 
@@ -107,16 +109,24 @@ class Drift(RunPart):
     """A remedy against drift, on one system whose states begin at `start` (nq,)."""
 
     def __init__(self, system: System, remedy: str | Remedy, start: np.ndarray) -> None:
-        remedy = NAMES[remedy]() if isinstance(remedy, str) else remedy
-        self.system, self.remedy, self.start = system, remedy, start
-        self.name = name_of(remedy)
+        self.system, self.start = system, start
+        self.remedy: Remedy = REMEDIES[remedy] if isinstance(remedy, str) else remedy
+        self.name = _WORDS[type(self.remedy)]
         # Which constraints count is settled before anything is made for them.
         system.mechanics.settle(start)
-        self.every = remedy.every if isinstance(remedy, Projection) else 1
+        self.every = self.remedy.every if isinstance(self.remedy, Projection) else 1
         self.closed = system.mechanics.constrained
+        self.projects = self.closed and isinstance(self.remedy, Projection)
+        """Whether states are brought back after every step."""
+        self.pulls = self.closed and isinstance(self.remedy, Corrective)
+        """Whether forces pull the loops together."""
+        self.feedback: tuple[float, float] | None = None
+        """The gains with which velocity and position errors of loops are fed back; None without feedback."""
+        if self.closed and isinstance(self.remedy, Baumgarte):
+            self.feedback = 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
         self.couples = system.mechanics.is_closed
         """Whether loops are more than what the tree has: joints may rub that constrain nothing."""
-        self.in_python = self.couples and not loops_compile(system)
+        self.in_python = self.couples and not loops_compile(system.plan)
         """Whether Python finds accelerations and closes loops, such as where a joint kind that closes one does not give
         its coordinates as formulas."""
         self.is_told = False
@@ -127,11 +137,6 @@ class Drift(RunPart):
         found = copy(self)
         found.in_python = found.is_told = True
         return found
-
-    @property
-    def projects(self) -> bool:
-        """Return whether states are brought back after every step."""
-        return self.closed and isinstance(self.remedy, Projection)
 
     @property
     def is_fragile(self) -> bool:
@@ -151,13 +156,6 @@ class Drift(RunPart):
         return _fragile[system]
 
     @property
-    def feedback(self) -> tuple[float, float] | None:
-        """Return the gains with which velocity and position errors of loops are fed back; None without feedback."""
-        if not (self.closed and isinstance(self.remedy, Baumgarte)):
-            return None
-        return 2.0 / self.remedy.time, 1.0 / self.remedy.time**2
-
-    @property
     def suspect(self) -> str:
         """Return what may be at fault where a motion runs away, if the remedy may be."""
         if not self.pulls:
@@ -169,11 +167,6 @@ class Drift(RunPart):
             f"ct.Corrective() without numbers suits the mechanism, and angular_stiffness= and angular_damping= are "
             f"those about angles"
         )
-
-    @property
-    def pulls(self) -> bool:
-        """Return whether forces pull the loops together."""
-        return self.closed and isinstance(self.remedy, Corrective)
 
     @cached_property
     def strength(self) -> tuple[float, float, float, float] | None:
@@ -192,19 +185,15 @@ class Drift(RunPart):
 _fragile: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 
-def loops_compile(system: System) -> bool:
-    """Return whether all joints that close loops give their coordinates as formulas, so that steps can close them."""
-    return _all_compile(system.plan)
-
-
 @lru_cache(maxsize=64)
-def _all_compile(plan: Plan) -> bool:
+def loops_compile(plan: Plan) -> bool:
+    """Return whether all joints that close loops give their coordinates as formulas, so that steps can close them."""
     return knows_joints(plan) and all(loop.kind.finds_coordinates_of_symbols for loop in plan.loop_joints)
 
 
 def _is_closed(system: System, q: np.ndarray) -> bool:
     """Return whether the loops of a system are closed at q (nq,)."""
-    return bool(np.abs(scales_of(system.plan).errors(system.closure(q)[0])).max(initial=0.0) < CLOSED)
+    return bool(scales_of(system.plan).largest(system.closure(q)[0]) < CLOSED)
 
 
 def _loses_redundancy(system: System, q: np.ndarray) -> bool:

@@ -1,8 +1,10 @@
-"""Whether steps get on: states that run away, that hardly move, or that would take for ever are given up."""
+"""How steps get on: how many of them one call of the compiled loop takes, and whether states are given up, because they
+run away, hardly move, or would take for ever."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,11 @@ PAUSED, CAREFUL = 50.0, 2000.0
 WATCHED, ENDLESS = 1e5, 1e8
 # States whose velocities have no more than this as the sum of their squares do not run away.
 SLOW = RUNAWAY**2
+# Calls of the tape in the first call of the loop, at 0.1 us each. What a tape leaves out costs less, so later calls do
+# as much as takes SOON [s], which is how long whoever cancels a run waits.
+MOST_WORK, SOON = 300_000, 0.03
+# Numbers that one call may record.
+RECORD = 1_000_000
 
 
 class ProgressOfSteps:
@@ -112,7 +119,11 @@ class ProgressOfSteps:
         if not self.steps.adaptive:
             return
         who = who[np.isfinite(t[who])]
-        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who, t, q, v))
+        small = self.steps.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
+        # Not even steps with care cost so much that it would be worth a look.
+        if self.steps.steps * CAREFUL < WATCHED and not small.any():
+            return
+        slow = itertools.chain(self._crawling(who, t, q), self._stuck(who[small], t, q, v))
         if self.steps.asks:
             # They share their steps, so that nobody knows whose fault it is.
             for _, words in slow:
@@ -121,9 +132,6 @@ class ProgressOfSteps:
 
     def _crawling(self, who: np.ndarray, t: np.ndarray, q: np.ndarray) -> Iterator[tuple[int, str]]:
         """Give the states that would take for ever, each with its words."""
-        if self.steps.steps * CAREFUL < WATCHED:
-            # Not even steps with care cost so much.
-            return
         watched = self._cost[who] - self._watched[who, 0] > WATCHED
         if not watched.any():
             return
@@ -144,9 +152,8 @@ class ProgressOfSteps:
     def _stuck(
         self, who: np.ndarray, t: np.ndarray, q: np.ndarray, v: np.ndarray
     ) -> Iterator[tuple[int, str]]:
-        """Give the states whose steps have become too small to move them, each with its words."""
-        small = self.steps.kept["h"][who, 0] < COLLAPSE * np.maximum(1.0, np.abs(t[who]))
-        for k in who[small] if small.any() else ():
+        """Give the states `who` (n,), whose steps have become too small to move them, each with its words."""
+        for k in who:
             state, fault = int(k), self.steps.acting.fault
             if fault is not None and abs(fault[0] - t[state]) <= TOGETHER * max(1.0, abs(t[state])):
                 yield state, fault[1]
@@ -157,3 +164,25 @@ class ProgressOfSteps:
                 continue
             own = self.steps.system.variants.state(int(self.steps.owner[state]))
             yield state, collapse_message(own, state, float(t[state]), q[state], v[state])
+
+
+class CallLength:
+    """Learns from calls how much may be done in one: many steps, so that the call itself costs nothing, and few enough
+    that whoever cancels a run need not wait. It changes no number."""
+
+    def __init__(self) -> None:
+        self._most_work = float(MOST_WORK)
+
+    def chosen(self, ahead: float, numbers: int, work: int) -> tuple[int, int]:
+        """Return how many steps a call takes on a way of about so many `ahead`, where each of them records so many
+        `numbers` and plays `work` calls of the tape, and how many are soon over."""
+        soon = max(1, int(self._most_work / work))
+        return max(1, min(RECORD // numbers, soon, math.ceil(ahead * (1.0 - 1e-9)))), soon
+
+    def took(self, taken: float, is_bounded: bool) -> None:
+        """Let the next call do more where this one, which was `is_bounded` by its work, was over soon [s], and less
+        where it was not."""
+        if is_bounded and taken < 0.4 * SOON:
+            self._most_work *= 2.0
+        elif taken > SOON:
+            self._most_work = max(float(MOST_WORK), 0.5 * self._most_work)

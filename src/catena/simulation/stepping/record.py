@@ -133,13 +133,16 @@ class StepRecord:
         nodes: int = 0,
     ) -> None:
         self.states, self.before, self.tally, self.waits = len(q), before, tally, waits
+        self.wants_all = before is None or waits or tally is not None
+        """Whether all nodes must be added."""
         self.ended = np.zeros(self.states, dtype=bool)
         still = t.copy(), q.copy(), v.copy(), work.copy()
         self._start = still[0]
         self._parts: list[Part] = [(np.arange(self.states), *still, tau.copy(), np.zeros(v.shape))]
         # As long as parts are nothing but rows of it.
         self._room = Room(self._parts[0], nodes) if nodes else None
-        self._use_room(0)
+        if nodes:
+            self._use_room(0)
         # How many parts are settled; the last of them are the last nodes of states. How many need not be gathered.
         self._settled = self._gathered = 1
 
@@ -147,11 +150,6 @@ class StepRecord:
     def mark(self) -> int:
         """Return a number that stands for what has been added so far."""
         return len(self._parts)
-
-    @property
-    def wants_all(self) -> bool:
-        """Return whether all nodes must be added."""
-        return self.before is None or self.waits or self.tally is not None
 
     def needed(self, who: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Return which of the nodes of states `who` (n,) at times t (n,) must be added: those with a time that is asked
@@ -177,18 +175,19 @@ class StepRecord:
             going = ~self.ended[who]
             part = tuple(x[going] for x in part)
         self._parts.append(part)
-        self._use_room(-1)
+        if self._room is not None:
+            self._use_room(-1)
         if not self.waits:
             self.settle()
 
     def _use_room(self, k: int) -> None:
-        """Let a part be rows of the room, if there is some."""
-        if self._room is not None:
-            part = self._room.add(self._parts[k])
-            if part is None:
-                self._room = None
-            else:
-                self._parts[k] = part
+        """Let a part be rows of the room, as long as there is some."""
+        assert self._room is not None
+        part = self._room.add(self._parts[k])
+        if part is None:
+            self._room = None
+        else:
+            self._parts[k] = part
 
     def gather(self) -> None:
         """Make one of many small parts, so that all of them are put together soon at the end. Marks of parts that were
@@ -299,17 +298,14 @@ class StepRecord:
         if self.states == 1:
             # What is handed out is not written to any more.
             room, self._room = self._room, None
-            t = (
-                np.concatenate([part[1] for part in self._parts])
-                if room is None
-                else room.columns[1][: room.count]
-            )
+            _, times, *columns = zip(*self._parts, strict=True)
+            t = np.concatenate(times) if room is None else room.columns[1][: room.count]
             if room is not None and np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
                 return room.all(tau_now)
             if np.count_nonzero(t[1:] >= t[:-1]) == len(t) - 1:
-                q, v, work = (np.concatenate([part[k] for part in self._parts]) for k in (2, 3, 4))
+                q, v, work = map(np.concatenate, columns[:3])
                 # Forces are told with the node behind the one from which they act on.
-                tau = np.concatenate([*[part[5] for part in self._parts], tau_now])[1:]
+                tau = np.concatenate([*columns[3], tau_now])[1:]
                 return t[None], q[None], v[None], work[None], tau[None]
         return _arranged(_in_order(_together(self._parts)), self.states, tau_now)[0]
 

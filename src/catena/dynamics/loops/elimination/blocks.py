@@ -8,6 +8,7 @@ trees with couplings. Among flexible bodies there are as many for each number of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ SHAPES = (
 )
 
 
+@lru_cache(maxsize=64)
 def shape_for(plan: Plan, sticks: bool = False) -> EliminationShape:
     """Return the shape with the fewest columns that serves all loops of a plan, its couplings, and the modes of its
     bodies; where friction `sticks`, loop joints that have some may hold along all their motions besides."""

@@ -13,7 +13,6 @@ import numpy as np
 from catena.dynamics.loops.formulations.joint_graph import (
     coupling_row,
     graph_joints,
-    ground_acceleration,
     node_forces,
     node_inertias,
     rotor_rows,
@@ -36,7 +35,7 @@ def absolute(problem: LoopProblem) -> LoopSolution:
     joints = graph_joints(problem)
     inertias = node_inertias(problem)
     g = node_forces(problem, inertias, joints)
-    a_ground = ground_acceleration(problem)
+    a_ground = problem.ground_acceleration
     D, known = [], []
     for joint in joints:
         full = np.zeros((states, 6, 6 * plan.n))

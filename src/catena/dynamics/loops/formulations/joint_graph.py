@@ -158,11 +158,6 @@ def node_forces(problem: LoopProblem, inertias: np.ndarray, joints: list[GraphJo
     return g
 
 
-def ground_acceleration(problem: LoopProblem) -> np.ndarray:
-    """Return the acceleration of ground against gravity, (states, 6)."""
-    return problem.ground_acceleration
-
-
 def tree_accelerations(problem: LoopProblem, joints: list[GraphJoint], a: np.ndarray) -> np.ndarray:
     """vdot (states, nv) from the accelerations a (states, n, 6) of all nodes."""
     plan = problem.plan

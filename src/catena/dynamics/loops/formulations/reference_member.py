@@ -33,7 +33,6 @@ from catena.dynamics.loops.formulations.certified_elimination import Elimination
 from catena.dynamics.loops.formulations.joint_graph import (
     GraphJoint,
     graph_joints,
-    ground_acceleration,
     node_forces,
     node_inertias,
     tree_accelerations,
@@ -96,7 +95,7 @@ def _by_decomposition(problem: LoopProblem, r: int) -> LoopSolution:
     plan, joints = problem.plan, graph_joints(problem)
     inertias = node_inertias(problem)
     g = node_forces(problem, inertias, joints)
-    a_ground = ground_acceleration(problem)
+    a_ground = problem.ground_acceleration
     chains = [
         _open(problem, r, nodes, mine, inertias, g, a_ground) for nodes, mine in chains_of(plan, joints, r)
     ]

@@ -64,7 +64,7 @@ def actuators(run: Segment) -> list[AuditLine]:
         slack = AT_LIMIT * np.abs(limits)
         full = (tau <= limits[:, 0] + slack[:, 0]) | (tau >= limits[:, 1] - slack[:, 1])
         shares[name] = float(np.mean(np.any(full, axis=-1)))
-    idle = [joint for joint in _idle_joints(run) if joint not in run.driven]
+    idle = _idle_joints(run)
     if idle:
         text = (
             f"The controller gave forces at joints that are not actuated, and they acted: "
@@ -101,11 +101,11 @@ def _bounded(evaluator: Evaluator) -> list[tuple[str, Actuator]]:
 
 
 def _idle_joints(run: Segment) -> list[str]:
-    """Return the joints that are not actuated and got forces all the same."""
+    """Return the joints that are neither actuated nor driven and got forces all the same."""
     if not run.tau.any() and not run.loop_forces:
         return []
     joints = run.system.mechanism.joints
     forced = np.any(run.tau.reshape(-1, run.tau.shape[-1]) != 0.0, axis=0) & ~run.system.plan.actuated
     found = [joint_of(run.system, int(k)) for k in np.flatnonzero(forced)]
     found += [name for name, x in run.loop_forces.items() if x.any() and not joints[name].actuated]
-    return list(dict.fromkeys(found))
+    return [name for name in dict.fromkeys(found) if name not in run.driven]

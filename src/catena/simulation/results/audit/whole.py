@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +11,19 @@ import numpy as np
 from catena.errors import CatenaError
 from catena.kernels.evaluation import Evaluator
 from catena.simulation.results.audit.changes import change_lines
-from catena.simulation.results.audit.closed import are_loops_fine, are_quaternions_fine, closure, quaternions
+from catena.simulation.results.audit.consistency import (
+    are_loops_fine,
+    are_quaternions_fine,
+    are_velocities_fine,
+    closure,
+    quaternions,
+    velocities,
+)
 from catena.simulation.results.audit.deformation import deformation
-from catena.simulation.results.audit.energy import energy, is_energy_fine
+from catena.simulation.results.audit.energy import energy, is_energy_fine, work
 from catena.simulation.results.audit.joints import actuators, limited, limits
 from catena.simulation.results.audit.lines import Audit, AuditLine
 from catena.simulation.results.audit.momentum import flies, is_momentum_fine, momentum
-from catena.simulation.results.audit.velocities import are_velocities_fine, velocities
-from catena.simulation.results.audit.work import work
 from catena.simulation.results.batch import StateByState
 
 if TYPE_CHECKING:
@@ -61,8 +67,12 @@ def audit_of_segment(part: Segment) -> Audit:
 
 def warn_of(part: Segment) -> None:
     """Warn of what is off in a motion of one structure. What a short look finds in order is not asked in full."""
-    asked = part.system.mechanics.evaluator.once(_asked)
-    lines = [line for name in asked if not _is_fine(name, part) for line in _checked(name, part)]
+    lines = list[AuditLine]()
+    for name in part.system.mechanics.evaluator.once(_asked):
+        with suppress(CatenaError, np.linalg.LinAlgError):
+            if name in SHORT and SHORT[name](part):
+                continue
+        lines += _checked(name, part)
     if lines:
         Audit(part.system.mechanism.name, tuple(lines)).warn()
 
@@ -75,14 +85,6 @@ def _asked(evaluator: Evaluator) -> tuple[str, ...]:
         "limits": not limited(evaluator), "deformation": plan.owner is None,
     }  # fmt: skip
     return tuple(name for name in CHECKS if not idle.get(name, False))
-
-
-def _is_fine(name: str, part: Segment) -> bool:
-    """Return whether a short look tells that there is nothing to warn of."""
-    try:
-        return name in SHORT and SHORT[name](part)
-    except (CatenaError, np.linalg.LinAlgError):
-        return False
 
 
 def _checked(name: str, part: Segment) -> list[AuditLine]:

@@ -58,7 +58,7 @@ class MinimalChart:
         scales, worst = scales_of(self.system.plan), np.full(len(y), np.inf)
         for _ in range(CORRECTIONS):
             e, C = self.components.closure(at.q)
-            before, worst = worst, np.max(np.abs(scales.errors(e)), axis=-1)
+            before, worst = worst, scales.largest(e)
             if np.all((worst <= CLOSED) | ((worst <= ENOUGH) & (worst > 0.5 * before))):
                 break
             steps = np.linalg.pinv((C @ self._tangents(at))[:, :, others], rcond=RANK_SEARCHED)
